@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -41,13 +42,13 @@ def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iter
             future.release()
 
 
-def computed(graph: Any, client: Any) -> Any:
-    """Return what a delayed object of Dask evaluates to.
+def computed(graphs: Sequence[Any], client: Any) -> Iterator[Any]:
+    """Yield what delayed objects of Dask evaluate to, in their order; workers begin with all of them at once.
 
     Parameters
     ----------
-    graph
-        The delayed object. Tasks of a worker that dies are done by others.
+    graphs
+        The delayed objects. Tasks of a worker that dies are done by others.
     client
         A client, or the address of a scheduler.
 
@@ -60,7 +61,8 @@ def computed(graph: Any, client: Any) -> Any:
     """
     if isinstance(client, str):
         with connected(client) as own:
-            return computed(graph, own)
+            yield from computed(graphs, own)
+        return
     if not hasattr(client, "compute"):
         raise InputError(
             f"client must be a client of Dask or the address of a scheduler, not an object of type "
@@ -68,7 +70,10 @@ def computed(graph: Any, client: Any) -> Any:
         )
     if (status := getattr(client, "status", "running")) != "running":
         raise InputError(f"the client of Dask is {status}; connect again, client = distributed.Client(address)")
-    return _result(client.compute(graph), client, getattr(getattr(client, "scheduler", None), "address", ""))
+    address = getattr(getattr(client, "scheduler", None), "address", "")
+    futures = deque([client.compute(graph) for graph in graphs])
+    while futures:
+        yield _result(futures.popleft(), client, address)
 
 
 def _result(future: Any, client: Any, address: str) -> Any:

@@ -270,6 +270,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         drop: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
+        unlabeled: str = "refuse",
         client: Any = None,
         checkpoint: Any = None,
         progress: Progress = None,
@@ -290,7 +291,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.
-        target, weight, classes, drop, kinds, missing
+        target, weight, classes, drop, kinds, missing, unlabeled
             As in `fit_stream` of generative classifiers.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
@@ -318,14 +319,15 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         ['a' 'b']
         """
         with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing)
-            require_checkpoint(checkpoint, source, client)
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
+            require_checkpoint(checkpoint, source)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
                 encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell, checkpoint)
                 known: Any = encoding.clf
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
-                self.classes_, self.target_name_, self._columns = survey.classes, target, survey.columns
+                self.classes_, self.target_name_ = survey.classes, target
+                self.set_columns(survey.columns)
                 model, reason = self._streamed_model(encoding.design, survey.counts, parts)
                 self._note(model, reason)
                 self._infer(model.over(parts))

@@ -54,14 +54,14 @@ def encoded(known: tuple[Column, ...], frame: Table, missing: str) -> Rows:
             )
         return Rows((sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
     if missing == "error":
-        _refuse_missing(frame)
+        refuse_missing(frame)
     return Rows(
         (columns.numbers(frame, numbers), columns.codes(frame, categories, levels_of(known))),
         len(frame),
     )
 
 
-def _refuse_missing(frame: pd.DataFrame) -> None:
+def refuse_missing(frame: pd.DataFrame) -> None:
     """Raise for the first column with missing cells."""
     for name in frame:
         empty = np.flatnonzero(frame[name].isna())

@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
-from bayesclf.classifiers.logistic_rows import names_of, training_columns
-from bayesclf.classifiers.on_dask import first_of_each, parts_of, tree
+from bayesclf.classifiers.logistic_rows import names_of, refuse_missing, training_columns
+from bayesclf.classifiers.on_dask import first_of_each, of_dask, parts_of, tree
 from bayesclf.classifiers.passes import Passes
 from bayesclf.classifiers.stream_rows import (
     Reading,
     checkpoint_of,
-    coded_labels,
-    counted,
     kinds_of_part,
+    labeled_rows,
     name_columns,
     no_rows,
     opened,
@@ -28,14 +27,13 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.errors import InputError
-from bayesclf.models.logistic.centered import with_ones
-from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, moments
-from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.coded_rows import CodedLikelihood
+from bayesclf.models.logistic.design import LogisticDesign, moments, without_duplicates
 from bayesclf.models.logistic.streamed import Sums
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import Column
 from bayesclf.tables.stream import Stream
 from bayesclf.typing import Array
 
@@ -43,20 +41,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEPT_CELLS = 2**25
-"""Cells of designs that are kept in memory, so that small streams are encoded once only."""
+"""Cells of rows that are kept in memory, so that small streams are encoded once only."""
 
 
-class Encodes(Protocol):
-    """A classifier that encodes rows, before it is fitted."""
+class Checks(Protocol):
+    """A classifier that checks rows, before it is fitted."""
 
     def checked(self, X: Any, first: bool) -> pd.DataFrame:
         """Return a batch of rows as a table whose columns are those of the first one."""
 
-    def set_columns(self, known: tuple[Column, ...]) -> None:
-        """Let `encode` know the columns."""
-
-    def encode(self, frame: Any) -> Rows:
-        """Return the rows of a checked table as (numbers, level codes)."""
+    @property
+    def missing(self) -> str:
+        """What is done about missing cells, "impute" or "error"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +108,12 @@ class Survey:
         The columns with their levels.
     numbers
         Moments of the numbers.
-    largest
-        The most rows of a batch.
     """
 
     classes: NDArray[Any]
     counts: Array
     columns: tuple[Column, ...]
     numbers: NumberMoments
-    largest: int
 
     def __add__(self, other: Survey) -> Survey:
         """Return what both found."""
@@ -132,7 +125,7 @@ class Survey:
             counts[np.searchsorted(classes, part.classes.astype(kind))] += part.counts
         pairs = zip(self.columns, other.columns, strict=True)
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
-        return Survey(classes, counts, both, self.numbers + other.numbers, max(self.largest, other.largest))
+        return Survey(classes, counts, both, self.numbers + other.numbers)
 
     def kept(self) -> dict[str, Any]:
         """Return it as what a file can hold."""
@@ -157,17 +150,16 @@ class Survey:
         )
 
 
-def surveyed(clf: Encodes, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
+def surveyed(clf: Checks, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
     """Return what a pass over a stream finds, and let the classifier know the names of its columns."""
     found: Survey | None = None
     done = 0
     for batch in stream.batches():
         with told_where(batch, done, stream):
             frame = clf.checked(batch.table[list(features)], first=done == 0)
-            classes, codes = coded_labels(batch.table[how.target], how.classes)
-            rows = counted(frame, codes, how.weights(batch), stream.written)
+            rows = labeled_rows(frame, batch, how, how.classes, stream.written)
             if rows is not None:
-                own = _survey(*rows, classes)
+                own = _survey(*rows[1], rows[0])
                 found = own if found is None else found + own
         done += len(batch.table)
         tell(f"{stream.where}, first pass", done, stream.rows or done)
@@ -179,7 +171,7 @@ def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDAr
     numbers = names_of(found, "number")
     weight = np.ones(len(frame)) if weight is None else weight
     counts = np.bincount(codes, weight, minlength=len(classes))
-    return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight), len(frame))
+    return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight))
 
 
 @dataclass(eq=False)
@@ -189,40 +181,55 @@ class Encoding:
     Attributes
     ----------
     clf
-        Knows the columns.
+        Checks the rows.
     how
         The arguments of `fit_stream`.
+    columns
+        The columns with their levels.
     classes
         Labels (outcome).
     design
         The columns of the design matrix.
     reference
         The class without a weight vector.
+    different
+        Where the batches begin of which no earlier pass has found enough duplicate rows to merge.
     """
 
-    clf: Encodes
+    clf: Checks
     how: Reading
+    columns: tuple[Column, ...]
     classes: NDArray[Any]
     design: LogisticDesign
     reference: int
+    different: set[int] = field(default_factory=set)
 
-    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, Likelihood | None]]:
+    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, CodedLikelihood | None]]:
         """Yield how many rows a batch has, and the likelihood of those that count, duplicate rows merged."""
         done = 0
         for batch in stream.batches():
             with told_where(batch, done, stream):
                 frame = self.clf.checked(batch.table[list(features)], first=False)
-                _, codes = coded_labels(batch.table[self.how.target], self.classes)
-                rows = counted(frame, codes, self.how.weights(batch), frozenset())
-                part = None if rows is None else self._likelihood(*rows)
+                rows = labeled_rows(frame, batch, self.how, self.classes, frozenset())
+                part = None if rows is None else self._likelihood(done, *rows[1])
             done += len(batch.table)
             yield len(batch.table), part
 
-    def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> Likelihood:
-        weights = np.ones(len(codes)) if weight is None else weight
-        merged = WeightedRows(self.clf.encode(frame), codes, weights).merged()
-        vectors = np.where(merged.y == self.reference, -1, merged.y - (1 if self.reference == 0 else 0))
-        return Likelihood(with_ones(self.design.matrix(merged.rows)), vectors, merged.weight, len(self.classes) - 1)
+    def _likelihood(self, place: int, frame: pd.DataFrame, codes: Any, weight: Array | None) -> CodedLikelihood:
+        if self.clf.missing == "error":
+            refuse_missing(frame)
+        numbers = columns.read_numbers(frame, names_of(self.columns, "number"))
+        categories = [column for column in self.columns if column.kind == "category"]
+        X = self.design.coded(numbers, [columns.codes_of(frame[one.name], one.levels) for one in categories])
+        y = np.where(codes == self.reference, -1, codes - (1 if self.reference == 0 else 0))
+        weights = np.ones(len(y)) if weight is None else weight
+        if place not in self.different:
+            if (fewer := without_duplicates((*X.numbers[1:], *X.places), y, weights)) is None:
+                self.different.add(place)
+            else:
+                first, weights = fewer
+                X, y = X[first], y[first]
+        return CodedLikelihood(X, y, weights, len(self.classes) - 1)
 
 
 @dataclass(eq=False)
@@ -246,10 +253,10 @@ class StreamParts:
     tell: Tell
     known: Passes
     passes: int = 1
-    _kept: list[Likelihood] = field(default_factory=list)
+    _kept: list[CodedLikelihood] = field(default_factory=list)
     _complete: bool = False
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up."""
 
         def read() -> Sums:
@@ -258,7 +265,7 @@ class StreamParts:
 
         return self.known.summed(work, add, read)
 
-    def _parts(self) -> Iterator[Likelihood]:
+    def _parts(self) -> Iterator[CodedLikelihood]:
         self.passes += 1
         stream, done, cells, kept = self.source[0], 0, 0, True
         if self._complete:
@@ -268,7 +275,7 @@ class StreamParts:
         self._kept = []
         for rows, part in self.encoding.parts(*self.source):
             if part is not None:
-                cells += part.X.shape[0] * part.X.shape[1]
+                cells += part.X.cells
                 kept = kept and cells <= KEPT_CELLS
                 self._kept = [*self._kept, part] if kept else []
                 yield part
@@ -293,6 +300,8 @@ class DaskParts:
         What columns hold of which a part may have no cell.
     tell
         Is told of each pass.
+    known
+        Sums of earlier passes.
     """
 
     encoding: Encoding
@@ -300,20 +309,26 @@ class DaskParts:
     client: Any
     kinds: dict[str, str]
     tell: Tell
+    known: Passes
     passes: int = 1
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up where the parts are."""
-        self.passes += 1
-        total = on_each(self.sources, partial(_summed_part, self.encoding, self.kinds, work, add), add, self.client)
-        self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
-        assert total is not None
-        sums: Sums = total
-        return sums
+
+        def read() -> Sums:
+            """Make a pass over the parts, of which some have rows that count."""
+            self.passes += 1
+            own = partial(_summed_part, self.encoding, self.kinds, work, add)
+            total: Sums | None = on_each(self.sources, own, add, self.client)
+            self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
+            assert total is not None
+            return total
+
+        return self.known.summed(work, add, read)
 
 
 def read(
-    clf: Encodes, source: Any, how: Reading, client: Any, tell: Tell, checkpoint: Any = None
+    clf: Checks, source: Any, how: Reading, client: Any, tell: Tell, checkpoint: Any = None
 ) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
     """Return how rows are encoded, what the first pass has found, and the rows for further passes.
 
@@ -332,7 +347,7 @@ def read(
     opening: tuple[Stream, list[str]] | None = None
     survey: Survey | None = None
     if client is None:
-        opening = opened(source, how)
+        opening = opened(source, how, ahead=True)
         if not opening[0].again:
             raise InputError(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "
@@ -347,32 +362,35 @@ def read(
             known.offer()
     else:
         sources = parts_of(source)
+        known = Passes.of(checkpoint_of(checkpoint, sources, how, clf))
         kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
-        found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
-        if found is not None:
+        if known.first is not None:
+            survey = Survey.of_kept(known.first)
+            name_columns(clf, [column.name for column in survey.columns])
+        elif (found := on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)) is not None:
             clf, survey = found
+            known.first = survey.kept()
+            known.offer()
     if survey is None:
         raise no_rows(how)
     require_classes(survey.classes, how.target)
-    clf.set_columns(survey.columns)
     design = survey.design()
-    design.require_memory(survey.largest)
-    encoding = Encoding(clf, how, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1)
+    encoding = Encoding(
+        clf, how, survey.columns, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1
+    )
     if opening is not None:
         return encoding, survey, StreamParts(encoding, opening, tell, known)
-    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
+    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell, known)
 
 
 def on_each(
     parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any] | None, client: Any
 ) -> Any:
     """Return what a function returns for each part of a table, added up on Dask; None of parts without rows."""
-    try:
-        from dask.delayed import delayed
-    except ImportError:
-        raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
+    delayed = of_dask()
     task, merge = delayed(work, pure=False), delayed(partial(_either, add), pure=False)
-    return cluster.computed(tree([task(part) for part in parts], merge), client)
+    (total,) = cluster.computed([tree([task(part) for part in parts], merge)], client)
+    return total
 
 
 def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:
@@ -384,7 +402,7 @@ def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:
 def _summed_part(
     encoding: Encoding,
     kinds: dict[str, str],
-    work: Callable[[Likelihood], Sums],
+    work: Callable[[CodedLikelihood], Sums],
     add: Callable[[Sums, Sums], Sums] | None,
     source: Any,
 ) -> Sums | None:
@@ -397,7 +415,7 @@ def _summed_part(
     return reduce(add or added, own) if own else None
 
 
-def survey_part(clf: Encodes, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
+def survey_part(clf: Checks, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
     """Return the classifier with the names of its columns, and what is found in a part of a table."""
     try:
         stream, features = opened(source, how, kinds)

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
+from bayesclf.classifiers.stream_rows import name_columns
 from bayesclf.classifiers.streaming import LeftOutRows
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
 from bayesclf.tables.spelling import spelled_otherwise
+
+if TYPE_CHECKING:
+    from bayesclf.storage.checkpoints import Checkpoint
+
+GROUP = 16
+"""Parts that are kept together where what was learned is kept: what a client that dies has to do again."""
 
 type Found = tuple[Any, Learnt, LeftOutRows] | None
 """The classifier with the names of its columns, what it learned, and the rows that α is learned by; None of no rows."""
@@ -43,11 +50,51 @@ def parts_of(source: Any) -> list[Any]:
     )
 
 
+@dataclass
+class SoFar:
+    """What was learned from the first groups of parts, as a later run can go on with it.
+
+    Attributes
+    ----------
+    kinds
+        What parts were told that columns hold; None where they found it out themselves.
+    done
+        Number of groups.
+    found
+        What they taught.
+    """
+
+    kinds: dict[str, str] | None = None
+    done: int = 0
+    found: Found | Unlike = None
+
+    def kept(self) -> dict[str, Any]:
+        """Return it as what a file can hold."""
+        assert not isinstance(self.found, Unlike)
+        found = None
+        if self.found is not None:
+            named, learnt, left_out = self.found
+            found = [[str(name) for name in named.feature_names_in_], learnt, left_out.kept()]
+        return {"kinds": self.kinds, "done": self.done, "found": found}
+
+    @classmethod
+    def of_kept(cls, kept: dict[str, Any], unfitted: Any) -> SoFar:
+        """Return what `kept` returned as it was."""
+        found: Found = None
+        if kept["found"] is not None:
+            names, learnt, left_out = kept["found"]
+            name_columns(unfitted, names)
+            found = unfitted, learnt, LeftOutRows.of_kept(left_out)
+        return cls(kept["kinds"], kept["done"], found)
+
+
 def learned(
+    unfitted: Any,
     parts: Sequence[Any],
     learn: Callable[..., Found],
     kinds_of: Callable[[Any], Mapping[str, str]],
     client: Any,
+    checkpoint: Checkpoint | None = None,
 ) -> Found:
     """Return what was learned from all parts.
 
@@ -56,6 +103,8 @@ def learned(
 
     Parameters
     ----------
+    unfitted
+        A classifier that gets the names of the columns.
     parts
         What `parts_of` returned.
     learn
@@ -64,22 +113,55 @@ def learned(
         Returns what columns of a part hold, without those whose cells are all missing.
     client
         A client of Dask, or the address of a scheduler.
+    checkpoint
+        Keeps what each group of parts has taught, as soon as it comes back.
     """
+    delayed = of_dask()
+    kept = None if checkpoint is None else checkpoint.read()
+    so_far = SoFar() if kept is None else SoFar.of_kept(kept, unfitted)
+    if so_far.kinds is None:
+        _learn_more(so_far, added_if_alike, parts, learn, client, checkpoint)
+    if isinstance(so_far.found, Unlike):
+        look, union = (delayed(function, pure=False) for function in (kinds_of, first_of_each))
+        (kinds,) = cluster.computed([tree([look(part) for part in parts], union)], client)
+        so_far = SoFar(kinds)
+    if so_far.kinds is not None:
+        _learn_more(so_far, added, parts, learn, client, checkpoint)
+    if isinstance(so_far.found, Unlike):
+        raise InputError(so_far.found.reason)
+    return so_far.found
+
+
+def _learn_more(
+    so_far: SoFar,
+    add: Callable[[Found | Unlike, Found | Unlike], Found | Unlike],
+    parts: Sequence[Any],
+    learn: Callable[..., Found],
+    client: Any,
+    checkpoint: Checkpoint | None,
+) -> None:
+    """Learn from the groups that are left, as long as parts are alike."""
+    delayed = of_dask()
+    task, merge = delayed(learn, pure=False), delayed(add, pure=False)
+    size = len(parts) if checkpoint is None else GROUP
+    tasks = [task(part, number, so_far.kinds) for number, part in enumerate(parts)]
+    groups = [tree(tasks[start : start + size], merge) for start in range(so_far.done * size, len(parts), size)]
+    for total in cluster.computed(groups, client):
+        so_far.found = add(so_far.found, total)
+        if isinstance(so_far.found, Unlike):
+            return
+        so_far.done += 1
+        if checkpoint is not None:
+            checkpoint.offer(so_far.kept)
+
+
+def of_dask() -> Any:
+    """Return the function that makes a task of another, or raise where Dask is not installed."""
     try:
         from dask.delayed import delayed
     except ImportError:
         raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
-    task, add, union = (delayed(function, pure=False) for function in (learn, added, first_of_each))
-    first = delayed(added_if_alike, pure=False)
-    total = cluster.computed(tree([task(part, number) for number, part in enumerate(parts)], first), client)
-    if isinstance(total, Unlike):
-        look = delayed(kinds_of, pure=False)
-        kinds = cluster.computed(tree([look(part) for part in parts], union), client)
-        total = cluster.computed(tree([task(part, i, kinds) for i, part in enumerate(parts)], add), client)
-    if isinstance(total, Unlike):
-        raise InputError(total.reason)
-    found: Found = total
-    return found
+    return delayed
 
 
 def tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:

@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.merging import OF_ANSWERS
 from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import PATH, OrNone, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.constraints import PATH, Choice, OrNone, require
+from bayesclf.errors import InputError
 from bayesclf.files import output_file
 from bayesclf.tables.batches import NoRows, batch_rows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.stream import Batch, Stream
-from bayesclf.tables.stream_paths import require_elsewhere
+from bayesclf.tables.stream_paths import FilePart, require_elsewhere
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
     from bayesclf.storage.checkpoints import Checkpoint
@@ -40,9 +41,19 @@ class Reading:
     drop: tuple[str, ...]
     kinds: dict[str, ColumnKind]
     missing: dict[str, Sequence[object]]
+    unlabeled: str = "refuse"
 
     @classmethod
-    def of(cls, target: Any, weight: Any, classes: Any, drop: Any, kinds: Any, missing: Any) -> Self:
+    def of(
+        cls,
+        target: Any,
+        weight: Any,
+        classes: Any,
+        drop: Any,
+        kinds: Any,
+        missing: Any,
+        unlabeled: Any = "refuse",
+    ) -> Self:
         """Check the arguments."""
         if not isinstance(target, str):
             raise InputError(f"target must be the name of the column of labels, not {target!r}")
@@ -53,14 +64,47 @@ class Reading:
         for name, given in (("kinds", kinds), ("missing", missing)):
             if not (given is None or isinstance(given, Mapping)):
                 raise InputError(f"{name} must be a mapping from columns, not {given!r}")
-        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}))
+        require(Choice(("refuse", "drop")), unlabeled=unlabeled)
+        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether some rows may not count once."""
+        return self.weight is not None or self.unlabeled == "drop"
 
     def weights(self, batch: Batch) -> Array | None:
-        """Return the weights of a batch's rows, (row); None where all count once."""
-        return None if self.weight is None else _weights(batch.table[self.weight])
+        """Return the weights of a batch's rows, (row), 0 where a row without a label is left out; None if all are 1."""
+        weight = None if self.weight is None else _weights(batch.table[self.weight])
+        if self.unlabeled != "drop":
+            return weight
+        return np.where(batch.table[self.target].isna(), 0.0, 1.0 if weight is None else weight)
+
+    def labels(self, batch: Batch) -> pd.Series | None:
+        """Return the labels of a batch's rows, (row), any one for a row that is left out; None where all are.
+
+        Raises
+        ------
+        InputError
+            If a label is missing, unless such rows are left out.
+        """
+        y = batch.table[self.target]
+        lacking = y.isna().to_numpy()
+        if not lacking.any():
+            return y
+        if self.unlabeled != "drop":
+            rows = np.flatnonzero(lacking) + 1
+            raise InputError(
+                f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label them "
+                "or leave such rows out with --unlabeled drop (unlabeled='drop' in Python)"
+            )
+        if lacking.all():
+            return None
+        return y.iloc[np.where(lacking, lacking.argmin(), np.arange(len(y)))]
 
 
-def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None) -> tuple[Stream, list[str]]:
+def opened(
+    source: Any, how: Reading, expected: Mapping[str, str] | None = None, ahead: bool = False
+) -> tuple[Stream, list[str]]:
     """Return a stream of features, labels and weights, and the features.
 
     Parameters
@@ -69,14 +113,17 @@ def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None)
         The arguments of `fit_stream`.
     expected
         What other parts found in columns of which this one may have no cell.
+    ahead
+        Whether a batch of files is read while the one before is used; not on a cluster, which counts threads.
     """
-    stream = replace(open_stream(source, how.kinds, how.missing, drop=how.drop), expected=expected or {})
+    found = open_stream(source, how.kinds, how.missing, drop=how.drop)
+    stream = replace(found, expected=expected or {}, ahead=ahead)
     features = [name for name in stream.names if name not in (how.target, how.weight)]
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
 
 
-def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> Checkpoint | None:
-    """Return the file that keeps what is learned of a stream; None without a path.
+def checkpoint_of(path: Any, stream: Stream | Sequence[Any], how: Reading, classifier: Any) -> Checkpoint | None:
+    """Return the file that keeps what is learned of a stream, or of parts that a cluster reads; None without a path.
 
     Options that do not matter to what is learned may differ in the resumed run.
     """
@@ -88,12 +135,19 @@ def checkpoint_of(path: Any, stream: Stream, how: Reading, classifier: Any) -> C
     classes = None if how.classes is None else np.ravel(np.asarray(how.classes))
     missing = {name: [str(value) for value in values] for name, values in how.missing.items()}
     read = [how.target, how.weight, classes, sorted(how.drop), dict(sorted(how.kinds.items())), missing]
-    settings = {
+    if how.unlabeled == "drop":
+        read.append("without rows that have no label")
+    settings: dict[str, Any] = {
         f"options of {type(classifier).__name__}": [type(classifier).__name__, options],
         "columns, kinds, classes or missing values": read,
-        "sizes of batches": batch_rows(len(stream.names)),
     }
-    return Checkpoint(path, stream.where, stream.files, settings)
+    if isinstance(stream, Stream):
+        settings["sizes of batches"] = batch_rows(len(stream.names))
+        return Checkpoint(path, stream.where, stream.files, settings)
+    settings["sizes of batches"] = "parts, read by a cluster"
+    of_files = all(isinstance(part, str | FilePart) for part in stream)
+    files = [Path(part) if isinstance(part, str) else part.path for part in stream] if of_files else []
+    return Checkpoint(path, "the list of tables", files, settings)
 
 
 def words_beside(checkpoint: Any) -> Path:
@@ -129,23 +183,17 @@ def told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
         raise type(reason)(f"{first}: {reason}") from None
 
 
-def require_checkpoint(path: Any, source: Any, client: Any) -> None:
+def require_checkpoint(path: Any, source: Any) -> None:
     """Check the file that is to keep what is learned, before any is read.
 
     Raises
     ------
     InputError
         If it cannot be written, or would be read as rows.
-    Refused
-        If the rows are read by a cluster, whose parts are not finished in an order.
     """
     require(OrNone(PATH), checkpoint=path)
     if path is None:
         return
-    if client is not None:
-        raise Refused(
-            "a checkpoint is that of rows that are read here, one batch after the other; leave out the client"
-        )
     for own in (Path(path), words_beside(path)):
         output_file(os.fspath(own), "checkpoint")
         require_elsewhere(own, source, "checkpoint")
@@ -153,6 +201,8 @@ def require_checkpoint(path: Any, source: Any, client: Any) -> None:
 
 def no_rows(how: Reading) -> InputError:
     """Return the error for a stream of which no row counts."""
+    if how.unlabeled == "drop":
+        return InputError(f"no row counts: none has a label in column {how.target!r}, and a weight above 0; label some")
     if how.weight is None:
         return InputError("there is no row to learn from; give at least two, of different classes")
     return InputError(f"no row counts: there is none, or all weights of column {how.weight!r} are zero")
@@ -198,6 +248,30 @@ def _weights(column: pd.Series) -> Array:
         return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
     except (TypeError, ValueError):
         raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
+
+
+def labeled_rows(
+    frame: pd.DataFrame, batch: Batch, how: Reading, classes: Any, written: frozenset[str]
+) -> tuple[NDArray[Any], tuple[pd.DataFrame, Integers, Array | None]] | None:
+    """Return the labels of a batch in order, (outcome), and its rows that count as (cells, codes, weights), if any.
+
+    Parameters
+    ----------
+    frame
+        The features of the batch.
+    batch, how
+        What was read, and what its columns are.
+    classes
+        All labels that can occur; None for those of the batch.
+    written
+        Columns whose levels are those that occur.
+    """
+    y = how.labels(batch)
+    if y is None:
+        return None
+    known, codes = coded_labels(y, classes)
+    rows = counted(frame, codes, how.weights(batch), written)
+    return None if rows is None else (known, rows)
 
 
 def counted(

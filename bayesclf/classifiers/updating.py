@@ -22,9 +22,8 @@ from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
     Reading,
     checkpoint_of,
-    coded_labels,
-    counted,
     kinds_of_part,
+    labeled_rows,
     name_columns,
     no_rows,
     opened,
@@ -207,6 +206,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         drop: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
+        unlabeled: str = "refuse",
         client: Any = None,
         checkpoint: Any = None,
         progress: Progress = None,
@@ -236,6 +236,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
             What columns hold, "number", "category" or "text", whatever they look like.
         missing : mapping from column to values, or None
             By column, values that stand for "missing".
+        unlabeled : {"refuse", "drop"}
+            Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
+            or left out. An α that is learned by leaving out rows is then learned by a random sample.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
@@ -245,8 +248,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
             resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
             must be the same; files are compared by names, sizes and times of the last change. The file remains after
             the fit; remove it when the model is saved. Documents that are read twice, as `min_df` asks, have a second
-            file beside it for their words, whose name ends in ``.words``. Only where the source is files, and without
-            a client; not among the files of the source.
+            file beside it for their words, whose name ends in ``.words``. Only where the source is files; not among
+            these. With a client, what some files in a row have taught is kept when all of them are read.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -264,16 +267,17 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ['low' 'high']
         """
         with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing)
-            require_checkpoint(checkpoint, source, client)
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
+            require_checkpoint(checkpoint, source)
             if client is None:
                 found = self._learn_stream(source, how, progress, checkpoint=checkpoint)
             else:
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
-                    found = learned(
-                        parts_of(source), partial(unfitted._learn_part, how), partial(kinds_of_part, how), client
-                    )
+                    parts = parts_of(source)
+                    learn, kinds_of = partial(unfitted._learn_part, how), partial(kinds_of_part, how)
+                    kept = checkpoint_of(checkpoint, parts, how, self)
+                    found = learned(clone(self), parts, learn, kinds_of, client, kept)
             if found is None:
                 raise no_rows(how)
             named, learnt, left_out = found
@@ -302,9 +306,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         parts found in columns of which this one may have no cell; `checkpoint` is that of `fit_stream`.
         """
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
-        stream, features = opened(source, how, expected)
+        stream, features = opened(source, how, expected, ahead=part is None)
         kept = checkpoint_of(checkpoint, stream, how, self)
-        so_far = self._begun(kept, stream.rows if how.weight is None and part is None else None, part or 0)
+        so_far = self._begun(kept, None if how.has_weights or part is not None else stream.rows, part or 0)
         if so_far.done:
             name_columns(self, features)
         before, start = so_far.done, time.perf_counter()
@@ -312,9 +316,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
             for batch in stream.batches(before):
                 with told_where(batch, so_far.done, stream):
                     frame = self._validated(batch.table[features], reset=not so_far.done)
-                    self.classes_, codes = coded_labels(batch.table[how.target], known)
-                    rows = counted(frame, codes, how.weights(batch), stream.written)
-                    if rows is not None:
+                    found = labeled_rows(frame, batch, how, known, stream.written)
+                    if found is not None:
+                        self.classes_, rows = found
                         self._learn_batch(so_far, *rows, len(features))
                 so_far.done += len(batch.table)
                 if kept is not None:

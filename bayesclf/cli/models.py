@@ -79,14 +79,15 @@ def fit(
         from bayesclf.cli.streaming import fit_stream
 
         require_elsewhere(path, table, "--output")
-        if unlabeled != options.UNLABELED[0]:
+        if unlabeled == "use":
             raise InputError(
-                f"--unlabeled {unlabeled} is for a table that is read as a whole, but this one is read in batches; "
-                "label its rows, or write a table of those with a label"
+                "--unlabeled use is for a table that is read as a whole, but this one is read in batches; leave rows "
+                "without a label out (--unlabeled drop), or label them"
             )
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
         kinds = options.column_kinds(kind)
-        notes = fit_stream(classifier, table, target, drop, kinds, empty, path, scheduler, max_bytes, resume)
+        where = (path, scheduler, max_bytes, resume)
+        notes = fit_stream(classifier, table, target, drop, kinds, empty, *where, unlabeled)
         _say_fitted(classifier, model, notes, start, path)
         return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes, unlabeled)

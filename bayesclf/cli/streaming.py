@@ -30,6 +30,7 @@ def fit_stream(
     scheduler: str | None = None,
     max_bytes: int = MAX_BYTES,
     resume: bool = False,
+    unlabeled: str = "refuse",
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
 
@@ -53,20 +54,19 @@ def fit_stream(
         The most bytes that a packed data set may be unpacked to.
     resume
         Whether to resume an interrupted fit.
+    unlabeled
+        What to do with rows without a label, "refuse" or "drop".
     """
     source: Any = table
     checkpoint: Path | None = None
     if is_name(table):
-        dataset = datasets.load(table, target, kinds, missing, max_bytes)
+        dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
-    elif scheduler is None:
+    else:
         checkpoint = path.with_name(f"{path.name}.unfinished")
     if resume and checkpoint is None:
-        raise InputError(
-            "--resume is for files that are read here, batch by batch; leave it out for the name of a data set, and "
-            "with --scheduler"
-        )
+        raise InputError("--resume is for files that are read batch by batch; leave it out for the name of a data set")
     if checkpoint is not None and checkpoint.exists() and not resume:
         raise InputError(
             f"{checkpoint} keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew"
@@ -74,13 +74,14 @@ def fit_stream(
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
-    columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given}
+    columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given, "unlabeled": unlabeled}
     classifier.fit_stream(source, target, **columns, client=scheduler, checkpoint=checkpoint)
     save(classifier, path)
     if checkpoint is not None:
         _remove(checkpoint)
     model: Any = classifier.model_
-    rows = f"{model.label_counts.sum():,.0f} rows in {len(classifier.classes_)} classes were read in batches"
+    labeled = " with a label" if unlabeled == "drop" else ""
+    rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
 
 

@@ -13,6 +13,7 @@ from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
+from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -30,11 +31,15 @@ class CategoricalStatistics(Statistics):
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Count the levels; `X` holds codes (row, feature), −1 where a cell is missing."""
         n_labels, n_levels = len(axes.labels), sum(axes.sizes)
-        cells = X + dirichlet.starts(axes.sizes) + n_levels * y[:, None]
-        seen = X >= 0
-        weight = None if sample_weight is None else np.broadcast_to(sample_weight[:, None], X.shape)[seen]
-        counts = np.bincount(cells[seen], weight, minlength=n_labels * n_levels)
-        return cls(axes, counts.astype(float).reshape(n_labels, n_levels))
+        starts, counts = dirichlet.starts(axes.sizes), np.zeros(n_labels * n_levels)
+        for rows in blocks_of(len(X), X.shape[1], max(BLOCK_CELLS, counts.size)):
+            cells = X[rows] + (starts + n_levels * y[rows, None])
+            weight = None if sample_weight is None else np.broadcast_to(sample_weight[rows, None], cells.shape)
+            seen = X[rows] >= 0
+            if not seen.all():
+                cells, weight = cells[seen], None if weight is None else weight[seen]
+            counts += np.bincount(cells.ravel(), None if weight is None else weight.ravel(), minlength=counts.size)
+        return cls(axes, counts.reshape(n_labels, n_levels))
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.tables.level_order import merged
-from bayesclf.tables.numbers import Numbers
+from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
 from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
@@ -366,17 +366,29 @@ def _plain(value: Any) -> Hashable:
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level."""
     X = np.empty((len(frame), len(names)), dtype=np.intp)
-    for j, name in enumerate(names):
-        column = frame[name]
-        _check_cells(column)
-        index = {level: code for code, level in enumerate(levels[j])}
-        if isinstance(column.dtype, pd.CategoricalDtype):
-            found, uniques = column.cat.codes.to_numpy(), column.dtype.categories
-        else:
-            found, uniques = pd.factorize(column)
-        table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
-        X[:, j] = table[found]
+    found = [_coded(frame[name], own) for name, own in zip(names, levels, strict=True)]
+    for rows in blocks_of(len(frame), len(names)):  # which stay in the cache until they have all columns
+        for j, (places, table) in enumerate(found):
+            X[rows, j] = table[places[rows]]
     return X
+
+
+def codes_of(column: pd.Series, levels: tuple[Hashable, ...]) -> Integers:
+    """Return the level codes of one column (row), as `codes` does."""
+    places, table = _coded(column, levels)
+    return np.asarray(table[places])
+
+
+def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any], Integers]:
+    """Return the place of each cell among the values of a column (row), −1 where missing, and the code of each."""
+    _check_cells(column)
+    index = {level: code for code, level in enumerate(levels)}
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        found, uniques = column.cat.codes.to_numpy(), column.dtype.categories
+    else:
+        found, uniques = pd.factorize(column)
+    table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
+    return np.asarray(found), table
 
 
 def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.tables.ahead import read_ahead
 from bayesclf.tables.batches import BATCH_CELLS, lacking_or_other
 from bayesclf.tables.columns import ColumnKind, kinds_of
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
@@ -70,6 +71,8 @@ class Stream:
     files
         The files that it is read from; of other sources none. Their `read` takes, as its second argument, how many rows
         to leave out at the start.
+    ahead
+        Whether a batch of files is read while the one before is used, by a thread of its own.
     """
 
     where: str
@@ -83,6 +86,7 @@ class Stream:
     again: bool = True
     expected: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    ahead: bool = False
 
     def select(self, names: Sequence[str]) -> Stream:
         """Return the stream of some of its columns; the others are not read."""
@@ -142,12 +146,17 @@ class Stream:
         """Return what columns hold, read as far as needed, without those whose cells are all missing; as `expected`."""
         kinds: dict[str, str] = {}
         spelling = Spelling(self.kinds, self.expected)
-        for batch in self._tables(spelling):
+        for batch in self._plain_tables(spelling):
             if not _note_kinds(batch.table, kinds):
                 break
         return kinds | spelling.kinds
 
     def _tables(self, spelling: Spelling, after: int = 0) -> Iterator[Batch]:
+        """Yield the rows as `_plain_tables` does, read ahead where that is asked for."""
+        found = self._plain_tables(spelling, after)
+        return read_ahead(found) if self.ahead and self.files else found
+
+    def _plain_tables(self, spelling: Spelling, after: int = 0) -> Generator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
         for batch in self._emptied(0) if after else ():
             if spelling.settled:

@@ -261,12 +261,29 @@ def test_a_report_is_of_the_rows_with_a_label(partly, capfd):
     assert "note: 20 rows without a label left out" in capfd.readouterr().out
 
 
+@pytest.mark.parametrize("model", ["nb", "lr"])
+def test_rows_without_a_label_are_dropped_from_batches_too(model, partly, capfd):
+    path, frame = partly
+    fit = ["fit", path, "--target", "y", "--model", model, "--inference", "map", "--unlabeled", "drop"]
+    assert run([*fit, "--output", "whole.nc"]) == 0
+    assert run([*fit, "--output", "stream.nc", "--stream"]) == 0
+    assert "40 rows with a label in 2 classes were read in batches" in capfd.readouterr().out
+    whole, streamed = bc.load("whole.nc"), bc.load("stream.nc")
+    assert streamed.classes_.tolist() == whole.classes_.tolist() == [0, 1]
+    X = frame[["x", "word"]]
+    np.testing.assert_allclose(streamed.predict_proba(X, "map"), whole.predict_proba(X, "map"), atol=1e-8)
+
+
 def test_rows_without_a_label_that_cannot_be_used(partly, refused):
     path, frame = partly
     fit = ["fit", path, "--target", "y", "--output", "m.nc"]
     assert "say nothing about P(y | x) in logistic regression" in refused(*fit, "--model", "lr", "--unlabeled", "use")
     said = refused(*fit, "--model", "nb", "--unlabeled", "use", "--stream")
     assert "--unlabeled use is for a table that is read as a whole" in said
+    assert "leave rows without a label out (--unlabeled drop)" in said
+    said = refused(*fit, "--model", "nb", "--stream")
+    assert "column 'y' has 20 missing labels (rows 1, 4, 7" in said
+    assert "--unlabeled drop" in said
     assert "--unlabeled has no 'keep'; it takes refuse, use, drop" in refused(
         *fit, "--model", "nb", "--unlabeled", "keep"
     )

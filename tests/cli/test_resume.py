@@ -17,7 +17,7 @@ import bayesclf as bc
 from bayesclf import storage
 from bayesclf.classifiers import logistic_stream, passes
 from bayesclf.cli import run
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.interpretation import prediction_parts
 from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
@@ -362,9 +362,6 @@ def test_a_checkpoint_in_python_stays_until_it_is_removed(table, written_at_once
         clone(clf).fit_stream(table, "label", checkpoint="so_far")
     with pytest.raises(InputError, match="no folder"):
         clone(clf).fit_stream("big", "label", checkpoint="no/where")
-    for unfitted in (clf, bc.LogisticRegression(inference="map")):
-        with pytest.raises(Refused, match="leave out the client"):
-            clone(unfitted).fit_stream("big", "label", checkpoint="so_far", client="threads")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ Training rows with weights, in which duplicate rows are merged.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ from bayesclf import memory
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
+from bayesclf.models.logistic.coded_rows import CodedRows
+from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers
 
 COPIES = 7
@@ -163,6 +165,29 @@ class LogisticDesign:
             start += size
         return out
 
+    def coded(self, numbers: Numbers, codes: Sequence[Integers]) -> CodedRows:
+        """Return the columns of rows whose categories stay codes, one array (row) each; as `matrix` has them."""
+        n_numbers, n_gaps = len(self.varying), len(self.gaps)
+        standardized = np.empty((1 + n_numbers, len(numbers)))
+        standardized[0] = 1.0
+        gaps = set(self.gaps)
+        for own, j, center, scale in zip(standardized[1:], self.varying, self.centre, self.scale, strict=False):
+            np.subtract(numbers.columns[j], center, out=own)
+            own /= scale
+            if j in gaps:
+                own[np.isnan(own)] = 0.0
+        width = 1 + len(self)
+        places = np.empty((n_gaps + len(self.sizes), len(numbers)), dtype=np.int32)
+        start = 1 + n_numbers
+        for own, j in zip(places, self.gaps, strict=False):
+            own[:] = np.where(np.isnan(numbers.columns[j]), start, width)
+            start += 1
+        for own, found, size in zip(places[n_gaps:], codes, self.sizes, strict=True):
+            np.add(found, start, out=own, casting="same_kind")
+            own[found < 0] = width
+            start += size
+        return CodedRows(standardized, places, width)
+
     def _centered(self, numbers: sparse.csr_array) -> CenteredRows:
         """Return the columns of a sparse table; those of missing cells are 0, as it has none."""
         cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
@@ -234,18 +259,34 @@ class WeightedRows:
         """
         if any(sparse.issparse(part) for part in self.rows.parts):
             return self
-        most = WORTHWHILE * len(self.rows)
-        kind, kinds = _ranks(self.y)
-        for column in (column for part in self.rows.parts for column in part.T):
-            if kinds > most:
-                return self
-            ranks, values = _ranks(column)
-            kind, kinds = _ranks(kind * values + ranks)
+        found = without_duplicates((column for part in self.rows.parts for column in part.T), self.y, self.weight)
+        return self if found is None else WeightedRows(self.rows[found[0]], self.y[found[0]], found[1])
+
+
+def without_duplicates(
+    cells: Iterable[NDArray[np.generic]], y: Integers, weight: Array
+) -> tuple[Integers, Array] | None:
+    """Return the first row of each kind, and the sum of the weights of its kind; None where most rows differ.
+
+    Parameters
+    ----------
+    cells
+        Columns (row).
+    y, weight
+        Label codes and weights (row).
+    """
+    most = WORTHWHILE * len(y)
+    kind, kinds = _ranks(y)
+    for column in cells:
         if kinds > most:
-            return self
-        # Ranks are assigned by first occurrence, so that a row with a new rank is the first of its kind.
-        first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
-        return WeightedRows(self.rows[first], self.y[first], np.bincount(kind, self.weight, minlength=kinds))
+            return None
+        ranks, values = _ranks(column)
+        kind, kinds = _ranks(kind * values + ranks)
+    if kinds > most:
+        return None
+    # Ranks are assigned by first occurrence, so that a row with a new rank is the first of its kind.
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
+    return first, np.bincount(kind, weight, minlength=kinds)
 
 
 def _ranks(values: NDArray[np.generic]) -> tuple[Integers, int]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, override
 
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix
+from bayesclf.models.logistic.coded_rows import CodedLikelihood
 from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.identifiability import collinear_by_root
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
+from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.scale_node import NODE_CONVERGED, Node
@@ -54,16 +55,16 @@ type Sums = tuple[Array, ...]
 class Parts(Protocol):
     """The rows of a table, in parts, which may be read again for each sum."""
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up; both can be pickled, and the default adds numbers."""
 
 
-def values_of(theta: Array, part: Likelihood) -> Sums:
+def values_of(theta: Array, part: CodedLikelihood) -> Sums:
     """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
     return (part.values(theta),)
 
 
-def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
+def derivatives_of(thetas: Array, part: CodedLikelihood) -> Sums:
     """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
     found = [part.derivatives(theta) for theta in thetas]
     return np.array([one[0] for one in found]), np.array([one[1] for one in found]), np.array([one[2] for one in found])
@@ -341,9 +342,10 @@ def moments_of(parts: Parts) -> tuple[Array, Array]:
     return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
 
 
-def _root_of(part: Likelihood) -> Sums:
-    rows = np.sqrt(part.weight)[:, None] * np.asarray(part.X)
-    return _joint_root((rows,), (np.zeros((rows.shape[1], rows.shape[1])),))
+def _root_of(part: CodedLikelihood) -> Sums:
+    roots = (np.sqrt(rows.weight)[:, None] * np.asarray(rows.X) for rows in part.dense_parts())
+    first = np.zeros((part.X.width, part.X.width))
+    return reduce(_joint_root, ((root,) for root in roots), (first,))
 
 
 def _joint_root(one: Sums, other: Sums) -> Sums:

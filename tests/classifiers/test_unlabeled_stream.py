@@ -1,0 +1,68 @@
+"""Rows without a label in tables that are read batch by batch: refused in a sentence, or left out as in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+
+FEATURES = ["x", "word"]
+
+
+@pytest.fixture(scope="module")
+def partly():
+    """A table in which every third label is missing, a whole batch has none, and a word occurs in such rows only."""
+    rng = np.random.default_rng(0)
+    rows = 120
+    word = rng.choice(list("ab"), rows).astype(object)
+    y = pd.Series(rng.choice(["no", "yes"], rows), dtype=object).where(np.arange(rows) % 3 > 0, None)
+    y[:20] = y[60:80] = None
+    word[3] = word[65] = "rare"
+    return pd.DataFrame({"x": rng.normal(size=rows), "word": word, "w": rng.uniform(0.5, 2.0, rows), "y": y})
+
+
+def batches(table):
+    return [table[start : start + 20] for start in range(0, len(table), 20)]
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize(
+    "clf", [bc.NaiveBayes(inference="map"), bc.LogisticRegression(inference="map")], ids=lambda clf: type(clf).__name__
+)
+def test_rows_without_a_label_are_left_out(clf, weight, partly, tmp_path):
+    table = partly if weight else partly.drop(columns="w")
+    labeled = table[table["y"].notna()]
+    whole = clone(clf).fit(labeled[FEATURES], labeled["y"], sample_weight=labeled[weight] if weight else None)
+    table.to_parquet(tmp_path / "t.parquet", row_group_size=20)
+    for source in (batches(table), tmp_path / "t.parquet"):
+        streamed = clone(clf).fit_stream(source, "y", weight=weight, unlabeled="drop")
+        assert list(streamed.classes_) == ["no", "yes"]
+        np.testing.assert_allclose(
+            streamed.predict_proba(table[FEATURES], "map"), whole.predict_proba(table[FEATURES], "map"), atol=1e-8
+        )
+
+
+def test_missing_labels_are_refused_with_their_rows(partly):
+    for clf in (bc.NaiveBayes(), bc.LogisticRegression()):
+        with pytest.raises(
+            InputError, match=r"counting from row 1 .*column 'y' has 20 missing labels .*unlabeled='drop'"
+        ):
+            clf.fit_stream(batches(partly), "y")
+        with pytest.raises(InputError, match=r"none has a label in column 'y'"):
+            clf.fit_stream(batches(partly.assign(y=None)), "y", unlabeled="drop")
+        with pytest.raises(InputError, match=r"unlabeled must be one of 'refuse', 'drop'"):
+            clf.fit_stream(batches(partly), "y", unlabeled="use")
+
+
+def test_a_checkpoint_is_of_the_same_rows(partly, tmp_path):
+    """A fit that left rows out is not resumed by one that would not."""
+    from bayesclf.classifiers.stream_rows import Reading, checkpoint_of, opened
+
+    partly.to_csv(tmp_path / "t.csv", index=False)
+    clf, found = bc.NaiveBayes(), []
+    for unlabeled in ("drop", "refuse"):
+        how = Reading.of("y", None, None, (), None, None, unlabeled)
+        found.append(checkpoint_of(tmp_path / "so_far", opened(tmp_path / "t.csv", how)[0], how, clf))
+    assert found[0]._origin.difference(found[1]._origin.as_json())
