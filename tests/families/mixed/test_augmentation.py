@@ -15,8 +15,9 @@ from bayesclf.families import Axes, ConditionalGaussian
 from bayesclf.inference import Augmentation, Exact
 
 AXES = Axes(("a", "b"), ("c", "u", "v"), (("red", "blue"), (), ()))
-CHAINS, STANDARD_ERRORS = 4, 4.5
-POINTS = np.linspace(-9.0, 9.0, 41)
+CHAINS, STANDARD_ERRORS = 32, 4.5
+"""Many chains are stepped together in about the time of one."""
+POINTS = np.linspace(-7.0, 7.0, 19)
 """Where a missing number is put, in its standard deviations from its mean: sums over even grids converge quickly."""
 
 STRUCTURES = {
@@ -78,7 +79,7 @@ def sums(alpha):
     return np.repeat(alpha.reshape(2, -1, 2).sum(axis=2), 2, axis=1)
 
 
-def drawn(prior, X, y, rng, draws=1500, tune=100):
+def drawn(prior, X, y, rng, draws=200, tune=50):
     """Return draws of all chains, (chain, draw, parameter)."""
     alternation = prior.alternation(prior.statistics(X, y, AXES), CHAINS)
     state, kept = alternation.start(rng), []
