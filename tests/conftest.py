@@ -15,8 +15,9 @@ from bayesclf.tables import datasets
 for name in ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
     os.environ.pop(name, None)  # what rich and typer take from whoever started the tests
 os.environ["MPLBACKEND"] = "agg"
-# PyTensor would compile the inner graphs of distributions by a C compiler, which takes minutes, to draw them once.
-os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
+# PyTensor would compile the inner graphs of distributions by a C compiler, which takes minutes, to draw them once, and
+# would keep for each node of a graph where it was made, for messages that no test reads.
+os.environ.setdefault("PYTENSOR_FLAGS", "cxx=,traceback__limit=0")
 
 # A test may take long on a busy machine without being wrong.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
