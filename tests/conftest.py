@@ -124,3 +124,16 @@ def data_folder():
     if folder is None:
         pytest.skip("BAYESCLF_DATA, the folder of data sets, is not set")
     return Path(folder)
+
+
+@pytest.fixture
+def unwritten_figures(monkeypatch):
+    """Draw figures, but leave out writing them to SVG, which takes most of a page's time, where words are compared."""
+    import matplotlib.pyplot as plt
+    from markupsafe import Markup
+
+    def drawn_only(draw, name, title, description):
+        plt.close(draw())
+        return Markup('<svg id="{}"></svg>').format(name)
+
+    monkeypatch.setattr("bayesclf.report.figures.svg", drawn_only)

@@ -214,8 +214,8 @@ def test_a_damaged_manifest_and_one_of_another_version_are_refused(table, model,
     path = Path("answers", "_manifest.json")
     manifest = json.loads(path.read_text())
     damaged = ["", '{"origin": ', "[]", "{}", '{"origin": {}, "finished": true, "parts": []}', '{"origin": 3}']
-    for parts in (None, 3, [3], [{"rows": "all", "rejected": 0, "sha256": ""}]):
-        damaged.append(json.dumps(manifest | {"parts": parts}))
+    no_parts = (None, 3, [3], [{"rows": "all", "rejected": 0, "sha256": ""}])
+    damaged += [json.dumps(manifest | {"parts": parts}) for parts in no_parts]
     for text in damaged:
         path.write_text(text)
         assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")

@@ -236,6 +236,7 @@ def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(clus
     assert (spread.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_leaves_what_is_finished(cluster, whole, tmp_path, capfd):
     address, scheduler, _ = cluster  # for the last time
 
