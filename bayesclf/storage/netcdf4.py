@@ -1,7 +1,7 @@
 """Writing groups of variables as a netCDF-4 file: HDF5 with dimensions as netCDF marks them.
 
-xarray writes such files, too, by h5netcdf, which looks each object up by its path many times: files of many small arrays
-take it several times as long.
+xarray writes such files, too, by h5netcdf, which looks each object up by its path many times: it takes several times as
+long for many small arrays.
 """
 
 from __future__ import annotations
