@@ -347,7 +347,7 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
 
 
 @pytest.mark.parametrize("cells", [0.5, np.nan], ids=["constant", "empty"])
-@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=200)])
+@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=40, tune=40)])
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_rows(cells, engine):
     """The default prior is worth one row: m the mean, κ = 1, a = 3/2, b half the variance, of all rows."""
@@ -524,7 +524,7 @@ def test_leaving_out_a_labeled_row_is_by_importance_weights():
     found = bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="psis")
     labels = partly(categorical, WORDS, OF_WORDS)
     one = [labels.model.labels.index(label) for label in OF_WORDS[:4]]
-    for row in range(4):
+    for row in (0, 2):  # one of each class
         kept = np.arange(12) != row
         models, weight = by_enumeration(partly(categorical, WORDS[kept], OF_WORDS[kept]))
         encoded = clf.rows(WORDS[row : row + 1])
