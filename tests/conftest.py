@@ -1,4 +1,4 @@
-"""What several test files share: two small tables, a folder of larger ones, and a generator."""
+"""What several test files share: two small tables, a folder of larger ones, a generator, and pages without figures."""
 
 import os
 import sys
