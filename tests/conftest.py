@@ -1,4 +1,4 @@
-"""What several test files share: two small tables, a folder of larger ones, and a generator."""
+"""What several test files share: two small tables, a folder of larger ones, a generator, and pages without figures."""
 
 import os
 import sys
@@ -15,8 +15,9 @@ from bayesclf.tables import datasets
 for name in ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLUMNS"):
     os.environ.pop(name, None)  # what rich and typer take from whoever started the tests
 os.environ["MPLBACKEND"] = "agg"
-# PyTensor would compile the inner graphs of distributions by a C compiler, which takes minutes, to draw them once.
-os.environ.setdefault("PYTENSOR_FLAGS", "cxx=")
+# PyTensor would compile the inner graphs of distributions by a C compiler, which takes minutes, to draw them once, and
+# would keep for each node of a graph where it was made, for messages that no test reads.
+os.environ.setdefault("PYTENSOR_FLAGS", "cxx=,traceback__limit=0")
 
 # A test may take long on a busy machine without being wrong.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -123,3 +124,16 @@ def data_folder():
     if folder is None:
         pytest.skip("BAYESCLF_DATA, the folder of data sets, is not set")
     return Path(folder)
+
+
+@pytest.fixture
+def unwritten_figures(monkeypatch):
+    """Draw figures, but leave out writing them to SVG, which takes most of a page's time, where words are compared."""
+    import matplotlib.pyplot as plt
+    from markupsafe import Markup
+
+    def drawn_only(draw, name, title, description):
+        plt.close(draw())
+        return Markup('<svg id="{}"></svg>').format(name)
+
+    monkeypatch.setattr("bayesclf.report.figures.svg", drawn_only)

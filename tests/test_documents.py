@@ -21,7 +21,9 @@ SLOW = {
     "how_to/extending_in_pymc",
     "how_to/mixed_columns",
     "how_to/reading_a_report",
+    "how_to/priors_by_column",
     "how_to/scikit_learn",
+    "how_to/text",
     "explanation/experiments",
     "explanation/every_tree_at_once",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version as version_of
 from typing import Annotated, Any
 
@@ -54,6 +55,14 @@ def _start(
         typer.echo(context.get_help())
 
 
+@cache
+def _program(experiments: bool) -> Any:
+    """Return all commands, which Typer takes some time to make, with those of the experiments or without."""
+    if experiments:
+        experiment.register()
+    return typer.main.get_command(app)
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run one command line.
 
@@ -67,11 +76,10 @@ def run(arguments: Sequence[str]) -> int:
     int
         Exit status: 0; `BAD_INPUT` for input that cannot be used, with one sentence on stderr; `INTERRUPTED`.
     """
-    if "experiment" in arguments:
-        experiment.register()
+    program = _program("experiment" in arguments)
     try:
         with notes_for_warnings():
-            status = app(list(arguments), prog_name="bayesclf", standalone_mode=False, obj=list(arguments))
+            status = program(list(arguments), prog_name="bayesclf", standalone_mode=False, obj=list(arguments))
     except (InputError, DoesNotExist, Refused) as error:
         complain(str(error))
         return BAD_INPUT

@@ -98,11 +98,11 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_
 
 
-def test_the_report_says_that_draws_were_given(fitted, table, tmp_path):
+def test_the_report_says_that_draws_were_given(fitted, tmp_path):
     given = fitted.with_posterior(fitted.posterior_)
     pages = []
     for clf in (fitted, given):
-        clf.report(tmp_path / "page.html", *table)
+        clf.report(tmp_path / "page.html")
         pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "posterior in closed form" in pages[0]
     assert 'id="priors-title"' in pages[0]

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -162,13 +163,18 @@ def test_a_weight_is_a_number_of_repetitions(kind, rule):
     np.testing.assert_allclose(weighted.predict_proba(COUNTS, rule), repeated.predict_proba(COUNTS, rule), atol=1e-12)
 
 
+@cache
+def of_many_words(kind):
+    """Return counts of 50,000 words in 30 documents, their classes, and a fit."""
+    X = sparse.csr_array(np.random.default_rng(1).poisson(0.05, (30, 50_000)).astype(float))
+    y = np.arange(30) % 2
+    return X, y, kind(inference=bc.Exact(draws=3, chains=2), random_state=1).fit(X, y)
+
+
 @every_kind
 @every_rule
 def test_long_documents_of_many_words_do_not_underflow(kind, rule):
-    rng = np.random.default_rng(1)
-    X = sparse.csr_array(rng.poisson(0.05, (30, 50_000)).astype(float))
-    y = np.arange(30) % 2
-    clf = kind(inference=bc.Exact(draws=3, chains=2), random_state=1).fit(X, y)
+    X, y, clf = of_many_words(kind)
     log_proba = clf.predict_log_proba(X[:4] * 50, rule=rule)
     assert np.isfinite(log_proba[:, y[:4]].diagonal()).all() or rule == "mle"
     np.testing.assert_allclose(logsumexp(log_proba, axis=1), 0.0, atol=1e-9)

@@ -200,6 +200,7 @@ def test_warnings_become_notes(capfd):
     assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_knows_the_label_column_of_the_fit(capfd):
     table("t.csv", GOOD)
     assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0

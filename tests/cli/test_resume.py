@@ -44,28 +44,30 @@ def watch(event, details):
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
 
-batches.BATCH_ROWS, prediction_parts.PART_ROWS = 7, 20
+batches.BATCH_ROWS, prediction_parts.PART_ROWS = 20, 20
 checkpoints.SECONDS = checkpoints.SHARE = 0
 sys.addaudithook(watch)
 sys.exit(cli.run(sys.argv[2:]))
 """
-"""The program, which is killed when it is about to put its n-th file in place; its batches and parts are small."""
+"""The program, which is killed when it is about to put its n-th file in place; its batches and parts are small.
+
+It starts anew each time, which takes seconds: it is killed where a signal is what matters.
+"""
 
 ROWS = 150
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 7)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 20)
     monkeypatch.setattr(prediction_parts, "PART_ROWS", 20)
 
 
-@pytest.fixture
-def table():
-    """Write a table as three files in a folder; return it."""
+@pytest.fixture(scope="module")
+def frame():
     rng = np.random.default_rng(0)
     label = rng.choice(["no", "yes"], ROWS)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "x": rng.normal(size=ROWS) + (label == "yes"),
             "word": rng.choice(["a", "b", None], ROWS),
@@ -73,6 +75,19 @@ def table():
             "label": label,
         }
     )
+
+
+@pytest.fixture(scope="module")
+def saved(frame, tmp_path_factory):
+    """Return the file of a model of the table."""
+    path = tmp_path_factory.mktemp("model") / "m.nc"
+    bc.NaiveBayes(random_state=1).fit(frame.drop(columns="label"), frame["label"]).save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def table(frame):
+    """Write a table as three files in a folder; return it."""
     Path("big").mkdir()
     for number, start in enumerate(range(0, ROWS, 50)):
         frame[start : start + 50].to_parquet(f"big/{number}.parquet", row_group_size=19)
@@ -80,9 +95,9 @@ def table():
 
 
 @pytest.fixture
-def model(table):
-    """Save a model of that table."""
-    bc.NaiveBayes(random_state=1).fit(table.drop(columns="label"), table["label"]).save("m.nc")
+def model(table, saved):
+    """Write the model of that table."""
+    Path("m.nc").write_bytes(saved)
     return "m.nc"
 
 
@@ -99,18 +114,20 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
-@pytest.mark.parametrize("moment", [1, 2, 3, 6])
-def test_killed_predictions_go_on_to_the_same_bits(table, model, moment, capsys):
+def test_killed_predictions_go_on_to_the_same_bits(table, model, capsys):
     assert run([*PREDICT, "whole/"]) == 0
-    killed(moment, *PREDICT, "answers/")
-    done = len(list(Path("answers").glob("part-*")))
-    assert done == (moment - 1) // 2  # after each part the manifest is put in place, which has it then
-    assert len(list(Path("answers").glob(".bayesclf-*"))) == 1
-    capsys.readouterr()
-    assert run([*PREDICT, "answers/", "--resume"]) == 0
-    assert contents("answers") == contents("whole")
     undecided = pd.read_parquet("whole")["predicted"].isna().sum()
-    assert f"150 rows predicted, {undecided} of them left undecided, written to answers" in capsys.readouterr().out
+    for moment in (1, 3, 6):  # before there is any part, at a later part, at the manifest that has it
+        answers = f"answers{moment}"
+        killed(moment, *PREDICT, f"{answers}/")
+        done = len(list(Path(answers).glob("part-*")))
+        assert done == (moment - 1) // 2  # after each part the manifest is put in place, which has it then
+        assert len(list(Path(answers).glob(".bayesclf-*"))) == 1
+        capsys.readouterr()
+        assert run([*PREDICT, f"{answers}/", "--resume"]) == 0
+        assert contents(answers) == contents("whole")
+        said = f"150 rows predicted, {undecided} of them left undecided, written to {answers}"
+        assert said in capsys.readouterr().out
 
 
 def test_answers_in_parts_are_those_in_one_file(table, model):
@@ -137,31 +154,33 @@ def altered(part):
     answers.assign(predicted=answers["predicted"].iloc[::-1].to_numpy()).to_parquet(part)
 
 
-@pytest.mark.parametrize("harm", ["cut off", "empty", "of other rows", "gone", "other answers"])
-def test_a_part_that_is_not_whole_is_written_again(table, model, harm):
+def test_a_part_that_is_not_whole_is_written_again(table, model):
     assert run([*PREDICT, "answers/"]) == 0
     expected = contents("answers")
-    part = Path("answers", "part-000001.parquet")
-    if harm == "gone":
-        part.unlink()
-    elif harm == "other answers":
-        altered(part)
-    else:
-        other = Path("answers", "part-000002.parquet").read_bytes()
-        part.write_bytes({"cut off": expected[part.name][:-50], "empty": b"", "of other rows": other}[harm])
-    assert run([*PREDICT, "answers/", "--resume"]) == 0
-    assert contents("answers") == expected
+    part, other = Path("answers", "part-000001.parquet"), expected["part-000002.parquet"]
+    harms = {
+        "cut off": lambda: part.write_bytes(expected[part.name][:-50]),
+        "empty": lambda: part.write_bytes(b""),
+        "of other rows": lambda: part.write_bytes(other),
+        "gone": part.unlink,
+        "other answers": lambda: altered(part),
+    }
+    for harm, do in harms.items():
+        do()
+        assert run([*PREDICT, "answers/", "--resume"]) == 0
+        assert contents("answers") == expected, harm
 
 
-@pytest.mark.parametrize("name", ["part-000099.parquet", "more.parquet", "part-000008.parquet"])
-def test_a_file_of_another_run_is_not_taken_for_answers(table, model, refused, name):
+def test_a_file_of_another_run_is_not_taken_for_answers(table, model, refused):
     assert run([*PREDICT, "answers/"]) == 0
-    assert not Path("answers", name).exists()
-    shutil.copy("answers/part-000000.parquet", f"answers/{name}")
-    before = contents("answers")
-    said = f"answers/{name} is not of the run that is to be resumed; remove it, or choose another folder"
-    assert said in refused(*PREDICT, "answers/", "--resume")
-    assert contents("answers") == before
+    for name in ("part-000099.parquet", "more.parquet", "part-000008.parquet"):
+        assert not Path("answers", name).exists()
+        shutil.copy("answers/part-000000.parquet", f"answers/{name}")
+        before = contents("answers")
+        said = f"answers/{name} is not of the run that is to be resumed; remove it, or choose another folder"
+        assert said in refused(*PREDICT, "answers/", "--resume")
+        assert contents("answers") == before
+        Path("answers", name).unlink()
 
 
 def test_a_run_that_was_killed_while_it_mended_a_part_goes_on(table, model):
@@ -190,27 +209,16 @@ def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused)
     assert "big/1.parquet has changed since it was begun" in refused(*again)
 
 
-@pytest.mark.parametrize(
-    "text", ["", '{"origin": ', "[]", "{}", '{"origin": {}, "finished": true, "parts": []}', '{"origin": 3}']
-)
-def test_a_damaged_manifest_is_said(table, model, refused, text):
-    assert run([*PREDICT, "answers/"]) == 0
-    Path("answers", "_manifest.json").write_text(text)
-    assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
-
-
-@pytest.mark.parametrize("parts", [None, 3, [3], [{"rows": "all", "rejected": 0, "sha256": ""}]])
-def test_a_manifest_whose_parts_are_damaged_is_said(table, model, refused, parts):
-    assert run([*PREDICT, "answers/"]) == 0
-    path = Path("answers", "_manifest.json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"parts": parts}))
-    assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
-
-
-def test_a_manifest_of_another_version_is_refused(table, model, refused):
+def test_a_damaged_manifest_and_one_of_another_version_are_refused(table, model, refused):
     assert run([*PREDICT, "answers/"]) == 0
     path = Path("answers", "_manifest.json")
     manifest = json.loads(path.read_text())
+    damaged = ["", '{"origin": ', "[]", "{}", '{"origin": {}, "finished": true, "parts": []}', '{"origin": 3}']
+    no_parts = (None, 3, [3], [{"rows": "all", "rejected": 0, "sha256": ""}])
+    damaged += [json.dumps(manifest | {"parts": parts}) for parts in no_parts]
+    for text in damaged:
+        path.write_text(text)
+        assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
     manifest["origin"]["bayesclf"] = "0.0"
     path.write_text(json.dumps(manifest))
     assert "it was begun by bayesclf 0.0, and this is" in refused(*PREDICT, "answers/", "--resume")
@@ -274,7 +282,7 @@ def reading(monkeypatch):
 def test_a_killed_fit_goes_on_to_the_same_bits(table, reading):
     given = (*FIT, *FITS["nb"])
     assert run([*given, "--output", "whole.nc"]) == 0
-    killed(6, *given, "--output", "m.nc")
+    killed(4, *given, "--output", "m.nc")
     assert Path("m.nc.unfinished").exists()
     assert not Path("m.nc").exists()
     assert run([*given, "--output", "m.nc", "--resume"]) == 0
@@ -291,7 +299,6 @@ class Ended(Exception):
 def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
     table, monkeypatch, written_at_once, reading, name, ending
 ):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
     if ending == "csv":
         for path in Path("big").iterdir():
             pd.read_parquet(path).to_csv(path.with_suffix(".csv"), index=False)
@@ -319,16 +326,31 @@ def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
         assert min(reading) > 0 or name == "lr"
 
 
-def test_a_fit_without_resume_does_not_lose_what_another_has_read(table, refused):
-    killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
+@pytest.fixture
+def unfinished(table, monkeypatch):
+    """Leave the second checkpoint of a fit that was ended."""
+    write, left = checkpoints.Checkpoint._write, 2
+
+    def some(self, values):
+        nonlocal left
+        left -= 1
+        write(self, values)
+        if left == 0:
+            raise Ended
+
+    with monkeypatch.context() as patched:
+        patched.setattr(checkpoints, "SECONDS", 0.0)
+        patched.setattr(checkpoints, "SHARE", 0)
+        patched.setattr(checkpoints.Checkpoint, "_write", some)
+        with pytest.raises(Ended):
+            run([*FIT, *FITS["nb"], "--output", "m.nc"])
+
+
+def test_what_differs_from_the_fit_that_was_begun_is_said(table, unfinished, refused):
     kept = Path("m.nc.unfinished").read_bytes()
     said = refused(*FIT, *FITS["nb"], "--output", "m.nc")
     assert "keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew" in said
     assert Path("m.nc.unfinished").read_bytes() == kept
-
-
-def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):
-    killed(3, *FIT, *FITS["nb"], "--output", "m.nc")
     given = (*FIT, *FITS["nb"], "--output", "m.nc", "--resume")
     said = "m.nc.unfinished keeps another fit: it was begun with other "
     assert said + "options of NaiveBayes" in refused(*given, "--set", "nb.class_concentration=2")
@@ -336,7 +358,6 @@ def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):
     assert said + "columns, kinds" in refused(*given, "--drop", "x")
     os.utime("big/1.parquet", (1, 1))
     assert "big/1.parquet has changed since it was begun; remove it, and this one starts anew" in refused(*given)
-    kept = Path("m.nc.unfinished").read_bytes()
     for content in (kept[:-100], kept[:100], b""):
         Path("m.nc.unfinished").write_bytes(content)
         assert "m.nc.unfinished is" in refused(*given)
@@ -345,14 +366,14 @@ def test_what_differs_from_the_fit_that_was_begun_is_said(table, refused):
     assert "--resume is for files" in refused("fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume")
 
 
-def test_the_draws_may_be_others_in_the_run_that_goes_on(table):
-    killed(5, *FIT, *FITS["nb"], "--output", "m.nc")
+def test_the_draws_may_be_others_in_the_run_that_goes_on(table, unfinished):
     assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "m.nc", "--resume"]) == 0
     assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "whole.nc"]) == 0
     assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
 
 
-def test_a_checkpoint_in_python_stays_until_it_is_removed(table, written_at_once, reading):
+def test_a_checkpoint_in_python_stays_until_it_is_removed(table, monkeypatch, written_at_once, reading):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 50)
     clf = bc.NaiveBayes(random_state=1)
     first = clone(clf).fit_stream("big", "label", checkpoint="so_far")
     again = clone(clf).fit_stream("big/*.parquet", "label", checkpoint="so_far")
@@ -383,7 +404,8 @@ def test_a_checkpoint_where_rows_are_read_is_refused_before_any_is(table, readin
     assert sorted(os.listdir("big")) == ["0.parquet", "1.parquet", "2.parquet"]
 
 
-def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, written_at_once):
+def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, monkeypatch, written_at_once):
+    monkeypatch.setattr(batches, "BATCH_ROWS", 50)
     first, again = (bc.NaiveBayes(random_state=1).fit_stream("big", "label", checkpoint="big/so_far") for _ in range(2))
     assert Path("big/so_far").exists()
     assert storage.fingerprint(first) == storage.fingerprint(again)

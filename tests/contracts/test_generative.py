@@ -312,9 +312,9 @@ def test_rows_impossible_under_every_class_are_answered_by_the_class_prior():
 
 
 @every_generative
-def test_generated_rows_look_like_the_training_rows(case, mixed_table, rng):
+def test_generated_rows_look_like_the_training_rows(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
-    clf = case.make().fit(X, y)
+    clf = fitted(case)
     generated, labels = clf.sample(6000, random_state=2)
     assert list(generated.columns) == list(X.columns)
     posterior = clf.posterior_["posterior"].mean(("chain", "draw"))
@@ -341,19 +341,19 @@ def test_generated_rows_look_like_the_training_rows(case, mixed_table, rng):
 
 
 @every_generative
-def test_generated_rows_can_be_learnt_from(case, mixed_table):
-    X, y = case.table(mixed_table)
-    clf = case.make().fit(X, y)
+def test_generated_rows_can_be_learnt_from(case, mixed_table, fitted):
+    X, _ = case.table(mixed_table)
+    clf = fitted(case)
     again = case.make().fit(*clf.sample(200, random_state=1))
     np.testing.assert_array_equal(again.classes_, clf.classes_)
     assert again.predict_proba(X).shape == (len(X), 3)
 
 
 @every_generative
-def test_rows_are_generated_for_given_labels(case, mixed_table):
-    X, y = case.table(mixed_table)
+def test_rows_are_generated_for_given_labels(case, mixed_table, fitted):
+    X, _ = case.table(mixed_table)
     wanted = ["well", "ill", "ill"]
-    generated, labels = case.make().fit(X, y).sample(3, wanted)
+    generated, labels = fitted(case).sample(3, wanted)
     assert labels.tolist() == wanted
     assert generated.shape == (3, len(X.columns))
 

@@ -8,7 +8,9 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import CancelledError
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from bayesclf import cli
+from bayesclf import cluster as cluster_of
 from bayesclf.errors import InputError
 from bayesclf.experiments import EXPERIMENTS, Workers, find, run
 from bayesclf.experiments.experiment import Results
@@ -236,6 +239,29 @@ def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(clus
     assert (spread.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
+def test_a_connection_that_is_lost_leaves_what_is_finished(whole, tmp_path, monkeypatch):
+    """The client's part of `test_a_scheduler_that_dies_leaves_what_is_finished`."""
+    pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
+
+    def two(work, units, address):
+        yield from map(work, units[:2])
+        future, client = Mock(**{"result.side_effect": CancelledError(), "cancelled.return_value": True}), Mock()
+        yield cluster_of._result(future, client, address)
+
+    monkeypatch.setattr(cluster_of, "each", two)
+    made = {"command": "bayesclf experiment ng-jordan --scheduler x"}
+    with pytest.raises(InputError) as caught:
+        run(find("ng-jordan"), LENSES, tmp_path, Workers(scheduler="tcp://x"), made)
+    assert str(caught.value) == (
+        "the connection to the Dask scheduler tcp://x was lost; 2 units of 6 are stored, and "
+        "bayesclf experiment ng-jordan --scheduler x does the others"
+    )
+    assert (tmp_path / RECORDS).read_bytes().count(b"\n") == 2
+    lenses(tmp_path)
+    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
+@pytest.mark.slow
 def test_a_scheduler_that_dies_leaves_what_is_finished(cluster, whole, tmp_path, capfd):
     address, scheduler, _ = cluster  # for the last time
 

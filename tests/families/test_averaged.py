@@ -338,6 +338,7 @@ def test_a_saved_average_goes_on(table, fitted, tmp_path):
     loaded.partial_fit(frame[:20], y[:20])
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_the_families_of_each_column_are_shown(fitted, tmp_path):
     wait = fitted.families_.loc["wait"].sort_values(ascending=False)
     said = f"wait: {wait.index[0]} {wait.iloc[0]:.2f}, {wait.index[1]} {wait.iloc[1]:.2f}".replace("0.", ".")

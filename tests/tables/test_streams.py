@@ -275,7 +275,7 @@ def test_a_source_that_fails_is_said_to():
 @pytest.mark.parametrize("ending", ["parquet", "csv", "tsv.gz"])
 def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
     """What comes after some batches is what the whole stream has there, whatever the row groups."""
-    monkeypatch.setattr(batches, "BATCH_ROWS", 5)
+    monkeypatch.setattr(batches, "BATCH_ROWS", 8)
     for number, group in enumerate((3, 11, 40)):
         part = table[number * 4 : number * 4 + 30].assign(gap=np.nan if number == 0 else 1.5)
         path = tmp_path / f"year={number}" / f"t.{ending}"

@@ -15,8 +15,9 @@ from bayesclf.families import Axes, ConditionalGaussian
 from bayesclf.inference import Augmentation, Exact
 
 AXES = Axes(("a", "b"), ("c", "u", "v"), (("red", "blue"), (), ()))
-CHAINS, STANDARD_ERRORS = 4, 4.5
-POINTS = np.linspace(-9.0, 9.0, 41)
+CHAINS, STANDARD_ERRORS = 32, 4.5
+"""Many chains are stepped together in about the time of one."""
+POINTS = np.linspace(-7.0, 7.0, 19)
 """Where a missing number is put, in its standard deviations from its mean: sums over even grids converge quickly."""
 
 STRUCTURES = {
@@ -78,7 +79,7 @@ def sums(alpha):
     return np.repeat(alpha.reshape(2, -1, 2).sum(axis=2), 2, axis=1)
 
 
-def drawn(prior, X, y, rng, draws=1500, tune=100):
+def drawn(prior, X, y, rng, draws=200, tune=50):
     """Return draws of all chains, (chain, draw, parameter)."""
     alternation = prior.alternation(prior.statistics(X, y, AXES), CHAINS)
     state, kept = alternation.start(rng), []
@@ -128,7 +129,7 @@ def fruit(rng, n=120, share=0.15):
 
 
 EDGES = (("color", "weight"), ("weight", "height"))
-SHORT = Augmentation(draws=150, tune=50)
+SHORT, ENOUGH = Augmentation(draws=60, tune=20), Augmentation(draws=150, tune=50)
 quiet = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 
 
@@ -142,7 +143,7 @@ def test_auto_takes_it_where_missing_cells_matter(rng):
     leaf = X.assign(height=gaps["height"])
     assert bc.BayesNetClassifier(EDGES, random_state=1).fit(leaf, y).inference_ == Exact()
     blocks = {("color", "weight"): "conditional-gaussian"}
-    assert bc.NaiveBayes(blocks, random_state=1, inference=SHORT).fit(gaps, y).score(X, y) > 0.9
+    assert bc.NaiveBayes(blocks, random_state=1, inference=ENOUGH).fit(gaps, y).score(X, y) > 0.9
 
 
 @quiet
@@ -240,9 +241,11 @@ def test_rows_that_an_earlier_fit_added_up_are_refused(rng):
 
 
 @quiet
-def test_a_page_and_checks_of_such_a_fit(rng, tmp_path):
+@pytest.mark.usefixtures("unwritten_figures")
+@pytest.mark.parametrize("rows", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["alone", "with its rows"])
+def test_a_page_and_checks_of_such_a_fit(rng, tmp_path, rows):
     _, gaps, y = fruit(rng)
-    clf = bc.BayesNetClassifier(EDGES, inference=SHORT, random_state=1).fit(gaps, y)
-    clf.report(tmp_path / "page.html", gaps, y, refits=False)
+    clf = bc.BayesNetClassifier(EDGES, inference=ENOUGH, random_state=1).fit(gaps, y)
+    clf.report(tmp_path / "page.html", *((gaps, y) if rows else ()), refits=False)
     assert "augmentation" in (tmp_path / "page.html").read_text().lower()
     assert np.isfinite(bc.loo(clf, gaps, y).elpd)
