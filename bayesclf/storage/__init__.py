@@ -87,7 +87,7 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
         "state": text,
         "checksum": netcdf.checksum(groups, text),
     }
-    netcdf.write(target, groups)
+    netcdf.write(target, xr.DataTree.from_dict(groups))
 
 
 def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClassifier:

@@ -106,4 +106,4 @@ class Checkpoint:
             "state": text,
             "checksum": netcdf.checksum(groups, text),
         }
-        netcdf.write(self.path, groups)
+        netcdf.write(self.path, xr.DataTree.from_dict(groups))

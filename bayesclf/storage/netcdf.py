@@ -6,17 +6,20 @@ import os
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.files import regular, write_whole
-from bayesclf.storage import hdf5, netcdf4
+from bayesclf.storage import hdf5
 from bayesclf.storage.encoding import GROUP, is_number
 
 if TYPE_CHECKING:
     import xarray as xr
+
+COMPRESS_ABOVE = 1024
+"""Bytes above which an array is compressed."""
 
 MAX_BYTES = 2**32
 """Default of the largest model that is read, in bytes of its file and of its arrays."""
@@ -83,10 +86,23 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def write(target: Path, groups: Mapping[str, xr.Dataset]) -> None:
+def write(target: Path, tree: xr.DataTree) -> None:
     """Write groups to a file, which replaces an existing one only when it is complete."""
+    # In memory first: on a full disk, libhdf5 crashes when it closes a file.
     write_whole(
         target,
-        lambda part: part.write_bytes(netcdf4.written(groups)),
+        lambda part: part.write_bytes(tree.to_netcdf(engine="h5netcdf", encoding=compression(tree))),
         (OSError, RuntimeError, TypeError, ValueError),
     )
+
+
+def compression(tree: xr.DataTree) -> dict[str, dict[str, Any]]:
+    """Return xarray's encoding; it replaces what a variable brings along from elsewhere."""
+    return {
+        node.path: {
+            str(name): {"zlib": True, "complevel": 1}
+            for name, variable in node.to_dataset(inherit=False).variables.items()
+            if variable.ndim and variable.nbytes > COMPRESS_ABOVE and is_number(variable.dtype)
+        }
+        for node in tree.subtree
+    }

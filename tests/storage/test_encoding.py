@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from bayesclf import storage
-from bayesclf.storage import netcdf4
 from bayesclf.storage.encoding import Decoder, Encoder
 from bayesclf.storage.formats import classes
+from bayesclf.storage.netcdf import compression
 
 numbers = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 dtypes = (
@@ -49,8 +49,10 @@ class TestEncoding:
     @settings(deadline=None, max_examples=25)
     def test_arrays_go_through_the_file(self, given):
         encoder = Encoder({})
+        tree = xr.DataTree.from_dict({f"/{storage.GROUP}": xr.Dataset(encoder.variables)})
         encoded = encoder.encode(given, "value")
-        content = netcdf4.written({storage.GROUP: xr.Dataset(encoder.variables)})
+        tree = xr.DataTree.from_dict({f"/{storage.GROUP}": xr.Dataset(encoder.variables)})
+        content = bytes(tree.to_netcdf(engine="h5netcdf", encoding=compression(tree)))
         with xr.open_datatree(content, engine="h5netcdf") as read:
             groups = {storage.GROUP: read[storage.GROUP].to_dataset().load()}
         assert_equal(Decoder(groups).decode(encoded), given)
