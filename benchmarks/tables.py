@@ -4,6 +4,7 @@ Run from the project's folder: .venv/bin/python benchmarks/tables.py
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from statistics import mean, median
@@ -129,6 +130,60 @@ def learned_scale(result: Result) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
     text = f"{about}{'; '.join(said)} (level: within 0.01 nats or 1 %); {versions}."
     return "\n\n".join([markdown(["table (rows × columns)", *ways], lines), text])
+
+
+POWER_LINES = ("0", "½", "½, 1", "0, ½, 1")
+"""Ways of averaging over powers whose differences are shown table by table."""
+
+
+def prior_powers(result: Result) -> str:
+    """Return how often each way of averaging over powers is level with the peer, and differences table by table."""
+    found = result["tables"]
+    *ways, peer = next(iter(found.values()))["ways"]
+    groups = list(dict.fromkeys(line["group"] for line in found.values()))
+    orders = [sorted(ways, key=lambda way: line["ways"][way]["log_loss"]) for line in found.values()]
+    lines = []
+    for way in ways:
+        level, lost = Counter(), 0
+        for line in found.values():
+            level[line["group"]] += _level(line["ways"][way], line["ways"][peer])
+            lost += not _level(line["ways"][way], line["ways"][peer]) and _certain(line["ways"][way])
+        sizes = Counter(line["group"] for line in found.values())
+        cells = [f"{level[group]} of {sizes[group]}" for group in groups]
+        mean_rank = mean(order.index(way) + 1 for order in orders)
+        average = mean(line["ways"][way]["difference"] for line in found.values())
+        lines.append([way, *cells, str(lost), f"{mean_rank:.1f}", f"{average:.3f}"])
+    shares = markdown(["powers", *groups, "worse by 2 se", "mean rank", "mean difference"], lines)
+    lines = []
+    for name, line in sorted(found.items(), key=lambda pair: groups.index(pair[1]["group"])):
+        shape = f"{name} ({line['rows']:,} × {line['columns']}, {line['classes']} classes)"
+        cells = []
+        for own in (line["ways"][way] for way in POWER_LINES):
+            bold = "" if _level(own, line["ways"][peer]) else "**"
+            cells.append(f"{bold}{own['difference']:+.3f} ± {own['standard_error']:.3f}{bold}")
+        lines.append([line["group"], shape, f"{line['ways'][peer]['log_loss']:.3f}", *cells, f"{line['accepted']:.2f}"])
+    each = markdown(["group", "table (rows × columns)", peer, *POWER_LINES, "moved"], lines)
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    about = (
+        f"Tables on which the log loss is level with {peer}'s or better, by group: within 0.01 nats or 1 %; on how "
+        "many of all it is worse, and by more than two standard errors; ranks and differences are means over all."
+    )
+    differences = (
+        f"Log loss of {peer}, and differences to it with their standard errors over rows, in nats per row; bold: worse."
+        " *Moved* is the share of accepted moves of the draws, 1 where none had to move; far below 0.6 the draws are "
+        f"not to be trusted; {versions}."
+    )
+    return "\n\n".join([shares, about, each, differences])
+
+
+def _level(line: Result, peer: Result) -> bool:
+    """Return whether a log loss is level with the peer's or better."""
+    return bool(line["difference"] <= max(0.01, 0.01 * peer["log_loss"]))
+
+
+def _certain(line: Result) -> bool:
+    """Return whether a difference is more than two of its standard errors above 0."""
+    return bool(line["difference"] > 2 * line["standard_error"])
 
 
 def scale_groups(result: Result) -> str:
@@ -276,6 +331,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "in_memory": ("### Naive Bayes: large tables in memory, against scikit-learn", in_memory),
     "every_tree": ("### Every tree and every forest, against naive Bayes, one tree and AODE", every_tree),
     "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
+    "prior_powers": ("### Logistic regression: powers of the weights' covariance, on many tables", prior_powers),
     "scale_groups": ("### Logistic regression: a learned prior scale for each kind of column", scale_groups),
     "families_by_evidence": ("### Naive Bayes: families by evidence", families_by_evidence),
     "ng_jordan": ("### Learning curves: the experiment against a plain loop over scikit-learn", ng_jordan),

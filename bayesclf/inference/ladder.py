@@ -114,8 +114,8 @@ def sample(model: LearnedScaleModel, settings: NUTS, seed: int) -> Sample:
     about the weights, are seen as with any chains. A draw is one of those at a scale, which comes up by its mass, moved
     to a log s within its cell: along the line, in s, between the weights of the same z at that scale and at the next.
 
-    Each λ has a ladder, unless Laplace's evidences leave it less than `END_MASS` of the posterior, and the bridge
-    between two ladders is that between their scales of largest mass, whose whitened densities are alike too.
+    Each λ has a ladder, unless Laplace's evidences leave each of its scales less than `END_MASS` of the posterior. The
+    bridge between two ladders is that between their scales of largest mass, whose whitened densities are alike too.
 
     Parameters
     ----------
@@ -172,8 +172,8 @@ def _planned(model: LearnedScaleModel) -> list[tuple[LearnedScaleModel, ScaleGri
     planned = []
     for member, grid in every:
         share = float(np.exp(grid.log_evidence - total))
-        if share >= END_MASS:
-            held = np.flatnonzero(grid.weights * share >= END_MASS)
+        held = np.flatnonzero(grid.weights * share >= END_MASS)
+        if held.size:
             first = min(held[0], len(grid.nodes) - 2)
             last = max(held[-1], first + 1)
             rungs = ScaleGrid(grid.nodes[first : last + 1]).thinned(SPACING * grid.sd)
