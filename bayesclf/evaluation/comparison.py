@@ -134,6 +134,11 @@ class Comparison(Displayed):
         expectations over the drawn hypothesis, which decides by its own probabilities. The other columns
         describe the probabilities and the most probable class, whatever the costs.
         """
+        return self._score_table.copy()
+
+    @cached_property
+    def _score_table(self) -> pd.DataFrame:
+        """The table, whose bootstraps of calibration take seconds for many rows."""
         return score_table(self)
 
     @property

@@ -35,6 +35,14 @@ def comparison(iris, models):
     return bc.compare(models, *iris, cv=3, repeats=2, random_state=4)
 
 
+def test_the_table_is_computed_once_and_each_callers_own(comparison, monkeypatch):
+    first = comparison.table
+    expected = first.copy()
+    first["accuracy"] = 0.0
+    monkeypatch.delattr("bayesclf.evaluation.comparison.score_table")
+    pd.testing.assert_frame_equal(comparison.table, expected)
+
+
 def test_one_line_a_model_and_rule(comparison, models):
     assert list(zip(comparison.table["model"], comparison.table["rule"], strict=True)) == [
         (model, rule) for model in models for rule in RULES

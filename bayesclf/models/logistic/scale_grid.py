@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -46,17 +47,17 @@ class ScaleGrid:
     nodes: tuple[Node[float], ...]
     elsewhere: float = -np.inf
 
-    @property
+    @cached_property
     def log_scales(self) -> Array:
         """log s of the nodes (node)."""
         return np.array([node.log_scale for node in self.nodes])
 
-    @property
+    @cached_property
     def log_densities(self) -> Array:
         """log p(D, log s) of the nodes (node)."""
         return np.array([node.log_density for node in self.nodes])
 
-    @property
+    @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """What each node stands for: up to the middle between it and the next, as in the trapezoidal rule."""
         t = self.log_scales
@@ -64,12 +65,12 @@ class ScaleGrid:
         ends = zip(t, np.append(t[0], middle), np.append(middle, t[-1]), strict=True)
         return tuple(Cell(float(center), float(low), float(high)) for center, low, high in ends)
 
-    @property
+    @cached_property
     def log_evidence(self) -> float:
         """log ∫ p(D | s) p(log s) d log s."""
         return float(logsumexp(self.log_masses))
 
-    @property
+    @cached_property
     def weights(self) -> Array:
         """The posterior of the nodes (node), adding up to 1."""
         return np.asarray(np.exp(self.log_masses - self.log_evidence))
@@ -90,7 +91,7 @@ class ScaleGrid:
         """Position of the node of largest density, not one of the ends."""
         return int(np.clip(self.log_densities.argmax(), 1, len(self.nodes) - 2))
 
-    @property
+    @cached_property
     def log_masses(self) -> Array:
         """log p(D, log s) of the nodes times their stretches, (node)."""
         return self.log_densities + np.log([cell.width for cell in self.cells])
