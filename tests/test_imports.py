@@ -46,6 +46,7 @@ UPWARD = {
     ("classifiers.base", "evaluation.predictive_checks"),
     ("classifiers.base", "diagnostics"),
     ("classifiers.base", "report"),
+    ("classifiers.on_dask", "storage.checkpoints"),
     ("classifiers.passes", "storage.checkpoints"),
     ("classifiers.stream_rows", "storage.checkpoints"),
     ("classifiers.text", "interpretation.explanation"),
