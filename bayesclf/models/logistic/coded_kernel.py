@@ -11,8 +11,7 @@ import math
 import numba as nb
 import numpy as np
 
-from bayesclf.models.logistic.compiled_density import OPTIONS
-from bayesclf.models.logistic.kernel import inlined
+from bayesclf.models.logistic.compiled_density import OPTIONS, inlined
 from bayesclf.typing import Array, Integers
 
 BLOCK = 256

@@ -6,7 +6,7 @@ import ctypes
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, cast
 
 import numba as nb
 import numpy as np
@@ -17,6 +17,11 @@ from bayesclf.typing import Array
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 """Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""
+
+
+def inlined[F: Callable[..., Any]](function: F) -> F:
+    """Inline a function in machine code: a call might be rounded differently when the code is loaded from disk."""
+    return cast(F, nb.njit(forceinline=True, **OPTIONS)(function))
 
 
 @cache

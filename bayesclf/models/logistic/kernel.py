@@ -10,9 +10,8 @@ them become vector instructions, and a block stays in the cache between its two 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast, override
+from typing import Any, override
 
 import numba as nb
 import numpy as np
@@ -20,7 +19,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.compiled_density import OPTIONS, CompiledDensity, compiled
+from bayesclf.models.logistic.compiled_density import CompiledDensity, compiled, inlined
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.normal_prior import NormalWeightPrior
 from bayesclf.models.logistic.prior import WeightPrior
@@ -31,11 +30,6 @@ ROWS = 64
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS = 7
-
-
-def inlined[F: Callable[..., Any]](function: F) -> F:
-    """Inline a function in `log_density`: a call might be rounded differently when the code is loaded from disk."""
-    return cast(F, nb.njit(forceinline=True, **OPTIONS)(function))
 
 
 def log_density(size: Any, z: Any, gradient: Any, value: Any, data: Any) -> int:
