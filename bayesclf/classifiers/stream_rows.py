@@ -147,6 +147,7 @@ def checkpoint_of(path: Any, stream: Stream | Sequence[Any], how: Reading, class
     settings["sizes of batches"] = "parts, read by a cluster"
     of_files = all(isinstance(part, str | FilePart) for part in stream)
     files = [Path(part) if isinstance(part, str) else part.path for part in stream] if of_files else []
+    settings["order of the files"] = [str(file) for file in files]  # as what is kept is of the first ones
     return Checkpoint(path, "the list of tables", files, settings)
 
 
