@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -71,9 +70,14 @@ def computed(graphs: Sequence[Any], client: Any) -> Iterator[Any]:
     if (status := getattr(client, "status", "running")) != "running":
         raise InputError(f"the client of Dask is {status}; connect again, client = distributed.Client(address)")
     address = getattr(getattr(client, "scheduler", None), "address", "")
-    futures = deque([client.compute(graph) for graph in graphs])
-    while futures:
-        yield _result(futures.popleft(), client, address)
+    futures = [client.compute(graph) for graph in graphs]
+    try:
+        for future in futures:
+            yield _result(future, client, address)
+            future.release()
+    finally:  # of an error too, which keeps this frame: workers go on as long as anybody has the futures
+        for future in futures:
+            future.release()
 
 
 def _result(future: Any, client: Any, address: str) -> Any:

@@ -43,6 +43,8 @@ def parts_of(source: Any) -> list[Any]:
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
     if isinstance(source, Sequence):
+        if not source:
+            raise InputError("the list of tables is empty; give at least one")
         return [os.path.abspath(part) if isinstance(part, str | os.PathLike) else part for part in source]
     raise InputError(
         "with a client the source must have parts that workers can read: files that they all see, a dask.dataframe, or "

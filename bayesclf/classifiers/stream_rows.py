@@ -22,13 +22,17 @@ from bayesclf.files import output_file
 from bayesclf.tables.batches import NoRows, batch_rows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.stream import Batch, Stream
-from bayesclf.tables.stream_paths import FilePart, require_elsewhere
+from bayesclf.tables.stream_paths import FilePart, files_of, require_elsewhere
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
     from bayesclf.storage.checkpoints import Checkpoint
+
+
+EXACT = 2.0**53
+"""Whole numbers below it are floats exactly."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class Reading:
         y = batch.table[self.target]
         lacking = y.isna().to_numpy()
         if not lacking.any():
-            return y
+            return _whole(y) if self.unlabeled == "drop" else y
         if self.unlabeled != "drop":
             rows = np.flatnonzero(lacking) + 1
             raise InputError(
@@ -99,7 +103,15 @@ class Reading:
             )
         if lacking.all():
             return None
-        return y.iloc[np.where(lacking, lacking.argmin(), np.arange(len(y)))]
+        return _whole(y.iloc[np.where(lacking, lacking.argmin(), np.arange(len(y)))])
+
+
+def _whole(y: pd.Series) -> pd.Series:
+    """Return labels as they were before missing ones, of this batch or of another, made floats or objects of them."""
+    y = y.infer_objects()
+    if y.dtype.kind == "f" and (y % 1 == 0).all() and (y.abs() < EXACT).all():
+        return y.astype("int64")
+    return y
 
 
 def opened(
@@ -145,9 +157,10 @@ def checkpoint_of(path: Any, stream: Stream | Sequence[Any], how: Reading, class
         settings["sizes of batches"] = batch_rows(len(stream.names))
         return Checkpoint(path, stream.where, stream.files, settings)
     settings["sizes of batches"] = "parts, read by a cluster"
-    of_files = all(isinstance(part, str | FilePart) for part in stream)
-    files = [Path(part) if isinstance(part, str) else part.path for part in stream] if of_files else []
-    settings["order of the files"] = [str(file) for file in files]  # as what is kept is of the first ones
+    files: list[Path] = []
+    if all(isinstance(part, str | FilePart) for part in stream):
+        files = [file for part in stream for file in (files_of(part) if isinstance(part, str) else [part.path])]
+    settings["files, or the same in another order"] = [str(file) for file in files]  # what is kept is of the first
     return Checkpoint(path, "the list of tables", files, settings)
 
 

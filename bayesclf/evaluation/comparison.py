@@ -131,14 +131,13 @@ class Comparison(Displayed):
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
         price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are
-        expectations over the drawn hypothesis, which decides by its own probabilities. The other columns
-        describe the probabilities and the most probable class, whatever the costs.
+        expectations over the drawn hypothesis, which decides by its own probabilities. The other columns describe the
+        probabilities and the most probable class, whatever the costs.
         """
         return self._score_table.copy()
 
     @cached_property
-    def _score_table(self) -> pd.DataFrame:
-        """The table, whose bootstraps of calibration take seconds for many rows."""
+    def _score_table(self) -> pd.DataFrame:  # bootstraps of calibration take seconds for many rows
         return score_table(self)
 
     @property
@@ -435,9 +434,8 @@ def compare(
     if stack and STACK in models:
         raise InputError(f"a model is named {STACK!r}, as the line of the stack is; give it another name")
     check_rules(rules)
-    seed = seed_of(random_state)
     require_jobs(n_jobs=n_jobs)
-    frame = as_table(X)
+    seed, frame = seed_of(random_state), as_table(X)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
@@ -462,19 +460,18 @@ def compare(
         for done, (unit, result) in enumerate(results, len(finished) + 1):
             finished[unit] = result
             tell(unit[0], done, len(units))
-    ahead = None if allowed is None else allowed.ahead
+    ahead = None if allowed is None else allowed.ahead  # which has gained the models that were too slow
     left_out = {} if ahead is None else ahead.left_out
     answers: dict[Key, Answers] = {}
     notes, seconds = {}, {}
     runs = cross_validation.runs(folds.splits)
     for name in models:
+        own = peers.rules_of(models[name], question.rules)
         if name in left_out:
-            answers |= {
-                (name, rule): Answers((), left_out[name]) for rule in peers.rules_of(models[name], question.rules)
-            }
+            answers |= {(name, rule): Answers((), left_out[name]) for rule in own}
             continue
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
-        for rule in peers.rules_of(models[name], question.rules):
+        for rule in own:
             answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
         sentences = cross_validation.gathered([*folds.remarks, *finished[name, -1][1]], [part.notes for part in parts])
         notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))

@@ -57,9 +57,6 @@ class Origin:
         """
         if then["bayesclf"] != self.bayesclf:
             return f"it was begun by bayesclf {then['bayesclf']}, and this is {self.bayesclf}"
-        for what, value in self.settings.items():
-            if then["settings"].get(what) != value:
-                return f"it was begun with other {what}"
         for file in sorted({*self.files, *then["files"]}):
             if file not in then["files"]:
                 return f"{file} was not among the files that it was begun with"
@@ -67,6 +64,9 @@ class Origin:
                 return f"{file} was among the files that it was begun with"
             if then["files"][file] != self.files[file]:
                 return f"{file} has changed since it was begun"
+        for what, value in self.settings.items():
+            if then["settings"].get(what) != value:
+                return f"it was begun with other {what}"
         return ""
 
 

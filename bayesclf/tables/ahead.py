@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 
 def read_ahead[T](items: Generator[T]) -> Iterator[T]:
@@ -27,4 +28,5 @@ def read_ahead[T](items: Generator[T]) -> Iterator[T]:
                 made = thread.submit(next, items, end)
                 yield item  # type: ignore[misc]
     finally:
-        items.close()
+        with suppress(ValueError):  # the thread still makes an item, where a second interruption ended the wait for it
+            items.close()

@@ -152,7 +152,7 @@ class Stream:
         return kinds | spelling.kinds
 
     def _tables(self, spelling: Spelling, after: int = 0) -> Iterator[Batch]:
-        """Yield the rows as `_plain_tables` does, read ahead where that is asked for."""
+        """Yield the rows as `_plain_tables` does, read ahead if `ahead` says so."""
         found = self._plain_tables(spelling, after)
         return read_ahead(found) if self.ahead and self.files else found
 

@@ -140,6 +140,10 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
         How the user named the output, for messages.
     """
     own = Path(os.path.realpath(output))
+    if isinstance(source, list | tuple):
+        for part in source:
+            require_elsewhere(output, part, option)
+        return
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
         if os.path.isdir(path):

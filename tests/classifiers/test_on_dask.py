@@ -12,6 +12,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf import cluster
 from bayesclf.classifiers import on_dask
 from bayesclf.classifiers.on_dask import parts_of
 from bayesclf.classifiers.streaming import MOST_KEPT, LeftOutRows
@@ -34,12 +35,19 @@ def table():
     )
 
 
+def client_of(result):
+    """Return what has the interface of a client, and a function of a graph in the place of the workers."""
+
+    def compute(graph):
+        """Return what has the interface of a future."""
+        return types.SimpleNamespace(result=lambda: result(graph), release=lambda: None)
+
+    return types.SimpleNamespace(compute=compute, status="running")
+
+
 def within():
-    """Return what has the interface of a client and works in this process."""
-    return types.SimpleNamespace(
-        compute=lambda graph: types.SimpleNamespace(result=lambda: graph.compute(scheduler="synchronous")),
-        status="running",
-    )
+    """Return a client that works in this process."""
+    return client_of(lambda graph: graph.compute(scheduler="synchronous"))
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -202,9 +210,7 @@ def dying_after(results):
         left[0] -= 1
         return graph.compute(scheduler="synchronous")
 
-    return types.SimpleNamespace(
-        compute=lambda graph: types.SimpleNamespace(result=lambda: result(graph)), status="running"
-    )
+    return client_of(result)
 
 
 @pytest.fixture
@@ -283,3 +289,53 @@ def test_a_checkpoint_on_dask_is_that_of_files_and_of_a_cluster(in_files, table)
     bc.NaiveBayes(inference="map").fit_stream(in_files, "y", client=within(), checkpoint=path)
     with pytest.raises(InputError, match="keeps another fit"):
         bc.NaiveBayes(inference="map").fit_stream(in_files, "y", checkpoint=path)
+
+
+def test_a_fit_of_a_list_is_resumed_with_the_same_files_in_the_same_order(in_files, table):
+    files, path = sorted(map(str, in_files.iterdir())), in_files.parent / "so_far"
+    clf = bc.NaiveBayes(inference="map")
+    with pytest.raises(KeyboardInterrupt):
+        clone(clf).fit_stream(files, "y", client=dying_after(1), checkpoint=path)
+    for others, said in (
+        (files[::-1], "it was begun with other files, or the same in another order"),
+        ([*files, files[3]], "it was begun with other files, or the same in another order"),
+        (files[:-1], "6.parquet was among the files that it was begun with"),
+    ):
+        with pytest.raises(InputError, match=said):
+            clone(clf).fit_stream(others, "y", client=within(), checkpoint=path)
+    same(clone(clf).fit_stream(files, "y", client=within(), checkpoint=path), table)
+
+
+def test_folders_and_globs_of_a_list_are_their_files(in_files, table):
+    source = [str(in_files / "[0-3].parquet"), str(in_files / "[4-6].parquet")]
+    clf, path = bc.NaiveBayes(inference="map"), in_files.parent / "so_far"
+    same(clone(clf).fit_stream(source, "y", client=within(), checkpoint=path), table)
+    table[:50].to_parquet(in_files / "5.parquet")
+    with pytest.raises(InputError, match=r"5\.parquet has changed since it was begun"):
+        clone(clf).fit_stream(source, "y", client=within(), checkpoint=path)
+    with pytest.raises(InputError, match=r"none\.parquet does not exist"):
+        clone(clf).fit_stream([str(in_files / "none.parquet")], "y", client=within(), checkpoint=path)
+    own = in_files / "5.parquet"
+    with pytest.raises(InputError, match=r"checkpoint .*5\.parquet is also"):
+        clone(clf).fit_stream([str(own)], "y", client=within(), checkpoint=own)
+    with pytest.raises(InputError, match="the list of tables is empty"):
+        clone(clf).fit_stream([], "y", client=within())
+
+
+def test_what_is_not_needed_after_an_error_is_given_back():
+    released = []
+
+    def compute(graph):
+        """Return what has the interface of a future, and has an error for 1."""
+
+        def result():
+            """Return the graph, a number here."""
+            if graph == 1:
+                raise InputError("cells are wrong")
+            return graph
+
+        return types.SimpleNamespace(result=result, release=lambda: released.append(graph))
+
+    with pytest.raises(InputError, match="cells are wrong"):
+        list(cluster.computed([0, 1, 2, 3], types.SimpleNamespace(compute=compute, status="running")))
+    assert set(released) == {0, 1, 2, 3}

@@ -66,3 +66,20 @@ def test_a_checkpoint_is_of_the_same_rows(partly, tmp_path):
         how = Reading.of("y", None, None, (), None, None, unlabeled)
         found.append(checkpoint_of(tmp_path / "so_far", opened(tmp_path / "t.csv", how)[0], how, clf))
     assert found[0]._origin.difference(found[1]._origin.as_json())
+
+
+@pytest.mark.parametrize("kind", ["numbers", "truth values"])
+@pytest.mark.parametrize("clf", [bc.NaiveBayes(inference="map"), bc.LogisticRegression(inference="map")])
+def test_labels_are_what_they_were_before_missing_ones_made_others_of_them(clf, kind, partly, tmp_path):
+    codes = partly["y"].map({"no": 0, "yes": 1} if kind == "numbers" else {"no": False, "yes": True})
+    table = partly.drop(columns="w").assign(y=codes)
+    labeled = table[table["y"].notna()]
+    whole = clone(clf).fit(labeled[FEATURES], labeled["y"].astype(int if kind == "numbers" else bool))
+    first = table["y"].notna().cumsum() <= 20  # a batch without a missing label, too
+    parts = [labeled[first.loc[labeled.index]].infer_objects(), *batches(table[~first])]
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for source in [parts, *([tmp_path / "t.csv"] if kind == "numbers" else [])]:  # truth values are words in csv
+        streamed = clone(clf).fit_stream(source, "y", unlabeled="drop")
+        assert streamed.classes_.dtype == whole.classes_.dtype
+        assert streamed.predict(table[FEATURES]).dtype == whole.predict(table[FEATURES]).dtype
+        assert list(streamed.classes_) == list(whole.classes_)

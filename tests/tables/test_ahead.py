@@ -6,6 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from bayesclf.tables import ahead
 from bayesclf.tables.ahead import read_ahead
 from bayesclf.tables.streams import open_stream
 
@@ -81,3 +82,29 @@ def test_only_files_are_read_in_another_thread(tmp_path):
     assert len(list(replace(of_file, read=read).batches())) == 1
     assert names
     assert all(name.startswith("bayesclf reads ahead") for name in names)
+
+
+def test_a_second_interruption_is_an_interruption(monkeypatch):
+    """The first one waits for the item that is being made, and the second ends that wait."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Impatient(ahead.ThreadPoolExecutor):
+        def __exit__(self, *_):
+            raise KeyboardInterrupt
+
+    def items():
+        """Yield an item, and another when it may."""
+        yield 0
+        begun.set()
+        go_on.wait(WAIT)
+        yield 1
+
+    monkeypatch.setattr(ahead, "ThreadPoolExecutor", Impatient)
+    found = read_ahead(items())
+    assert next(found) == 0
+    assert begun.wait(WAIT)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            found.throw(KeyboardInterrupt)
+    finally:
+        go_on.set()
