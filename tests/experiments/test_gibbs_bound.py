@@ -50,9 +50,9 @@ def test_drawing_given_the_data_alone_breaks_it(outcome):
 def test_gaussian_naive_bayes_breaks_it(case, reference, expected, error):
     """Figures from 600,000 draws without this library."""
     seed = np.random.SeedSequence(1)
-    records = [EXPERIMENT.measure(EXPERIMENT.Settings(), (case, 0), own)[0] for own in seed.spawn(60)]
+    records = [EXPERIMENT.measure(EXPERIMENT.Settings(), (case, 0), own)[0] for own in seed.spawn(120)]
     above, below = (np.array([record[name] for record in records]) for name in ("gibbs label", reference))
-    found, found_error = ratio_of_means(above, below, np.ones(60))
+    found, found_error = ratio_of_means(above, below, np.ones(120))
     assert found_error < 0.08 * expected
     assert abs(found - expected) < 4 * np.hypot(found_error, error)
     assert found - 3 * found_error > 2

@@ -181,14 +181,14 @@ def test_the_decimals_are_those_of_log_gamma(decimals):
     assert_allclose([float(log_gamma(Decimal(z))) for z in (0.3, 4.5, 100.0)], [lgamma(z) for z in (0.3, 4.5, 100.0)])
 
 
-@pytest.mark.parametrize(("n", "away"), [(5, 1.0), (10, 2.0), (40, 1.0), (40, 1 + 1e-6)])
+@pytest.mark.parametrize(("n", "away"), [(5, 1.0), (10, 2.0), (20, 1.0), (40, 1.0), (40, 1 + 1e-6)])
 def test_equal_positive_numbers_have_the_evidence_and_predictive_of_quadrature(decimals, n, away):
     """Also next to the prior's mean, where the shape grows to the end of its range."""
     prior, x = (2.0, 1.5, 1.0, 3.3 * away), [3.3] * n
     family, statistics = one_class(Gamma(*prior), x)
     posterior, whole = family.posterior(statistics), of_positive(x, *prior)
     assert_allclose(family.log_evidence(statistics), whole, atol=1e-6)
-    others = np.array([3.3 * (1 + 1e-6), 33.0, 0.001])
+    others = np.array([3.3, 3.3 * (1 + 1e-6), 5.0, 33.0, 0.001])
     expected = [of_positive([*x, one], *prior) - whole for one in others]
     assert_allclose(predictive(posterior, others), expected, atol=1e-6)
     without = posterior.log_predictive_without(np.array([[3.3]]), np.zeros(1, dtype=int)).item()
