@@ -16,6 +16,7 @@ from bayesclf.inference import Laplace, laplace
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.scale_grid import ScaleGrid
 from bayesclf.typing import Array
 
 INF = float("inf")
@@ -110,6 +111,23 @@ def test_importance_weights_correct_the_evidence_of_the_scales() -> None:
     proposals = laplace.propose(model, 100_000, np.random.default_rng(0))
     corrected = proposals.weight @ np.log(proposals.parameters["prior_scale"])
     assert abs(corrected - exact) < 0.02 < abs(by_laplace - exact)
+
+
+def test_importance_weights_count_the_stretches_of_an_uneven_grid() -> None:
+    """Of the nodes above the mode every second one is left out: each of the others stands for twice as much."""
+    model = small(separable=True)
+    t, posterior, _, _ = quadrature(model)
+    grid = model.scale_grid
+    number = len(grid.nodes)
+    kept = [i for i in range(number) if i <= grid.best or (i - grid.best) % 2 == 0 or i == number - 1]
+    uneven = small(separable=True)
+    uneven.__dict__["scale_grid"] = ScaleGrid(tuple(grid.nodes[i] for i in kept))
+    proposals = laplace.propose(uneven, 100_000, np.random.default_rng(0))
+    corrected = proposals.weight @ np.log(proposals.parameters["prior_scale"])
+    cells = uneven.scale_grid.cells
+    mass = np.exp(np.interp([cell.center for cell in cells], t, np.log(posterior))) * [cell.width for cell in cells]
+    expected = mass @ [(cell.low + cell.high) / 2 for cell in cells] / mass.sum()
+    assert abs(corrected - expected) < 0.02
 
 
 @pytest.mark.parametrize(("name", "n_labels"), [("default", 2), *((name, 3) for name in PRIORS)])
