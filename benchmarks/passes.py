@@ -92,6 +92,7 @@ def newton(folder: Path, rounds: int) -> dict[str, Any]:
     theta = np.zeros((1, 1, 1 + len(encoding.design)))
 
     def scan() -> None:
+        """Read all batches."""
         for _ in ds.dataset(folder).to_batches():
             pass
 

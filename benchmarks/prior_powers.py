@@ -79,22 +79,27 @@ class Node:
 
     @classmethod
     def at(cls, model: LearnedScaleModel, log_scale: float, start: Array) -> "Node":
+        """Return the node of a log s, whose mode is looked for from a start."""
         return cls(model, log_scale, maximize(model.objective_at(log_scale), start, 1e-6))
 
     @cached_property
     def prior(self) -> Any:
+        """The prior of the weights given λ and s."""
         return self.model.scale_prior.at(np.exp(self.log_scale))
 
     @cached_property
     def precision(self) -> Array:
+        """Of the prior, (parameter, parameter)."""
         return self.prior.precision()
 
     @cached_property
     def derivatives(self) -> tuple[float, Array, Array]:
+        """log p(θ, D | s, λ), its gradient and minus its Hessian, at the mode."""
         return self.model.objective_at(self.log_scale).derivatives(self.theta)
 
     @cached_property
     def factor(self) -> Array:
+        """F, of which FᵀF is the inverse of minus the Hessian."""
         lower = np.linalg.cholesky(self.derivatives[2])
         return linalg.solve_triangular(lower, np.eye(len(lower)), lower=True)
 
@@ -218,6 +223,7 @@ class Member:
 
     @cached_property
     def best(self) -> int:
+        """Place of the most probable node by Laplace's approximation."""
         return int(np.argmax([node.log_evidence for node in self.nodes] + self.log_prior))
 
     @cached_property
@@ -251,6 +257,7 @@ def explored(model: LearnedScaleModel, start: Array) -> list[Node]:
 
 
 def wide_density(node: Node) -> float:
+    """Return log p(D, log s | λ) of a node under the wider prior by which nodes are chosen."""
     return node.log_evidence - 0.5 * (node.log_scale / WIDER) ** 2
 
 
@@ -337,6 +344,7 @@ def summary(folds: list[tuple[Array, dict[str, Array]]], rows: int) -> dict[str,
 
 
 def main() -> None:
+    """Measure the tables that are named, or all, without those that have results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--json", type=Path, default=RESULTS)
     parser.add_argument("tables", nargs="*")
