@@ -1,10 +1,9 @@
 """Logistic regression of a table that is read batch by batch: what `fit` finds, and sentences for what it cannot do."""
 
-import types
-
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.clients import within
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -106,24 +105,20 @@ def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypat
 
 def test_parts_on_dask_are_the_whole(table, tmp_path):
     pytest.importorskip("dask", reason="Dask, the extra 'dask', is not installed")
-    within = types.SimpleNamespace(
-        compute=lambda graph: types.SimpleNamespace(result=lambda: graph.compute(scheduler="synchronous")),
-        status="running",
-    )
     rows = table.drop(columns="weight")
     clf = bc.LogisticRegression(random_state=1)
     whole = clone(clf).fit(rows[FEATURES], rows["y"])
     first = rows[:100].assign(some=None)
     joined = pd.concat([first, rows[100:]])
-    assert_same_fit(whole, clone(clf).fit_stream(batches(rows), "y", client=within), rows[FEATURES])
+    assert_same_fit(whole, clone(clf).fit_stream(batches(rows), "y", client=within()), rows[FEATURES])
     for number, part in enumerate([rows[:0], first, rows[100:150], rows[150:]]):
         part.to_parquet(tmp_path / f"{number}.parquet")
-    streamed = clone(clf).fit_stream(tmp_path, "y", client=within)
+    streamed = clone(clf).fit_stream(tmp_path, "y", client=within())
     assert_same_fit(clone(clf).fit(joined[FEATURES], joined["y"]), streamed, rows[FEATURES])
     with pytest.raises(InputError, match="there is no row to learn from"):
-        clone(clf).fit_stream([rows[:0]], "y", client=within)
+        clone(clf).fit_stream([rows[:0]], "y", client=within())
     with pytest.raises(InputError, match="the columns of some parts are in another order"):
-        clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within)
+        clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within())
 
 
 def test_moments_of_parts_are_those_of_all():

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.clients import client_of, within
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -33,21 +34,6 @@ def table():
             "y": y,
         }
     )
-
-
-def client_of(result):
-    """Return what has the interface of a client, and a function of a graph in the place of the workers."""
-
-    def compute(graph):
-        """Return what has the interface of a future."""
-        return types.SimpleNamespace(result=lambda: result(graph), release=lambda: None)
-
-    return types.SimpleNamespace(compute=compute, status="running")
-
-
-def within():
-    """Return a client that works in this process."""
-    return client_of(lambda graph: graph.compute(scheduler="synchronous"))
 
 
 @pytest.mark.parametrize("first", [0, 1])
