@@ -39,7 +39,7 @@ from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
 from bayesclf.models.logistic.scaled_model import not_learnable
 from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
-from bayesclf.models.logistic.streamed import ALIKE, Parts, StreamedModel, StreamedScaleModel, moments_of
+from bayesclf.models.logistic.streamed import ALIKE, Parts, Streamed, kind_of, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -83,14 +83,14 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     prior_scale : float, array, dict, "learned" or LearnedScale
         Its sd. ``"learned"``, the default: one sd s for all columns, with a posterior of its own,
         log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess. Given s, the weights
-        are independent. ``bayesclf.LearnedScale(…)`` has other priors of s, columns whose sd is given all the same, and
-        weights that are as correlated as their columns, by a power of the columns' covariance that is given, or one of
-        several that are averaged over by evidence, ``power=(0.5, 1)``, which suits tables of many columns, or a scale
-        for each of several groups of columns, ``groups="kinds"``, or weights that are Student-t or have the horseshoe
-        prior, of which few matter, ``shape="horseshoe"``, by NUTS only. Under ``"map"``, the power is the most probable
-        one, s is the mode of log s given it, and the weights are at their mode given both. Where that would take too
-        long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is
-        False), ``"learned"`` is 2.5, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the sd,
+        are either independent or as correlated as their columns, over which the answers average too, by evidence.
+        ``bayesclf.LearnedScale(…)`` has other priors of s, columns whose sd is given all the same, one of the two
+        correlations or others between them, ``power=0`` for independent weights, a scale for each of several groups of
+        columns, ``groups="kinds"``, and weights that are Student-t or have the horseshoe prior, of which few matter,
+        ``shape="horseshoe"``, by NUTS only. Under ``"map"``, the correlation is the more probable one, s is the mode of
+        log s given it, and the weights are at their mode given both. Where that would take too long (a sparse table, or
+        more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is False), ``"learned"`` is
+        2.5 for independent weights, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the sd,
         infinite for a flat prior; a mapping fixes that of the columns that it names, and the others' is learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
@@ -308,7 +308,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             For rows that `fit` refuses, an iterator, a batch that lacks a column, and a column that holds words in some
             batches and numbers in others.
         Refused
-            For an engine other than Laplace and MAP, a `prior` by `as_prior`, several powers, and a flat prior.
+            For an engine other than Laplace and MAP, a `prior` by `as_prior`, and a flat prior.
 
         Examples
         --------
@@ -353,9 +353,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """Return the engine that `inference` names."""
         return ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
 
-    def _streamed_model(
-        self, design: LogisticDesign, counts: Array, parts: Parts
-    ) -> tuple[StreamedModel | StreamedScaleModel, str]:
+    def _streamed_model(self, design: LogisticDesign, counts: Array, parts: Parts) -> tuple[Streamed, str]:
         """Return the model of rows that are elsewhere, and why no scale is learned, if so."""
         vectors = len(self._labels) - 1
         if vectors * (1 + len(design)) > DENSE_PARAMETERS:
@@ -365,15 +363,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             )
         X = np.empty((0, len(design)))
         prior, reason = self._prior_on(design, X)
-        settings = prior.prior_scale
-        if isinstance(settings, LearnedScale) and len(settings.powers) > 1:
-            raise Refused("several powers are not averaged over batches; take one, such as LearnedScale(power=0.5)")
-        if isinstance(settings, LearnedScale) and settings.groups is not None:
-            raise Refused(ALIKE)
+        kind = kind_of(prior)
         mean, root = moments_of(parts)
-        kind: type[StreamedModel | StreamedScaleModel] = (
-            StreamedScaleModel if isinstance(settings, LearnedScale) else StreamedModel
-        )
         none = np.empty(0, dtype=np.intp)
         model = kind(self._labels, design, X, none, np.empty(0), prior, counts, mean, root, np.empty((0, 0)))
         return model, reason
@@ -404,10 +395,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         prior = self._prior(learns=not reason)
         if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
             prior = replace(prior, prior_scale=with_indicators(prior.prior_scale.given, design))
-        if isinstance(prior.prior_scale, LearnedScale) and not learns_correlations(prior, design):
-            prior = replace(prior, prior_scale=prior.prior_scale.of_one_power(prior.prior_scale.powers[0]))
-        if isinstance(prior.prior_scale, LearnedScale) and learned_groups(prior, design) == 1:
-            prior = replace(prior, prior_scale=replace(prior.prior_scale, groups=None))
+        settings = prior.prior_scale
+        if isinstance(settings, LearnedScale):
+            power = settings.powers if learns_correlations(prior, design) else settings.powers[0]
+            groups = None if learned_groups(prior, design) == 1 else settings.groups
+            # the powers are said, so that a saved model keeps them whatever the default becomes
+            prior = replace(prior, prior_scale=replace(settings, power=power, groups=groups))
         return prior, reason
 
     def _not_learnable(self, X: Matrix, weights: int) -> str:

@@ -191,7 +191,7 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.normal_prior import NormalPrior
     from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior
     from bayesclf.models.logistic.shaped_model import ShapedScaleModel
-    from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
+    from bayesclf.models.logistic.streamed import StreamedModel, StreamedPowerModel, StreamedScaleModel
     from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
@@ -225,6 +225,7 @@ def classes() -> dict[str, type]:
             NormalPrior,
             ShapedScaleModel,
             StreamedModel,
+            StreamedPowerModel,
             StreamedScaleModel,
             StudentTWeights,
             UnseenPrior,

@@ -59,7 +59,9 @@ def assert_same_fit(whole, streamed, X):
 SETTINGS = {
     "learned": {},
     "fixed": {"prior_scale": 2.5},
+    "independent": {"prior_scale": bc.LearnedScale(power=0)},
     "power": {"prior_scale": bc.LearnedScale(power=1.0)},
+    "powers": {"prior_scale": bc.LearnedScale(power=(2, 0.5, 0))},
     "given": {"prior_scale": {"age": 1.0}},
     "reference": {"prior_scale": 1.0, "prior_form": "reference", "intercept_at": "zero"},
     "own units": {"prior_scale": 0.5, "standardize": False},
@@ -181,7 +183,6 @@ def test_what_needs_the_rows_is_refused(table):
         ({"inference": bc.MAP(optimiser=bc.GradientAscent())}, "needs all rows at once"),
         ({"prior_scale": np.inf}, "over batches a flat prior is not allowed"),
         ({"intercept_scale": np.inf}, "over batches a flat prior is not allowed"),
-        ({"prior_scale": bc.LearnedScale(power=(0.5, 1.0))}, "several powers are not averaged over batches"),
     ],
 )
 def test_settings_that_need_all_rows_are_refused(settings, complaint, table):

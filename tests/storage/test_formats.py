@@ -266,4 +266,4 @@ def test_learned_scales_of_0_2_0_had_neither_groups_nor_a_shape(tmp_path):
     clf = bc.LogisticRegression(prior_scale="learned", inference="map").fit(X, Y)
     clf.save(tmp_path / "model.nc")
     tamper(tmp_path / "model.nc", lambda state: remove_members(state, {"LearnedScale": ["groups", "shape"]}))
-    assert bc.load(tmp_path / "model.nc").model_.prior.prior_scale == bc.LearnedScale()
+    assert bc.load(tmp_path / "model.nc").model_.prior.prior_scale == bc.LearnedScale(power=(0.0, 1.0))

@@ -15,10 +15,12 @@ from bayesclf.models.logistic.coded_rows import CodedLikelihood
 from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.identifiability import collinear_by_root
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.learned_power import LearnedPowerModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
+from bayesclf.models.logistic.prior import LogisticPrior
 from bayesclf.models.logistic.scale_node import NODE_CONVERGED, Node
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
@@ -176,7 +178,7 @@ class RowsElsewhere(LogisticModel):
     @override
     def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
         """Return the model with the same columns and prior, of rows that it holds."""
-        kind = LearnedScaleModel if isinstance(self, LearnedScaleModel) else LogisticModel
+        kind = next(one for one in (LearnedPowerModel, LearnedScaleModel, LogisticModel) if isinstance(self, one))
         return kind(self.labels, self.design, X, y, sample_weight, self.prior)
 
     @override
@@ -330,6 +332,72 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
     def without_rows(self) -> StreamedScaleModel:
         """Return the model with its mode, and no way to its rows."""
         return replace(self, theta=self.best.theta, log_scale=self.best.log_scale)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedPowerModel(RowsElsewhere, LearnedPowerModel):
+    """`LearnedPowerModel` of rows that are elsewhere; its own rows are none.
+
+    Parameters
+    ----------
+    labels, design, X, y, sample_weight, prior
+        As of `LogisticModel`, without rows.
+    label_weights, mean, root, theta, log_scale
+        As of `StreamedScaleModel`.
+    place
+        Which λ is the most probable one, where θ is known.
+    """
+
+    label_weights: Array
+    mean: Array
+    root: Array
+    theta: Array
+    log_scale: float = 0.0
+    place: int = 0
+
+    @cached_property
+    @override
+    def members(self) -> tuple[StreamedScaleModel, ...]:
+        """The models with one λ each, of which the most probable one knows its mode if this one does."""
+        settings: Any = self.prior.prior_scale  # type: ignore[union-attr]
+        none, found = np.empty((0, 0)), []
+        for place, power in enumerate(settings.powers):
+            prior: Any = replace(self.prior, prior_scale=settings.of_one_power(power))
+            moments = self.label_weights, self.mean, self.root
+            theta = self.theta if place == self.place else none
+            member = StreamedScaleModel(
+                self.labels, self.design, self.X, self.y, self.sample_weight, prior, *moments, theta, self.log_scale
+            )
+            if "_likelihood" in vars(self):
+                vars(member)["_likelihood"] = self._likelihood
+            found.append(member)
+        return tuple(found)
+
+    @property
+    @override
+    def chosen(self) -> LearnedScaleModel:
+        """The model with the most probable λ."""
+        return self.members[self.place] if self.is_fitted else super().chosen
+
+    def without_rows(self) -> StreamedPowerModel:
+        """Return the model with its mode, and no way to its rows."""
+        chosen = self.chosen
+        place = next(place for place, member in enumerate(self.members) if member is chosen)
+        return replace(self, theta=chosen.best.theta, log_scale=chosen.best.log_scale, place=place)
+
+
+type Streamed = StreamedModel | StreamedScaleModel | StreamedPowerModel
+"""A model of rows that are elsewhere."""
+
+
+def kind_of(prior: LogisticPrior) -> type[Streamed]:
+    """Return the model that has a prior, or raise `Refused` for a prior that needs all rows at once."""
+    settings = prior.prior_scale
+    if not isinstance(settings, LearnedScale):
+        return StreamedModel
+    if settings.groups is not None or settings.of_weights is not None:
+        raise Refused(ALIKE)
+    return StreamedPowerModel if len(settings.powers) > 1 else StreamedScaleModel
 
 
 def moments_of(parts: Parts) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ INF = float("inf")
 POWERS = (0.0, 0.5, 2.0)
 TWO = (0.5, 1.0)
 PRIORS = {
-    "default": LogisticPrior(prior_scale=LearnedScale(power=TWO)),
+    "default": LogisticPrior(prior_scale=LearnedScale()),
     "three": LogisticPrior(prior_scale=LearnedScale(0.5, 0.7, power=POWERS)),
     "reference, zero": LogisticPrior(prior_scale=LearnedScale(power=TWO), intercept_at="zero", prior_form="reference"),
     "some given": LogisticPrior(prior_scale=LearnedScale(given={"x1": 0.4, "c0=q": 2.0}, power=POWERS)),

@@ -251,7 +251,7 @@ def test_one_group_is_one_scale(n_labels: int) -> None:
     numbers, codes, y, weight = mixed(n_labels, 120)
     base = model_of(numbers, y, codes=codes, levels=LEVELS, weight=3 * weight)
     of_group = grouped(base, LogisticPrior(prior_scale=LearnedScale(groups=[["x0", "x1", "c0"]])))
-    prior = LogisticPrior(prior_scale=LearnedScale())
+    prior = LogisticPrior(prior_scale=LearnedScale(power=0))
     single = of_kind(LearnedScaleModel, base, prior)
     assert of_group.scale_prior.names == ("x0, x1, c0",)
     np.testing.assert_allclose(of_group.map()["prior_scale"][0], single.map()["prior_scale"], rtol=1e-3)
