@@ -110,10 +110,10 @@ def peer(X: pd.DataFrame, y: np.ndarray) -> Any:
     return make_pipeline(columns, LogisticRegressionCV(cv=StratifiedKFold(max(inner, 2)), **scored))
 
 
-def scores(X: pd.DataFrame, y: np.ndarray, ways: list[str]) -> dict[str, dict[str, Any]]:
+def scores(X: pd.DataFrame, y: np.ndarray, ways: list[str], seed: int = 0) -> dict[str, dict[str, Any]]:
     """Return log losses by fold and seconds of some ways."""
     classes = np.unique(y)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     found: dict[str, dict[str, Any]] = {name: {"log_loss": [], "seconds": 0.0} for name in ways}
     for training, test in folds.split(X, y):
         rows, labels = X.iloc[training], y[training]

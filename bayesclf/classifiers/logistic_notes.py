@@ -18,8 +18,8 @@ from bayesclf.typing import Parameters
 from bayesclf.wording import AND_MORE, listed
 
 LISTED_COLUMNS = 5
-SHAPES = {False: "", True: "; weights of columns that vary together are expected to be alike"}
-"""What follows the scale in the note, by whether weights are as correlated as their columns."""
+CORRELATIONS: dict[float, str] = {0: "independent", 1: "as correlated as their columns"}
+"""What weights are given their scale, by λ; of others "correlated by the power λ of their columns' covariance"."""
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
 """Quantiles of a learned scale that are said."""
 HALF = 0.5
@@ -44,11 +44,14 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
             f"in brackets are {100 * CI_PROB:.0f} % intervals"
         )
     low, middle, high = np.quantile(parameters["prior_scale"], LEVELS)
-    shape = SHAPES[max(settings.powers) > 0]
+    kinds = [
+        CORRELATIONS.get(power, f"correlated by the power {power:g} of their columns' covariance")
+        for power in settings.powers
+    ]
     if "prior_power" in parameters:
         shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
-        each = (f"{power:g} (probability {share:.2f})" for power, share in zip(settings.powers, shares, strict=True))
-        shape += f", by a power of the columns' covariance that is {' or '.join(each)}"
+        kinds = [f"{kind} (probability {share:.2f})" for kind, share in zip(kinds, shares, strict=True)]
+    shape = f"; given it, weights are {' or '.join(kinds)}" if max(settings.powers) > 0 else ""
     return (
         f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({100 * CI_PROB:.0f} % interval "
         f"{low:.2g} to {high:.2g}){shape}"

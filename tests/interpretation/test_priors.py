@@ -98,7 +98,7 @@ def test_the_prior_of_logistic_regression_is_that_of_its_settings():
     assert table["prior_power", ""] == "0 or 1, each as likely as any other"
     assert table["intercept", ""] == "Normal(0, 5²)"
     assert table["weight", "sepal length (cm)"] == "Normal(0, 1²)"
-    assert table["weight", "sepal width (cm)"] == "Normal(0, prior_scale² C)"
+    assert table["weight", "sepal width (cm)"] == "Normal(0, C·prior_scale²)"
     assert table["weight", "petal width (cm)"] == "flat"
     assert "power prior_power" in clf.prior_summary().attrs["model"][1]
     settings = bc.LearnedScale(given=given, power=0)

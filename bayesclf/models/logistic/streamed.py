@@ -365,13 +365,17 @@ class StreamedPowerModel(RowsElsewhere, LearnedPowerModel):
             prior: Any = replace(self.prior, prior_scale=settings.of_one_power(power))
             moments = self.label_weights, self.mean, self.root
             theta = self.theta if place == self.place else none
-            member = StreamedScaleModel(
-                self.labels, self.design, self.X, self.y, self.sample_weight, prior, *moments, theta, self.log_scale
-            )
-            if "_likelihood" in vars(self):
-                vars(member)["_likelihood"] = self._likelihood
-            found.append(member)
+            own = (self.labels, self.design, self.X, self.y, self.sample_weight, prior, *moments)
+            found.append(StreamedScaleModel(*own, theta, self.log_scale))
         return tuple(found)
+
+    @override
+    def over(self, parts: Parts) -> StreamedPowerModel:
+        """Return the same model with its rows, which the members look at together."""
+        model = super().over(parts)
+        for member in model.members:
+            vars(member)["_likelihood"] = vars(model)["_likelihood"]
+        return model
 
     @property
     @override
