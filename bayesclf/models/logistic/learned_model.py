@@ -17,7 +17,7 @@ from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.newton import maximize
 from bayesclf.models.logistic.prior import LogisticPrior
-from bayesclf.models.logistic.scale_grid import ScaleGrid, explore, mode
+from bayesclf.models.logistic.scale_grid import ScaleGrid, Starts, explore, mode
 from bayesclf.models.logistic.scale_node import Node, explored
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.models.logistic.scaled_model import ScaledModel
@@ -138,18 +138,16 @@ class LearnedScaleModel(ScaledModel):
         DoesNotExist
             Where `map` does.
         """
+        (grid,) = self._explored_grids()
+        return grid
+
+    def _explored_grids(self) -> tuple[ScaleGrid, ...]:
+        """Return the grid of each of the members; raises as `scale_grid`."""
         if reason := self.improper():
             raise DoesNotExist(reason)
-        return self.grid_from(self.objective("mle")[1])
-
-    def grid_from(self, start: Array, elsewhere: float = -np.inf) -> ScaleGrid:
-        """Return the grid, of which the search for the first mode starts from θ `start`.
-
-        `elsewhere` is the log of the posterior's mass that the grids of other priors hold.
-        """
-        settings = self.scale_prior.settings
-        (first,) = self.nodes([(float(np.log(settings.median)), start)])
-        return explore(self.nodes, first, settings.spread, elsewhere)
+        settings, start = self.scale_prior.settings, self.objective("mle")[1]
+        firsts = self.nodes_of_members([[(float(np.log(settings.median)), start)]] * len(self.members))
+        return explore(self.nodes_of_members, [first for (first,) in firsts], settings.spread)
 
     @override
     @cached_property
@@ -158,9 +156,13 @@ class LearnedScaleModel(ScaledModel):
         best = mode(self.nodes, self.scale_grid)
         return replace(best, theta=maximize(self.objective_at(best.log_scale), best.theta))
 
-    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node[float]]:
+    def nodes(self, starts: Starts) -> list[Node[float]]:
         """Return the evidences of several scales, each with a θ that the search for its mode starts from."""
         return [self.node(log_scale, start) for log_scale, start in starts]
+
+    def nodes_of_members(self, starts: Sequence[Starts]) -> list[list[Node[float]]]:
+        """Return the evidences of several scales of each of the members."""
+        return [member.nodes(own) for member, own in zip(self.members, starts, strict=True)]
 
     def node(self, log_scale: float, start: Array) -> Node[float]:
         """Return the evidence of one scale, its mode searched for from θ `start`."""

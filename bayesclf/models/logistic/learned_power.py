@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, override
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic.components import Component
 from bayesclf.models.logistic.learned_model import LearnedScaleModel, mixture
 from bayesclf.models.logistic.learned_scale import LearnedScale
@@ -80,19 +79,9 @@ class LearnedPowerModel(LearnedScaleModel):
 
     @cached_property
     def explored(self) -> tuple[LearnedScaleModel, ...]:
-        """The models with one λ each, with the grids of their scales.
-
-        The grids are made one after the other, each as fine as its share of the posterior so far asks for.
-        """
-        if reason := self.improper():
-            raise DoesNotExist(reason)
-        start, elsewhere = self.objective("mle")[1], -np.inf
-        for member in self.members:
-            grid = member.grid_from(start, elsewhere)
+        """The models with one λ each, with the grids of their scales, each as fine as its share of the posterior."""
+        for member, grid in zip(self.members, self._explored_grids(), strict=True):
             vars(member)["scale_grid"] = grid
-            elsewhere = float(np.logaddexp(elsewhere, grid.log_evidence))
-            middle = np.abs(grid.log_scales - np.log(member.scale_prior.settings.median)).argmin()
-            start = grid.nodes[middle].theta
         return self.members
 
     @override

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,8 +29,12 @@ MODE_STEPS = (0.1, 0.02)
 """Distances from the mode, in posterior sds of log s or at most 1, of the points that parabolas go through."""
 
 
-type MakeNodes = Callable[[Sequence[tuple[float, Array]]], list[Node[float]]]
-"""From values of log s, and a θ to start from for each, to their nodes, which may share their looks at the rows."""
+type Starts = Sequence[tuple[float, Array]]
+"""Values of log s, and a θ from which the search for the mode of each starts."""
+type MakeNodes = Callable[[Starts], list[Node[float]]]
+"""From these to their nodes, which may share their looks at the rows."""
+type MakeAllNodes = Callable[[Sequence[Starts]], Sequence[Sequence[Node[float]]]]
+"""The same for each of several priors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,59 +114,71 @@ class ScaleGrid:
         return replace(self, nodes=tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
 
 
-def explore(make: MakeNodes, first: Node[float], spread: float, elsewhere: float = -np.inf) -> ScaleGrid:
-    """Return a grid that holds all but a trifle of the posterior and is fine where its mass is.
+def explore(make: MakeAllNodes, firsts: Sequence[Node[float]], spread: float) -> tuple[ScaleGrid, ...]:
+    """Return grids that together hold all but a trifle of the posterior and are fine where its mass is.
 
-    It starts with steps of `FIRST_STEP` prior sds, each mode started from the one beside it, and is extended until each
-    end holds less than `END_MASS` and the density falls toward it. Then gaps with a share of the mass are halved until
-    none is wider than `SPACING` posterior sds. All masses are shares of the posterior with what is elsewhere, so that a
+    There is one for each of several priors, all of which look at the rows together. A grid starts with steps of
+    `FIRST_STEP` prior sds, each mode started from the one beside it, and is extended until each end holds less than
+    `END_MASS` and the density falls toward it. Then gaps with a share of the mass are halved until none is wider than
+    `SPACING` posterior sds. All masses are shares of the posterior with what the other grids hold so far, so that a
     prior of which the rows are unlikely costs a few nodes.
 
     Parameters
     ----------
     make
-        Makes nodes.
-    first
-        A node, at the median of the prior.
+        Makes the nodes of each prior.
+    firsts
+        A node of each prior, at the median of log s.
     spread
         Sd of the prior of log s.
-    elsewhere
-        Log of the mass that other grids hold.
     """
-    step = FIRST_STEP * spread
-    beside = make([(first.log_scale + sign * step, first.theta) for sign in (-1, 1)])
-    grid = _extended(make, ScaleGrid((first,), elsewhere).with_nodes(*beside), step)
+    grids = [ScaleGrid((first,)) for first in firsts]
+    searches = [_exploration(first, FIRST_STEP * spread) for first in firsts]
+    asked: dict[int, Starts] = {place: next(search) for place, search in enumerate(searches)}
+    while asked:
+        made = make([asked.get(place, []) for place in range(len(grids))])
+        grids = [grid.with_nodes(*nodes) for grid, nodes in zip(grids, made, strict=True)]
+        evidences = [grid.log_evidence for grid in grids]
+        ahead: dict[int, Starts] = {}
+        for place in asked:
+            others = [evidence for other, evidence in enumerate(evidences) if other != place]
+            grids[place] = replace(grids[place], elsewhere=float(logsumexp(others)) if others else -np.inf)
+            with suppress(StopIteration):
+                ahead[place] = searches[place].send(grids[place])
+        asked = ahead
+    return tuple(grids)
+
+
+def _exploration(first: Node[float], step: float) -> Generator[Starts, ScaleGrid]:
+    """Yield the nodes that a grid needs next, and be sent the grid with them."""
+    grid = yield [(first.log_scale + sign * step, first.theta) for sign in (-1, 1)]
+    grid = yield from _extended(grid, step)
     while True:
-        halved = _halved(make, grid)
-        if halved is grid:
-            extended = _extended(make, grid, step)
-            if extended is grid:
-                return grid
-            halved = extended
-        grid = halved
+        if between := _between(grid):
+            grid = yield between
+        elif (extended := (yield from _extended(grid, step))) is not grid:
+            grid = extended
+        else:
+            return
 
 
-def _extended(make: MakeNodes, grid: ScaleGrid, step: float) -> ScaleGrid:
-    """Add nodes at the ends until these hold little."""
+def _extended(grid: ScaleGrid, step: float) -> Generator[Starts, ScaleGrid, ScaleGrid]:
+    """Yield nodes beyond the ends until these hold little."""
     for end, sign in ((0, -1), (-1, 1)):
         while grid.weights[end] * grid.share >= END_MASS or grid.log_densities[end] == grid.log_densities.max():
             last = grid.nodes[end]
-            grid = grid.with_nodes(*make([(last.log_scale + sign * step, last.theta)]))
+            grid = yield [(last.log_scale + sign * step, last.theta)]
     return grid
 
 
-def _halved(make: MakeNodes, grid: ScaleGrid) -> ScaleGrid:
-    """Halve the gaps that are too wide for the mass that they hold; return the grid itself where there are none."""
+def _between(grid: ScaleGrid) -> Starts:
+    """Return the middles of the gaps that are too wide for the mass that they hold."""
     density = np.exp(grid.log_densities - grid.log_evidence) * grid.share
     gaps = np.diff(grid.log_scales)
     mass = gaps * (density[1:] + density[:-1]) / 2
     wide = np.flatnonzero((gaps > max(SPACING * grid.sd, LEAST_STEP)) & (mass >= REFINED_MASS))
-    if not wide.size:
-        return grid
     pairs = [(grid.nodes[i], grid.nodes[i + 1]) for i in wide]
-    return grid.with_nodes(
-        *make([((left.log_scale + right.log_scale) / 2, (left.theta + right.theta) / 2) for left, right in pairs])
-    )
+    return [((left.log_scale + right.log_scale) / 2, (left.theta + right.theta) / 2) for left, right in pairs]
 
 
 def mode(make: MakeNodes, grid: ScaleGrid) -> Node[float]:

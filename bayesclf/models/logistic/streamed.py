@@ -21,6 +21,7 @@ from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.scale_grid import Starts, mode
 from bayesclf.models.logistic.scale_node import NODE_CONVERGED, Node
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
@@ -299,19 +300,9 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, (rows, np.ones(len(rows))))  # type: ignore[arg-type]
 
     @override
-    def nodes(self, starts: Sequence[tuple[float, Array]]) -> list[Node[float]]:
+    def nodes(self, starts: Starts) -> list[Node[float]]:
         """Return the evidences of several scales, whose modes are searched for together."""
-        rows: StreamedLikelihood = self._likelihood
-        objectives = [self.objective_at(log_scale) for log_scale, _ in starts]
-        searches = [newton_steps(start, converged=NODE_CONVERGED) for _, start in starts]
-        modes = [optimum(found) for found in together(searches, objectives, rows)]
-        looks = rows.derivatives_of_all(modes)
-        found = []
-        for (log_scale, _), objective, theta, look in zip(starts, objectives, modes, looks, strict=True):
-            value, _, curvature = objective.with_prior(theta, look)
-            log_prior = float(self.scale_prior.settings.log_density(np.array(log_scale)))
-            found.append(Node(log_scale, theta, evidence_from(value, curvature) + log_prior))
-        return found
+        return nodes_together(self._likelihood, [self], [starts])[0]
 
     @override
     def node(self, log_scale: float, start: Array) -> Node[float]:
@@ -324,14 +315,31 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         """The mode of log s given D."""
         if self.is_fitted:
             return Node(self.log_scale, self.theta, np.nan)
-        from bayesclf.models.logistic.scale_grid import mode
-
         top = mode(self.nodes, self.scale_grid)
         return replace(top, theta=self._found_mode(self.objective_at(top.log_scale), top.theta))
 
     def without_rows(self) -> StreamedScaleModel:
         """Return the model with its mode, and no way to its rows."""
         return replace(self, theta=self.best.theta, log_scale=self.best.log_scale)
+
+
+def nodes_together(
+    rows: StreamedLikelihood, members: Sequence[StreamedScaleModel], starts: Sequence[Starts]
+) -> list[list[Node[float]]]:
+    """Return the evidences of several scales of each of several models of the same rows, all by the same passes."""
+    asked = [(member, *start) for member, own in zip(members, starts, strict=True) for start in own]
+    objectives = [member.objective_at(log_scale) for member, log_scale, _ in asked]
+    searches = [newton_steps(start, converged=NODE_CONVERGED) for _, _, start in asked]
+    modes = [optimum(found) for found in together(searches, objectives, rows)]
+    found: list[Node[float]] = []
+    for (member, log_scale, _), objective, theta, look in zip(
+        asked, objectives, modes, rows.derivatives_of_all(modes), strict=True
+    ):
+        value, _, curvature = objective.with_prior(theta, look)
+        log_prior = float(member.scale_prior.settings.log_density(np.array(log_scale)))
+        found.append(Node(log_scale, theta, evidence_from(value, curvature) + log_prior))
+    every = iter(found)
+    return [[next(every) for _ in own] for own in starts]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -382,6 +390,11 @@ class StreamedPowerModel(RowsElsewhere, LearnedPowerModel):
     def chosen(self) -> LearnedScaleModel:
         """The model with the most probable λ."""
         return self.members[self.place] if self.is_fitted else super().chosen
+
+    @override
+    def nodes_of_members(self, starts: Sequence[Starts]) -> list[list[Node[float]]]:
+        """Return the evidences of several scales of each of the members, whose modes are searched for together."""
+        return nodes_together(self._likelihood, self.members, starts)
 
     def without_rows(self) -> StreamedPowerModel:
         """Return the model with its mode, and no way to its rows."""

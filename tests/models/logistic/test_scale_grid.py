@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -32,7 +33,8 @@ def grid_of(width: float, center: float) -> tuple[ScaleGrid, list[float]]:
         np.testing.assert_equal(start.shape, (1,))
         return Node(t, np.array([t]), float(skewed(t, width, center)))
 
-    return explore(lambda some: [make(*one) for one in some], make(0.0, np.zeros(1)), spread=1.5), visited
+    (grid,) = explore(lambda asked: [[make(*one) for one in asked[0]]], [make(0.0, np.zeros(1))], spread=1.5)
+    return grid, visited
 
 
 @pytest.mark.parametrize(("width", "center"), CASES)
@@ -72,5 +74,26 @@ def test_two_modes_are_both_found() -> None:
     def make(t: float, start: Array) -> Node:
         return Node(t, start, log_density(t))
 
-    grid = explore(lambda some: [make(*one) for one in some], make(0.0, np.zeros(1)), spread=1.5)
+    (grid,) = explore(lambda asked: [[make(*one) for one in asked[0]]], [make(0.0, np.zeros(1))], spread=1.5)
     assert grid.log_evidence == pytest.approx(0.5 * np.log(2 * np.pi) + np.log(1.5), abs=0.03)
+
+
+def test_grids_of_several_priors_look_at_the_rows_together() -> None:
+    """Masses are shares of all, so that a hopeless prior has few nodes, and no look is made for one grid alone."""
+    places, levels, looks = (0.3, 2.0, 0.0), (0.0, -1.0, -30.0), []
+
+    def log_density(which: int, t: float) -> float:
+        return levels[which] + float(skewed(t, 0.3, places[which]))
+
+    def make(asked: Sequence[Sequence[tuple[float, Array]]]) -> list[list[Node]]:
+        looks.append([len(own) for own in asked])
+        return [[Node(t, start, log_density(i, t)) for t, start in own] for i, own in enumerate(asked)]
+
+    firsts = [Node(0.0, np.zeros(1), log_density(i, 0.0)) for i in range(3)]
+    grids = explore(make, firsts, spread=1.5)
+    for grid, level in zip(grids, levels, strict=True):
+        assert grid.log_evidence == pytest.approx(level + np.log(0.3), abs=0.05 if level > -30 else 1.0)
+    assert len(grids[2].nodes) < 8 < min(len(grids[0].nodes), len(grids[1].nodes))
+    assert grids[1].share == pytest.approx(np.exp(-1) / (1 + np.exp(-1)), abs=0.02)
+    assert [sum(own) for own in zip(*looks, strict=True)] == [len(grid.nodes) - 1 for grid in grids]
+    assert len(looks) < sum(len(grid.nodes) for grid in grids) / 2
