@@ -204,7 +204,7 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
     if isinstance(model, LearnedScaleModel):
         learned = model.scale_prior.learned
         lines, symbols = _learned_scale(model, bool(learned.any()))
-        sentences += [f"weights that share prior_scale are as correlated as their columns: {one}" for one in symbols]
+        sentences += [f"weights that share prior_scale have covariance C·prior_scale²: {one}" for one in symbols]
     scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)
     if isinstance(model, GroupedScaleModel):
         groups = model.scale_prior
@@ -247,7 +247,9 @@ def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[Pri
         lines.append(PriorLine("prior_power", "", "", f"{values}, each as likely as any other", powers))
     if not (any_weight and max(settings.powers) > 0):
         return lines, ()
-    return lines, (f"C is the columns' covariance to the power {power}, of average variance 1",)
+    independent = "; where prior_power is 0, weights are independent"
+    also = independent if len(settings.powers) > 1 and 0 in settings.powers else ""
+    return lines, (f"C is the columns' covariance to the power {power}, of average variance 1{also}",)
 
 
 def _of_scale(settings: LearnedScale, group: str = "") -> PriorLine:
