@@ -102,7 +102,8 @@ def test_the_prior_of_logistic_regression_is_that_of_its_settings():
     assert table["weight", "petal width (cm)"] == "flat"
     assert "power prior_power" in clf.prior_summary().attrs["model"][1]
     settings = bc.LearnedScale(given=given, power=0)
-    independent = bc.LogisticRegression(prior_scale=settings, inference="map").fit(X, y).prior_summary()
+    clf = bc.LogisticRegression(prior_scale=settings, prior_form="reference", inference="map").fit(X, y)
+    independent = clf.prior_summary()
     table = independent.set_index(["parameter", "feature"])["prior"]
     assert "prior_power" not in table
     assert len(independent.attrs["model"]) == 1
