@@ -132,6 +132,32 @@ def learned_scale(result: Result) -> str:
     return "\n\n".join([markdown(["table (rows × columns)", *ways], lines), text])
 
 
+def default_prior(result: Result) -> str:
+    """Return the log losses of every default and of the peer, and on how many tables of each group they are level."""
+    lines, level, sizes = [], Counter[str](), Counter[str]()
+    ordered = sorted(result["tables"].items(), key=lambda pair: GROUPS.index(pair[1]["group"]))
+    for name, found in ordered:
+        ours, peer = (mean(line["log_loss"]) for line in found["scores"].values())
+        is_level = ours - peer <= max(0.01, 0.01 * peer)
+        level[found["group"]] += is_level
+        sizes[found["group"]] += 1
+        shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
+        said = f"{ours:.3f}" if is_level else f"**{ours:.3f}**"
+        lines.append([found["group"], shape, str(found["times"]), said, f"{peer:.3f}", f"{ours - peer:+.3f}"])
+    shares = ", ".join(f"{level[group]} of {sizes[group]} in {group}" for group in GROUPS)
+    whole = [group for group in GROUPS if group != "parts"]
+    of_whole = f"{sum(level[group] for group in whole)} of {sum(sizes[group] for group in whole)}"
+    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
+    about = (
+        f"Mean log loss of {result['folds']} folds, in nats per row; bold: worse than scikit-learn's by more than 0.01 "
+        f"nats and 1 %. Level or better on {of_whole} whole tables: {shares}; {versions}."
+    )
+    head = ["group", "table (rows × columns)", "times five folds", "default", "scikit-learn", "difference"]
+    return "\n\n".join([markdown(head, lines), about])
+
+
+GROUPS = ("development", "parts", "confirmation")
+"""Of tables: those on which ways of averaging were compared, small parts of these, and those looked at only then."""
 POWER_LINES = ("0", "½", "½, 1", "0, ½, 1")
 """Ways of averaging over powers whose differences are shown table by table."""
 
@@ -331,6 +357,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "in_memory": ("### Naive Bayes: large tables in memory, against scikit-learn", in_memory),
     "every_tree": ("### Every tree and every forest, against naive Bayes, one tree and AODE", every_tree),
     "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
+    "default_prior": ("### Logistic regression: every default, on many tables", default_prior),
     "prior_powers": ("### Logistic regression: powers of the weights' covariance, on many tables", prior_powers),
     "scale_groups": ("### Logistic regression: a learned prior scale for each kind of column", scale_groups),
     "families_by_evidence": ("### Naive Bayes: families by evidence", families_by_evidence),
