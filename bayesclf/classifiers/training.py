@@ -211,6 +211,8 @@ class Learnt:
         Sufficient statistics of each block.
     lengths
         How long the documents of each class were; None for what is not text, and where it is not known.
+    hashes
+        How many hashes the words of documents were taken modulo; None where they were not.
     """
 
     classes: NDArray[Any]
@@ -219,6 +221,7 @@ class Learnt:
     counts: Array
     statistics: tuple[Statistics, ...]
     lengths: DocumentLengths | None = None
+    hashes: int | None = None
 
     def axes(self, block: ColumnBlock) -> Axes:
         """Return the coordinates of a block."""
