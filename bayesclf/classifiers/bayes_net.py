@@ -301,7 +301,8 @@ def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:
     if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
-            f"{what} takes categories, but numbers are in {shown}; make them categories with astype('category') if "
-            "they are codes, cut them into a few bins with pandas.cut, or take NaiveBayes"
+            f"{what} takes categories, but numbers are in {shown}; if they are codes declare them, with --kind "
+            f"{numbers[0]}=category (astype('category') in Python), else cut them into a few bins with pandas.cut, or "
+            "take NaiveBayes"
         )
     return names

@@ -117,7 +117,7 @@ class GenerativeClassifier(Generating, LearningPartly):
             Where the posterior is not of the prior's family.
         """
         check_is_fitted(self, "classes_")
-        self._require_all_labeled("turned into a prior")
+        self._require_continuable("turned into a prior")
         posterior = self.model_.posterior()
         families = iter(posterior.blocks)
         frozen = FrozenPrior(

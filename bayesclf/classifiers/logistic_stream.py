@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -34,6 +35,7 @@ from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import Column
+from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.stream import Stream
 from bayesclf.typing import Array
 
@@ -75,6 +77,19 @@ class NumberMoments:
     low: Array
     high: Array
     gaps: NDArray[np.bool_]
+
+    @classmethod
+    def of_table(cls, numbers: Numbers, weight: Array) -> NumberMoments:
+        """Return those of rows (row, number) with weights (row), read as many at a time as stay in the cache.
+
+        All are measured from the smallest cell, so that means which are stored in between are rounded by little.
+        """
+        if not len(numbers):
+            return cls.of(numbers[:], weight)
+        low, high = numbers.extremes
+        origin = np.where(low <= high, low, 0.0)
+        total = reduce(add, (cls.of(numbers[rows] - origin, weight[rows]) for rows in blocks_of(*numbers.shape)))
+        return replace(total, mean=total.mean + origin, low=low, high=high)
 
     @classmethod
     def of(cls, numbers: Array, weight: Array) -> NumberMoments:
@@ -171,7 +186,7 @@ def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDAr
     numbers = names_of(found, "number")
     weight = np.ones(len(frame)) if weight is None else weight
     counts = np.bincount(codes, weight, minlength=len(classes))
-    return Survey(classes, counts, found, NumberMoments.of(columns.numbers(frame, numbers), weight))
+    return Survey(classes, counts, found, NumberMoments.of_table(columns.read_numbers(frame, numbers), weight))
 
 
 @dataclass(eq=False)

@@ -79,7 +79,7 @@ class TextNB(DocumentClassifier):
         number of different words. Words of the same hash count as one word; where none collide, answers are those of
         ``None``.
         The words are not kept: there is no `vocabulary_`, `explain` or `sample`, features are named by their hashes,
-        and words cannot be chosen by all documents.
+        and words cannot be chosen by all documents. Set after a fit, it matters to the next one.
 
     Attributes
     ----------
@@ -112,6 +112,11 @@ class TextNB(DocumentClassifier):
         require(Choice(EVENT_MODELS), event_model=self.event_model)
         require(OrNone(Instance(dict)), vectorizer=self.vectorizer)
         require(OrNone(Whole(1, MOST_HASHES)), n_features=self.n_features)
+        if self.prior is not None and self.n_features != self.prior.learnt.hashes:
+            raise InputError(
+                f"n_features must be {self.prior.learnt.hashes}, as of the documents that the prior is of, not "
+                f"{self.n_features}"
+            )
         if self.n_features is not None:
             for name in self.vectorizer or {}:
                 if name in (*WHOLE_COLLECTION, "vocabulary"):
@@ -129,13 +134,13 @@ class TextNB(DocumentClassifier):
     @may_be_absent
     def vocabulary_(self) -> tuple[str, ...]:
         """The words that count, in order; absent where they are hashed."""
-        check_is_fitted(self, "classes_")
         self._require_words("vocabulary_ has none")
         return self._learnt.blocks[0].names
 
     def _require_words(self, what: str) -> None:
         """Raise `Refused` where words were hashed."""
-        if self.n_features is not None:
+        check_is_fitted(self, "classes_")
+        if self._learnt.hashes is not None:
             raise Refused(f"words were hashed, and not kept, so that {what}; fit with n_features=None")
 
     @override
@@ -183,6 +188,15 @@ class TextNB(DocumentClassifier):
         """
         self._require_words_in_parts("partial_fit")
         return super().partial_fit(X, y, classes, sample_weight, forget)
+
+    @override
+    def _require_continuable(self, done: str) -> None:
+        super()._require_continuable(done)
+        if self.n_features != self._learnt.hashes:
+            raise Refused(
+                f"n_features was {self._learnt.hashes} when the documents were learned, and is {self.n_features} now, "
+                f"so that the fit cannot be {done}; set it back, or fit all documents"
+            )
 
     @property
     def _chosen_by_all(self) -> list[str]:
@@ -275,26 +289,28 @@ class TextNB(DocumentClassifier):
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
         if self.prior is not None:
-            table = self._counts(frame, self.prior.learnt.blocks[0].names)
+            table = self._counts(frame, self.prior.learnt)
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
-        return super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
+        learnt = super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
+        return replace(learnt, hashes=self.n_features)
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
         """Return rows of texts as counts of the words of the vocabulary."""
-        return super().encode(self._counts(frame, self._learnt.blocks[0].names))  # type: ignore[arg-type]
+        return super().encode(self._counts(frame, self._learnt))  # type: ignore[arg-type]
 
     @override
     def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
-        return self._counts(frame, learnt.blocks[0].names)
+        return self._counts(frame, learnt)
 
-    def _counts(self, frame: pd.DataFrame, words: tuple[str, ...]) -> SparseTable:
-        """Count the words of a vocabulary."""
-        if self.n_features is not None:
+    def _counts(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
+        """Count the words, or hashes, that were learned."""
+        words = learnt.blocks[0].names
+        if learnt.hashes is not None:
             documents = self._documents(frame)
-            return SparseTable(counts_of_hashes(documents, self.vectorizer or {}, self.n_features, words), words)
+            return SparseTable(counts_of_hashes(documents, self.vectorizer or {}, learnt.hashes, words), words)
         counts = _vectorizer({**(self.vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 

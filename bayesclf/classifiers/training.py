@@ -211,6 +211,8 @@ class Learnt:
         Sufficient statistics of each block.
     lengths
         How long the documents of each class were; None for what is not text, and where it is not known.
+    hashes
+        How many hashes the words of documents were taken modulo; None where they were not.
     """
 
     classes: NDArray[Any]
@@ -219,6 +221,7 @@ class Learnt:
     counts: Array
     statistics: tuple[Statistics, ...]
     lengths: DocumentLengths | None = None
+    hashes: int | None = None
 
     def axes(self, block: ColumnBlock) -> Axes:
         """Return the coordinates of a block."""
@@ -355,19 +358,19 @@ MOST_CODES = 20
 
 def about_numbers(learnt: Learnt) -> Iterator[str]:
     """Say which columns of numbers a categorical family took for categories, unless they look like codes."""
-    taken = [
-        f"{name!r} ({len(levels)} values)"
+    taken = {
+        name: f"{name!r} ({len(levels)} values)"
         for block in learnt.blocks
         if block.family.kind == "category" and not block.indicator and not block.ordinal
         for name in block.names
         if learnt.columns[name].of_numbers and not _are_codes(levels := learnt.columns[name].levels)
-    ]
+    }
     if taken:
         yield (
             f"each different number is a category of its own, without order, in column "
-            f"{listed(taken, LISTED_NAMES, AND_MORE)}; to give numbers a density take NaiveBayes without a block for "
-            "them, to make them categories cut them into bins with pandas.cut, and if they are codes say so with "
-            "astype('category')"
+            f"{listed(taken.values(), LISTED_NAMES, AND_MORE)}; to give numbers a density take NaiveBayes without a "
+            "block for them, to make them categories cut them into bins with pandas.cut, and if they are codes declare "
+            f"them, with --kind {next(iter(taken))}=category (astype('category') in Python)"
         )
 
 

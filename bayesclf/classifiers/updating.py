@@ -113,7 +113,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         require(OrNone(Number(above=0, most=1)), forget=forget)
         first = not hasattr(self, "_learnt")
         if not first:
-            self._require_all_labeled("updated")
+            self._require_continuable("updated")
         with self._rollback_on_error():
             frame = self._validated(X, reset=first)
             codes_of = self._label_codes if first else self._codes_of_more
@@ -127,7 +127,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self._infer(model)
         return self
 
-    def _require_all_labeled(self, done: str) -> None:
+    def _require_continuable(self, done: str) -> None:
         """Raise `Refused` for a fit to rows without labels, whose posterior is not a function of statistics."""
         if self.model_.unlabeled:
             raise Refused(
@@ -182,7 +182,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         check_is_fitted(self, "classes_")
         check_is_fitted(other, "classes_")
         for one in (self, other):
-            one._require_all_labeled("added")
+            one._require_continuable("added")
         require_alike(self, other)
         both: Self = clone(self)
         for name in ("n_features_in_", "feature_names_in_", "target_name_"):

@@ -66,6 +66,8 @@ class LearningCurve(Displayed):
     covariances: dict[tuple[str, str], Array] = field(default_factory=dict)
 
     def _display(self) -> Display:
+        if self.table.empty:
+            return Display("Learning curve without a model, rule or training size")
         sizes = sorted({int(m) for m in self.table["m"]})
         shown = [sizes[place] for place in np.unique(np.linspace(0, len(sizes) - 1, SHOWN_SIZES).astype(int))]
         lines = {
@@ -105,10 +107,22 @@ class LearningCurve(Displayed):
         return finite.reset_index(drop=True)
 
     def plot(self, metric: str = "log_loss", **arguments: Any) -> Any:
-        """Draw a score against training rows, with bands of one standard error; see `plots.learning_curve`."""
+        """Draw a score against training rows, with bands of one standard error; see `plots.learning_curve`.
+
+        Raises
+        ------
+        InputError
+            Where no rule has a finite score at any size.
+        """
         from bayesclf.plots import learning_curve
 
-        return learning_curve(self.of(metric), **{"ylabel": METRICS[metric], **arguments})
+        scored = self.of(metric)
+        if scored.empty:
+            raise InputError(
+                f"no model and rule has a finite {METRICS[metric]} at any training size, so that there is nothing to "
+                "draw; the column 'reason' of the table says why"
+            )
+        return learning_curve(scored, **{"ylabel": METRICS[metric], **arguments})
 
 
 def _cell(line: pd.DataFrame) -> str:

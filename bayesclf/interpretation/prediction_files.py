@@ -170,7 +170,7 @@ def predict_stream(
     kinds: dict[str, ColumnKind] = {}
     if isinstance(source, str | os.PathLike):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
-    stream = open_stream(source, kinds, missing, needed)
+    stream = replace(open_stream(source, kinds, missing, needed), ahead=True)
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn)
     if folder:
         _write_parts(path, answers, _origin(classifier, stream, decision, extras), resume)

@@ -29,6 +29,7 @@ LATER: dict[str, Any] = {
     "GradientAscent.start": "log-odds",
     "LearnedScale.groups": None,
     "LearnedScale.shape": "normal",
+    "Learnt.hashes": None,
     "Learnt.lengths": None,
     "TextNB.n_features": None,
 }

@@ -277,8 +277,11 @@ def _floats(column: pd.Series, name: str) -> Array:
         return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
     except (ValueError, TypeError):
         _check_cells(column)
+        place = _first_word(column)
+        value, row = clipped(repr(column.iloc[place]), LONGEST_VALUE), row_numbers(column, place)
         raise InputError(
-            f"column {name!r} holds {_first_word(column)!r}, which is not a number; declare it categorical or clean it"
+            f"column {name!r} holds {value}, which is not a number (row {row}); write a number there, or nothing, or "
+            "take a model of categories, such as naive Bayes"
         ) from None
 
 
@@ -312,9 +315,9 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
 NEGATIVE = "Negative values in data: column {name!r} holds {value} (row {row}), and a count is at least 0; correct it"
 
 
-def _first_word(column: pd.Series) -> object:
-    words = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
-    return words.iloc[0] if len(words) else column.iloc[0]
+def _first_word(column: pd.Series) -> int:
+    """Return the place of the first cell that is not a number, 0 where none is found."""
+    return int((pd.to_numeric(column, errors="coerce").isna() & column.notna()).to_numpy().argmax())
 
 
 def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:

@@ -71,7 +71,8 @@ def describe_columns(
     2   play     label        0         2       yes 2, no 1
     >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
     column 'age' is read as categories because of 'NA' (row 2); leave that cell empty (--missing age=NA,
-    missing={'age': ['NA']} in Python) to read the column as numbers, or give it the dtype "category" if this is meant
+    missing={'age': ['NA']} in Python) to read the column as numbers, or declare that this is meant, with --kind
+    age=category (dtypes={'age': 'category'} in Python)
     """
     dtypes = dtypes or {}
     if target is not None:
@@ -142,5 +143,6 @@ def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> 
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; "
         f"leave {cells} empty (--missing {name}={one}, missing={{{str(name)!r}: [{one!r}]}} in Python) to read the "
-        'column as numbers, or give it the dtype "category" if this is meant'
+        f"column as numbers, or declare that this is meant, with --kind {name}=category "
+        f"(dtypes={{{str(name)!r}: 'category'}} in Python)"
     )

@@ -302,3 +302,26 @@ def test_what_needs_words_is_refused_where_they_are_hashed():
         hashed(vectorizer={"words": 1}).fit(TEXTS, Y)
     with pytest.raises(InputError, match="the training documents have no word at all"):
         hashed().fit_stream(TABLE.assign(text="?"), "label")
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, HASHED), (HASHED, None), (HASHED, 16), (16, HASHED)])
+def test_another_number_of_hashes_matters_to_the_next_fit(before, after, tmp_path):
+    def fitted(n_features):
+        """Return a model of the texts."""
+        return bc.TextNB(n_features=n_features, random_state=1).fit(TEXTS, Y)
+
+    plain = fitted(before)
+    expected = plain.predict_proba(TEXTS)
+    clf = fitted(before).set_params(n_features=after)
+    np.testing.assert_array_equal(clf.predict_proba(TEXTS), expected)
+    clf.save(tmp_path / "m.nc")
+    np.testing.assert_array_equal(bc.load(tmp_path / "m.nc").predict_proba(TEXTS), expected)
+    assert hasattr(clf, "vocabulary_") == hasattr(plain, "vocabulary_")
+    said = f"n_features was {before} when the documents were learned, and is {after} now"
+    for go_on in (lambda: clf.partial_fit(TEXTS, Y), clf.as_prior, lambda: clf + fitted(after)):
+        with pytest.raises(Refused, match=said):
+            go_on()
+    np.testing.assert_array_equal(clf.predict_proba(TEXTS), expected)
+    with pytest.raises(InputError, match=f"n_features must be {before}, as of the documents that the prior is of"):
+        fitted(before).as_prior().set_params(n_features=after).fit(TEXTS, Y)
+    np.testing.assert_array_equal(clf.fit(TEXTS, Y).predict_proba(TEXTS), fitted(after).predict_proba(TEXTS))

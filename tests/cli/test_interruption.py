@@ -5,7 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
+
+import bayesclf as bc
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -36,6 +39,22 @@ cli.main()
 """
 """The program, which interrupts itself while NUTS samples."""
 
+READING = """
+import signal, sys, threading
+from bayesclf import cli
+
+def watch(event, details):
+    ahead = threading.current_thread().name.startswith("bayesclf reads ahead")
+    if event == "open" and ahead and str(details[0]).endswith("2.csv"):
+        signal.raise_signal(signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.addaudithook(watch)
+sys.argv = ["bayesclf", *sys.argv[1:]]
+cli.main()
+"""
+"""The program, which interrupts itself while it reads the next rows of a table."""
+
 FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
 
 
@@ -58,10 +77,23 @@ def test_an_interruption_while_nuts_samples():
     assert interrupted(SAMPLING, *arguments) == (130, "bayesclf: interrupted\n")
 
 
-def interrupted(program, *arguments):
-    """Return exit status and stderr of a program that writes old.nc; check that this is as it was."""
-    Path("old.nc").write_text("old")
+@pytest.mark.slow
+def test_an_interruption_while_rows_are_read_ahead(tmp_path, monkeypatch):
+    rows = pd.DataFrame({"x": [1.0, 1.2, 3.1, 2.9], "y": ["low", "low", "high", "high"]})
+    for number in range(1, 4):
+        rows.to_csv(tmp_path / f"{number}.csv", index=False)
+    model, table = str(tmp_path / "m.nc"), str(tmp_path / "[123].csv")
+    bc.GaussianNB(random_state=1).fit(rows[["x"]], rows["y"]).save(model)
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path / "own")
+    arguments = ("predict", model, table, "--output", "old.csv")
+    assert interrupted(READING, *arguments, old="old.csv") == (130, "bayesclf: interrupted\n")
+
+
+def interrupted(program, *arguments, old="old.nc"):
+    """Return exit status and stderr of a program that writes to an old file; check that this is as it was."""
+    Path(old).write_text("old")
     ended = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
-    assert Path("old.nc").read_text() == "old"
-    assert os.listdir() == ["old.nc"]
+    assert Path(old).read_text() == "old"
+    assert os.listdir() == [old]
     return ended.returncode, ended.stderr

@@ -186,6 +186,36 @@ def test_words_that_look_like_numbers_stay_words(capfd):
     assert [row["predicted"] for row in rows_of("p.csv")][:3] == ["q", "p", "p"]
 
 
+@pytest.fixture
+def codes():
+    """Write a table of a column of codes and one that looks like numbers but for a cell."""
+    code = [1.5 * (row % 24) for row in range(120)]
+    age = [str(row % 40) for row in range(119)] + ["old"]
+    pd.DataFrame({"code": code, "age": age, "y": ["no", "yes", "yes"] * 40}).to_csv("codes.csv", index=False)
+    return "fit", "codes.csv", "--target", "y", "--seed", "1", "--output", "m.nc", "--model"
+
+
+def test_that_numbers_are_categories_is_said_by_an_option(codes, refused, capfd):
+    """Each sentence that asks for it names the option, which then is enough."""
+    option = "--kind code=category"
+    assert option in refused(*codes, "aode")
+    assert run([*codes, "aode", *option.split()]) == 0
+    assert option not in capfd.readouterr().out
+    assert run([*codes, "categorical"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert option in said
+    assert "--kind age=category" in said
+    assert run([*codes, "categorical", *option.split(), "--kind", "age=category"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert option not in said
+    assert "--kind age=category" not in said
+
+
+def test_words_in_the_way_of_a_model_of_numbers_are_said_by_cell(codes, refused):
+    said = refused(*codes, "gnb", "--stream")
+    assert "column 'age' holds 'old', which is not a number (row 120); write a number there" in said
+
+
 def test_warnings_become_notes(capfd):
     table("t.csv", "a,class\n" + "x,p\ny,q\n" * 3)
     table("new.csv", "a\nx\n")

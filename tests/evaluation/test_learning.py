@@ -1,7 +1,10 @@
 """Learning curves of one's own table: nested training rows, the same test rows, corrected errors."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -104,6 +107,23 @@ def test_what_has_no_score_has_its_reason_and_is_not_drawn(curve, iris):
         drawn = {line.get_label() for line in figure.axes[0].get_lines()}
         assert "peer" in drawn
         plt.close(figure)
+
+
+def test_a_curve_without_a_score_shows_itself_and_says_why_none_is_drawn(curve, iris):
+    skipped = bc.learning_curve(
+        bc.GaussianNB("shared", inference="mle"), *iris, rules=["predictive"], sizes=[20, 40], cv=2
+    )
+    said = str(skipped)
+    assert said.count("n/a  ") == 1
+    assert "n/a: gnb under predictive: a fit by MLE leaves no posterior" in " ".join(said.split())
+    empty = replace(curve, table=curve.table[:0])
+    nothing = replace(curve, table=pd.DataFrame())
+    for one in (empty, nothing):
+        assert str(one) == repr(one) == "Learning curve without a model, rule or training size"
+        assert "without a model" in one._repr_html_()
+    for one in (skipped, empty):
+        with pytest.raises(InputError, match="no model and rule has a finite test error at any training size"):
+            one.plot("error")
 
 
 def test_progress_and_processes(iris):
