@@ -262,8 +262,8 @@ def test_the_number_of_checks(estimator):
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [
-        pytest.param(instance, check, id=f"{name}-{name_of(check)}")
-        for name, estimator in zip(("loo", "folds"), ESTIMATORS, strict=True)
+        pytest.param(instance, check, id=f"{name}-{name_of(check)}", marks=marks)
+        for name, estimator, marks in zip(("loo", "folds"), ESTIMATORS, ((), pytest.mark.slow), strict=True)
         for instance, check in checks(estimator)
         if name_of(check) not in NEEDS_ARRAY_API
     ],

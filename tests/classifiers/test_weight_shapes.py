@@ -192,6 +192,7 @@ def test_scales_that_are_all_given_have_no_shape(table):
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
+@pytest.mark.slow
 def test_comparisons(table):
     X, y = table
     models = {"t": bc.LogisticRegression(prior_scale=SETTINGS["student-t"]), "normal": bc.LogisticRegression()}

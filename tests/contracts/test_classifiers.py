@@ -17,6 +17,7 @@ from helpers.classifiers import (
     assert_same_answers,
     every_case,
     every_rule,
+    mainly,
     over,
 )
 from scipy.special import logsumexp
@@ -33,7 +34,7 @@ def test_every_classifier_has_a_case():
     assert {case.kind for case in (*CASES, *FIXED)} == set(CLASSIFIERS.values()) - {bc.TextNB}
 
 
-@every_case
+@over(CASES)
 @every_rule
 def test_probabilities_add_up_to_one(case, rule, mixed_table, fitted):
     X, _ = case.table(mixed_table)
@@ -215,14 +216,14 @@ def test_columns_that_all_contribute_nothing_leave_the_class_prior(case, mixed_t
 
 
 # Families of positive numbers are candidates for a column, or not, by where its zero is.
-@over([case for case in GENERATIVE if "age" in case.columns and case.name not in ("nb auto", "nb average")])
+@mainly([case for case in GENERATIVE if "age" in case.columns and case.name not in ("nb auto", "nb average")])
 def test_a_shift_of_a_column_changes_nothing(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
     moved = X.assign(dose=X["dose"] + 1e6)
     assert_same_answers(fitted(case), case.make().fit(moved, y), X, RULES, 1e-6, moved)
 
 
-@over(
+@mainly(
     [case for case in GENERATIVE if case.name in ("nb", "gnb class-feature", "gnb feature", "gda shared", "gda class")]
 )
 def test_the_unit_of_a_column_changes_nothing(case, mixed_table, fitted):
@@ -231,13 +232,13 @@ def test_the_unit_of_a_column_changes_nothing(case, mixed_table, fitted):
     assert_same_answers(fitted(case), case.make().fit(scaled, y), X, RULES, 1e-9, scaled)
 
 
-@over([case for case in GENERATIVE if case.kind is bc.GaussianNB])
+@mainly([case for case in GENERATIVE if case.kind is bc.GaussianNB])
 def test_a_common_unit_changes_nothing(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
     assert_same_answers(fitted(case), case.make().fit(1e6 * X, y), X, RULES, 1e-9, 1e6 * X)
 
 
-@over(LOGISTIC)
+@mainly(LOGISTIC)
 @pytest.mark.parametrize("change", [lambda x: x + 1e6, lambda x: x * 1e6], ids=["shift", "scale"])
 def test_units_change_no_logistic_map(case, change, mixed_table, fitted):
     X, y = case.table(mixed_table)

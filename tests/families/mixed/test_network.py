@@ -178,6 +178,7 @@ def test_the_pymc_model_of_rows_has_their_density(rng):
         prior.pymc_rows(X, LabeledRows(label, weight), statistics, "_2")
 
 
+@pytest.mark.slow
 def test_generated_moments_are_those_of_generated_rows(rng):
     X, y = mixed(rng)
     prior, statistics = conditioned(ConditionalGaussian(edges=(("u", "v"),), a=4.0), X, y, BOTH)
