@@ -79,7 +79,7 @@ def test_weights_count_and_choose_no_words(event_model):
     assert_same(streamed, whole)
 
 
-@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
+@pytest.mark.parametrize("vectorizer", [{}, pytest.param({"min_df": 2}, marks=pytest.mark.slow)])
 def test_a_learned_concentration_lengths_and_posterior_are_those_of_fit(vectorizer):
     clf = bc.TextNB(vectorizer=vectorizer, random_state=1)
     whole, streamed = clone(clf).fit(TABLE[["text"]], Y), clone(clf).fit_stream(lambda: parts(3, 5), "label")
@@ -172,7 +172,7 @@ def test_a_batch_without_words_is_no_reason_to_stop():
     assert_same(clone(clf).fit_stream([table[:3], table[3:]], "label"), clone(clf).fit(table[["text"]], table["label"]))
 
 
-@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
+@pytest.mark.parametrize("vectorizer", [{}, pytest.param({"min_df": 2}, marks=pytest.mark.slow)])
 def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
     """Four times as many documents of the same words take no more."""
 
