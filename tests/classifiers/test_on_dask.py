@@ -213,7 +213,9 @@ def in_files(table, tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("died_after", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "died_after", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_a_client_that_died_is_followed_by_one_that_reads_the_other_parts(died_after, in_files, table, monkeypatch):
     clf = bc.NaiveBayes(inference="map", random_state=1)
     path = in_files.parent / "so_far"

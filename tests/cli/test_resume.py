@@ -115,7 +115,9 @@ PREDICT = ("predict", "m.nc", "big", "--rule", "bayes-optimal", "--reject", "0.3
 
 @pytest.fixture(scope="module")
 def server():
-    with subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as own:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as own:
         yield own
         own.stdin.close()
 

@@ -282,6 +282,7 @@ def test_a_source_that_fails_is_not_the_output(parts):
             clf.predict_stream(failing(), output)
 
 
+@pytest.mark.slow
 def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch, capsys):
     given = (*FIT[:4], "--model", "lr", "--seed", "1", "--output")
     monkeypatch.setattr(batches, "BATCH_ROWS", 11)

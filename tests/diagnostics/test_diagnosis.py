@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.effort import calls
 from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, repeated, word_rows
+from helpers.suites import mainly
 from scipy import sparse
 
 import bayesclf as bc
@@ -35,7 +36,7 @@ def table(name):
             return X, y
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", mainly(CLASSIFIERS, "nb", "lr"))
 def test_every_classifier_can_be_diagnosed(name):
     X, y = table(name)
     clf = CLASSIFIERS[name](random_state=1, **({"inference": "laplace"} if name == "lr" else {})).fit(X, y)
@@ -57,6 +58,7 @@ def test_point_estimates_can_be_diagnosed(engine):
     assert found["Y03"].section in ("passed", "issue")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "clf",
     [

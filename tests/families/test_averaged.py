@@ -329,6 +329,7 @@ def test_a_posterior_as_prior_keeps_the_weights(table, fitted):
     assert (after.family.posterior(after.statistics).log_weights != posterior.log_weights).any()
 
 
+@pytest.mark.slow
 def test_a_saved_average_goes_on(table, fitted, tmp_path):
     frame, y = table
     fitted.save(tmp_path / "model.nc")
@@ -338,6 +339,7 @@ def test_a_saved_average_goes_on(table, fitted, tmp_path):
     loaded.partial_fit(frame[:20], y[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_the_families_of_each_column_are_shown(fitted, tmp_path):
     wait = fitted.families_.loc["wait"].sort_values(ascending=False)

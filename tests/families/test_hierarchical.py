@@ -187,7 +187,7 @@ def test_map_and_mle_have_their_own_concentrations(name, scope):
     np.testing.assert_allclose(np.atleast_1d(mle["alpha"][0]), by_evidence)
     np.testing.assert_array_equal(mle["theta"], family.family.mle(statistics)["theta"])
     alpha = np.atleast_1d(mode["alpha"][0])
-    grid = np.exp(np.linspace(np.log(0.3), np.log(20), 4001))
+    grid = np.exp(np.linspace(np.log(0.3), np.log(20), 2101))
     if scope == "block":
         objective = [
             log_evidence_of(name, np.array([a]), statistics) + stats.norm.logpdf(np.log(a), np.log(3), 0.3)

@@ -138,6 +138,7 @@ def test_map_has_the_most_probable_a_and_cuts():
         assert_allclose(mode[:, own], means[weights.argmax()], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_draws_share_what_the_classes_share(rng):
     """χ² of the levels of two rows of different classes, of one draw each: E[θ_kl θ_k'm] holds cuts, θ and φ."""
     prior, statistics = fitted(4, n=12)

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from scipy import optimize
 from scipy.special import comb, logsumexp, softmax, xlogy
 
@@ -230,7 +231,7 @@ def by_draws_and_enumeration(case):
     return make(inference=bc.Augmentation(draws=1000)).fit(X, y), *by_enumeration(partly(make, X, y))
 
 
-@every_case
+@pytest.mark.parametrize("case", mainly(CASES, "categorical"))
 def test_draws_follow_the_mixture_over_all_labels(case):
     _, _, y = CASES[case]
     clf, models, weight = by_draws_and_enumeration(case)
@@ -255,6 +256,7 @@ def test_the_predictive_is_that_of_the_mixture(case):
     np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, atol=0.03)
 
 
+@pytest.mark.slow
 def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
     weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
     clf = categorical(inference=bc.Augmentation(draws=500)).fit(WORDS[:5], OF_WORDS[:5], sample_weight=weight)
@@ -515,6 +517,7 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     assert clf.to_pymc(WORDS[:4], OF_WORDS[:4]).observed_RVs
 
 
+@pytest.mark.slow
 def test_leaving_out_a_labeled_row_is_by_importance_weights():
     clf = categorical(inference=bc.Augmentation(draws=1000)).fit(WORDS, OF_WORDS)
     refused(
@@ -550,7 +553,7 @@ def test_what_rests_on_all_labels_says_so():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
     y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
-    clf = bc.GaussianNB(random_state=0).fit(X, y)
+    clf = bc.GaussianNB(random_state=0, inference=bc.Augmentation(draws=250)).fit(X, y)
     with pytest.raises(InputError, match="100 rows of y have no label, and cannot be scored"):
         clf.score(X, y)
     there = y.notna()

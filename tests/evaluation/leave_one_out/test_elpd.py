@@ -210,6 +210,7 @@ class TestLogisticRegression:
 
 
 class TestAuto:
+    @pytest.mark.slow
     def test_on_few_rows_it_is_exact_where_weights_are_optimistic(self):
         """Against draws of classifiers fitted to the other rows, on 12 sets of 15 rows."""
         excess = {"auto": [], "psis": []}

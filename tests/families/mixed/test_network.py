@@ -131,6 +131,7 @@ def test_regressions_of_all_classes_are_those_of_rows_without_classes(rng, free)
         np.testing.assert_allclose(without[i], less.log_predictive(X[i : i + 1])[0], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_regressions_of_all_classes_have_one_variable_in_pymc(rng):
     X, y = mixed(rng)
     edges = (("c", "v"), ("u", "v"))
