@@ -11,17 +11,15 @@ from nbclient import NotebookClient
 SMALLER = {
     "03_generative_vs_discriminative": {
         "folder = Path(tempfile.mkdtemp())": """
-from bayesclf.experiments import assumptions
+from bayesclf.experiments import assumptions, convergence
 from bayesclf.plots import boundary
 
 assumptions.SIZES, boundary.GRID = (8, 16, 128), 41
+convergence.SIZES, convergence.COLUMNS = (16, 64, 256), (4, 8)
 folder = Path(tempfile.mkdtemp())
 """,
         "sets=4)": "sets=2, picture_rows=30)",
-        'splits=20, posterior_splits=10, problems="sonar,promoters,votes", largest=150': (
-            'splits=10, posterior_splits=4, problems="promoters", largest=60'
-        ),
-        "targets=100": "targets=20",
+        'problems="sonar,promoters,votes", largest=150': 'problems="promoters", largest=60',
     },
 }
 """Sizes of experiments that have tests of their own: that a notebook runs does not depend on them."""

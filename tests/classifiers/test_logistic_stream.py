@@ -88,6 +88,7 @@ def test_weights_count_and_rows_of_weight_zero_do_not(table):
     assert_same_fit(whole, streamed, table[FEATURES])
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypatch):
     table = table[::4]
     table.drop(columns="weight").to_parquet(tmp_path / "t.parquet", row_group_size=40)

@@ -174,6 +174,7 @@ def test_naive_bayes_joins_a_category_and_a_number(fruit):
     assert not joined[("weight", "height")]
 
 
+@pytest.mark.slow
 def test_what_a_fit_shows_and_checks(fruit, tmp_path):
     X, y = fruit
     clf = BayesNetClassifier(EDGES, random_state=1).fit(X, y)

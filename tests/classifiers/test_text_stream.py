@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -196,7 +197,7 @@ def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
 
 
 @pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2, "max_features": 40}], ids=["all", "chosen"])
-@pytest.mark.parametrize("writings", [1, 3, 6])
+@pytest.mark.parametrize("writings", mainly([1, 3, 6], 3))
 def test_a_fit_that_was_ended_goes_on_to_the_same_bits(tmp_path, monkeypatch, vectorizer, writings):
     monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "SHARE", 0)
@@ -235,7 +236,7 @@ def test_no_two_words_have_the_same_hash():
 
 
 @every_event_model
-@pytest.mark.parametrize("alpha", ["learned", 1.5])
+@pytest.mark.parametrize("alpha", mainly(["learned", 1.5], 1.5))
 def test_hashed_words_without_collisions_give_the_answers_of_words(event_model, alpha):
     options = {"event_model": event_model, "alpha": alpha}
     words = bc.TextNB(random_state=1, **options).fit(TABLE[["text"]], TABLE["label"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -318,7 +319,10 @@ class Ended(Exception):
     """What ends a fit at a writing of its checkpoint."""
 
 
-@pytest.mark.parametrize(("name", "ending"), [*((name, "parquet") for name in FITS), ("nb", "csv")])
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    mainly([*((name, "parquet") for name in FITS), ("nb", "csv")], ("nb", "parquet"), ("lr", "parquet")),
+)
 def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
     table, monkeypatch, written_at_once, reading, name, ending
 ):

@@ -6,6 +6,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from arviz_stats.base import array_stats
+from helpers.suites import mainly
 from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor.compile.mode import Mode
 from scipy import stats
@@ -30,13 +31,17 @@ FAMILIES = {
 every_family = pytest.mark.parametrize("name", FAMILIES)
 every_scope = pytest.mark.parametrize(
     ("name", "scope"),
-    [
+    mainly(
+        [
+            ("categorical", "block"),
+            ("categorical", "feature"),
+            ("bernoulli", "block"),
+            ("bernoulli", "feature"),
+            ("multinomial", "block"),
+        ],
         ("categorical", "block"),
-        ("categorical", "feature"),
-        ("bernoulli", "block"),
         ("bernoulli", "feature"),
-        ("multinomial", "block"),
-    ],
+    ),
 )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.pages import IMAGE, SCRIPT, Page, require_pleasant
+from helpers.suites import mainly
 from scipy import sparse
 from sklearn.datasets import load_iris
 
@@ -181,7 +182,7 @@ def test_texts_are_one_column_of_the_page(given, tmp_path):
 
 
 @pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.parametrize("kind", [bc.MultinomialNB, bc.BernoulliNB])
+@pytest.mark.parametrize("kind", mainly([bc.MultinomialNB, bc.BernoulliNB], bc.BernoulliNB))
 def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.poisson(0.5, size=(60, 4)).astype(float), rng.integers(2, size=60)
@@ -194,6 +195,7 @@ def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     assert f"x3number0{X[:, 3].min():.4g} to {X[:, 3].max():.4g}" in data
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 def test_labels_may_be_one_column():

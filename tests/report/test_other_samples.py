@@ -98,6 +98,7 @@ def test_a_mistaken_choice_is_refused(fit, iris, tmp_path):
         fit.report(tmp_path / "r.md", *iris, refits="yes")
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_choice(tmp_path):
     assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(tmp_path / "m.nc")]) == 0
     command = ["report", str(tmp_path / "m.nc"), "--table", "play_tennis", "--output", str(tmp_path / "m.json")]
