@@ -105,6 +105,7 @@ def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypat
     np.testing.assert_allclose(function.predict_proba(table[FEATURES]), kept.predict_proba(table[FEATURES]), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_parts_on_dask_are_the_whole(table, tmp_path):
     pytest.importorskip("dask", reason="Dask, the extra 'dask', is not installed")
     rows = table.drop(columns="weight")

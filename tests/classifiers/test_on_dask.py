@@ -258,6 +258,7 @@ def test_kinds_that_parts_were_told_are_kept_too(in_files, table):
     np.testing.assert_allclose(found.predict_proba(table.assign(n="1")), alone.predict_proba(table.assign(n="1")))
 
 
+@pytest.mark.slow
 def test_passes_of_logistic_regression_are_kept_by_a_client_that_dies(in_files, table):
     clf = bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1)
     path = in_files.parent / "so_far"

@@ -432,6 +432,7 @@ def test_a_checkpoint_where_rows_are_read_is_refused_before_any_is(table, readin
     assert sorted(os.listdir("big")) == ["0.parquet", "1.parquet", "2.parquet"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, monkeypatch, written_at_once):
     monkeypatch.setattr(batches, "BATCH_ROWS", 50)
     first, again = (bc.NaiveBayes(random_state=1).fit_stream("big", "label", checkpoint="big/so_far") for _ in range(2))

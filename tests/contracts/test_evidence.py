@@ -102,6 +102,7 @@ def test_evidence_of_all_tables_adds_up_to_one():
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_evidence_of_numbers_is_that_of_quadrature():
     axes = Axes(("k",), ("u",))
     X = np.array([0.2, 1.9, -0.4])[:, None]

@@ -90,6 +90,7 @@ def test_sparse_tables_can_be_diagnosed():
         assert found["Y06"].section == "not applicable"
 
 
+@pytest.mark.slow
 def test_posteriors_too_large_to_hold_can_be_diagnosed():
     rng = np.random.default_rng(1)
     X = sparse.csr_array(rng.poisson(0.02, size=(90, 6_000)))
@@ -118,6 +119,7 @@ def test_a_table_may_have_its_columns_in_another_order_among_others():
     pd.testing.assert_frame_equal(one.table, two.table)
 
 
+@pytest.mark.slow
 def test_a_diagnosis_can_be_repeated_and_outlives_a_file(tmp_path):
     clf, (X, y) = gaussian(*normal_rows(60))
     random = {"new": X[:5], "checks": ["P", "M03", "Y02", "Y06", "Y07"]}

@@ -317,6 +317,7 @@ def test_parts_in_any_order_average_as_the_whole(table, fitted):
     assert_same_answers(fitted, average().fit_stream(batches, "label"), frame, CLOSED_FORM, 1e-8)
 
 
+@pytest.mark.slow
 def test_a_posterior_as_prior_keeps_the_weights(table, fitted):
     """Rows that change nothing but the weights of families: all of them again, in two steps and in one."""
     frame, y = table

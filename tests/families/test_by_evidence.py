@@ -60,6 +60,7 @@ def test_families_that_made_the_columns_are_chosen(fitted):
     assert fitted.families_.loc["constant"].isna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_what_was_chosen_is_shown(fitted, tmp_path):
     probability = fitted.families_.loc["gain", "zero-inflated log-normal"]

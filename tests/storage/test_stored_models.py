@@ -70,7 +70,7 @@ MAIN_SUITE = (
     "naive_bayes",
     "network_edges",
     "text",
-    "multinomial_seeded",
+    "multinomial",
     "logistic_laplace",
     "logistic_nuts",
 )

@@ -107,6 +107,7 @@ class TestPlayTennis:
         np.testing.assert_allclose(found.elpd_i, bc.loo(tennis_fit, *tennis, rule="mean").elpd_i, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_gaussians_of_3_and_30_rows_need_the_ratios_of_the_joint():
     rng = np.random.default_rng(3)
     y = np.repeat(["few", "many"], [3, 30])

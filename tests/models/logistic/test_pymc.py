@@ -19,6 +19,7 @@ class TestPymc:
         model = mixed_model(n_labels, PRIORS[name])
         assert_same_density(model)
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore:Skipping Assert:UserWarning")
     @pytest.mark.parametrize("name", ["default", "reference, zero"])
     def test_jax_can_compile_it(self, name: str) -> None:
