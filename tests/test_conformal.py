@@ -173,6 +173,7 @@ class TestCoverage:
         assert abs(inside - 0.8) < 4 * math.sqrt(0.8 * 0.2 / 200)
         np.testing.assert_allclose([low, high], stats.beta(45, 5).ppf([0.1, 0.9]))
 
+    @pytest.mark.slow
     def test_within_each_class_it_is_reached_where_that_was_requested(self):
         """A rare class is covered less often than others, unless calibration goes by class."""
 

@@ -200,6 +200,7 @@ def test_warnings_become_notes(capfd):
     assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_knows_the_label_column_of_the_fit(capfd):
@@ -256,6 +257,7 @@ def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused, capfd
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_is_of_the_rows_with_a_label(partly, capfd):
     path, _ = partly

@@ -199,6 +199,7 @@ def test_a_table_without_names_is_refitted_without_a_warning():
     assert "permuting columns within the classes" in clf.diagnose(X, y, checks=["Y03"])["Y03"].reason
 
 
+@pytest.mark.slow
 def test_a_wide_reference_takes_few_proposals_and_prepares_the_rows_once(monkeypatch):
     """Of columns by the hundred each proposal takes long, and engines that refuse logistic regression prepare it."""
     rng = np.random.default_rng(0)

@@ -79,6 +79,7 @@ def test_every_setting_can_be_diagnosed(clf):
     assert all(finding.section != "issue" for finding in found.findings), str(found)
 
 
+@pytest.mark.slow
 def test_sparse_tables_can_be_diagnosed():
     rng = np.random.default_rng(1)
     X = sparse.csr_array(rng.poisson(0.3, size=(80, 30)))

@@ -123,6 +123,7 @@ def _records():
     return EXPERIMENT.measure(EXPERIMENT.Settings(), ("noisy prior", 0), np.random.SeedSequence(3))
 
 
+@pytest.mark.slow
 def test_weights_under_a_noisy_prior_are_those_of_bayes_rule():
     """With log noise of at most δ, odds change by at most e^(2δ), so that the distance is at most tanh(δ/2)."""
     for record in _records():

@@ -304,6 +304,7 @@ def test_a_cell_that_one_family_cannot_have_is_missing_from_the_statistics():
 # Learning in parts, storage, display
 
 
+@pytest.mark.slow
 def test_parts_in_any_order_average_as_the_whole(table, fitted):
     frame, y = table
     by_parts = average()

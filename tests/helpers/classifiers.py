@@ -122,15 +122,12 @@ def over(cases):
     return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
 
 
-def mainly(cases):
-    """Return a mark that runs a test over cases, of which only those of the main suite are not slow."""
-    return mostly_slow(cases, MAIN_SUITE)
-
-
-every_case = mainly(CASES)
-every_generative = mainly(GENERATIVE)
-with_numbers = mainly([case for case in GENERATIVE if "age" in case.columns])
-with_words = mainly([case for case in GENERATIVE if "ward" in case.columns and case.name != "nb ordinal"])
+every_case = mostly_slow(CASES, MAIN_SUITE)
+every_generative = mostly_slow(GENERATIVE, MAIN_SUITE)
+with_numbers = mostly_slow([case for case in GENERATIVE if "age" in case.columns], MAIN_SUITE)
+with_words = mostly_slow(
+    [case for case in GENERATIVE if "ward" in case.columns and case.name != "nb ordinal"], MAIN_SUITE
+)
 every_rule = pytest.mark.parametrize("rule", RULES)
 
 

@@ -15,6 +15,7 @@ def mostly_slow(cases, main_suite):
 
 def mainly(values, *main_suite):
     """Return parameters of a test, each a value or a tuple of them, of which those not named are slow."""
+    assert all(value in [*values] for value in main_suite)
     return [
         pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=() if value in main_suite else SLOW)
         for value in values

@@ -237,6 +237,7 @@ def test_columns_are_summarised():
     assert len(column_summaries(wide)) == MOST_COLUMNS
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_disagreements_are_bounded():
     rng = np.random.default_rng(0)

@@ -71,7 +71,7 @@ def table(clf):
     return TABLES[type(clf).__name__]
 
 
-MAIN_SUITE = ("NaiveBayes", "TextNB", "LogisticRegression", "hyperparameters", "default rule", "mle", "blocks")
+MAIN_SUITE = ("NaiveBayes", "TextNB", "LogisticRegression", "mle")
 """Variants of the main suite: each file takes a tenth of a second to write."""
 
 

@@ -130,7 +130,7 @@ def fruit(rng, n=120, share=0.15):
 
 
 EDGES = (("color", "weight"), ("weight", "height"))
-SHORT, ENOUGH = Augmentation(draws=60, tune=20), Augmentation(draws=150, tune=50)
+SHORT, ENOUGH = Augmentation(draws=20, tune=5), Augmentation(draws=250, tune=50)
 quiet = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 
 
