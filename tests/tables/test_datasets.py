@@ -315,7 +315,7 @@ class TestRealTables:
 
     @needs_folder
     @pytest.mark.parametrize(
-        "name", mainly([info.name for info in available() if info.place == "own"], "iris", "votes")
+        "name", mainly([info.name for info in available() if info.place == "own"], "bupa", "votes")
     )
     def test_a_shipped_table_is_that_of_the_folder(self, name):
         there = FOLDER_NAMES.get(name, name)
