@@ -134,6 +134,8 @@ def unwritten_figures(monkeypatch):
 
     def drawn_only(draw, name, title, description):
         plt.close(draw())
-        return Markup('<svg id="{}"></svg>').format(name)
+        return Markup(
+            '<svg id="{0}" role="img" aria-labelledby="{0}-title"><title id="{0}-title"></title></svg>'
+        ).format(name)
 
     monkeypatch.setattr("bayesclf.report.figures.svg", drawn_only)

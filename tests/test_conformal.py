@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from scipy import sparse, stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -154,7 +155,7 @@ class TestAdaptiveScores:
 class TestCoverage:
     """Each repetition calibrates anew, so that their spread gives the Monte Carlo error."""
 
-    @pytest.mark.parametrize("make", [lac, aps])
+    @pytest.mark.parametrize("make", mainly([lac, aps], lac))
     def test_it_is_exact_without_ties_even_under_a_wrong_model(self, make, misspecified):
         covered, _ = coverages(make, correlated, misspecified, 49, 150, 10)
         assert abs(covered.mean() - 45 / 50) < 4 * covered.std(ddof=1) / math.sqrt(150)
@@ -164,6 +165,7 @@ class TestCoverage:
         covered = misspecified.predict_set(X, 0.9).contains(y).mean()
         assert covered < 0.9 - 10 * math.sqrt(0.9 * 0.1 / 4000)
 
+    @pytest.mark.slow
     def test_it_varies_with_the_calibration_rows_as_the_interval_says(self, specified):
         covered, _ = coverages(lac, simple, specified, 49, 200, 12, test=2000)
         low, high = lac(specified, 0).calibrate(*simple(np.random.default_rng(0), 49)).coverage_interval(0.8)[0]
@@ -171,6 +173,7 @@ class TestCoverage:
         assert abs(inside - 0.8) < 4 * math.sqrt(0.8 * 0.2 / 200)
         np.testing.assert_allclose([low, high], stats.beta(45, 5).ppf([0.1, 0.9]))
 
+    @pytest.mark.slow
     def test_within_each_class_it_is_reached_where_that_was_requested(self):
         """A rare class is covered less often than others, unless calibration goes by class."""
 
@@ -191,6 +194,7 @@ class TestCoverage:
         assert np.mean(rare[True]) > 0.9 - 4 * error
         assert np.mean(rare[False]) < 0.9 - 10 * error
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("make", [lac, aps])
     def test_ties_make_it_larger_and_never_smaller(self, make):
         def source(rng, n):
@@ -210,6 +214,7 @@ class TestCoverage:
         difference = other_size - size
         assert difference.mean() > 4 * difference.std(ddof=1) / math.sqrt(30)
 
+    @pytest.mark.slow
     def test_fitting_and_calibrating_on_parts_of_the_rows_keeps_it(self):
         rng = np.random.default_rng(17)
         covered = []

@@ -47,10 +47,10 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def table():
-    """Return 400 rows of 40 columns and 5 classes, all with hostile names."""
+    """Return 200 rows of 40 columns and 5 classes, all with hostile names."""
     rng = np.random.default_rng(0)
-    y = rng.integers(5, size=400)
-    X = pd.DataFrame(rng.normal(size=(400, 40)) + y[:, None], columns=[f"{HOSTILE}{j}" for j in range(40)])
+    y = rng.integers(5, size=200)
+    X = pd.DataFrame(rng.normal(size=(200, 40)) + y[:, None], columns=[f"{HOSTILE}{j}" for j in range(40)])
     return X, np.array([f"{HOSTILE}{k}" for k in range(5)])[y]
 
 

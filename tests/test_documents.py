@@ -16,6 +16,14 @@ from helpers.documents import ROOT, SHELLS, blocks, columns_of, differences, qui
 FOLDERS = ("start", "how_to", "explanation")
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / "docs" / folder).glob("*.md"))
 SLOW = {
+    "start/which_model",
+    "how_to/arviz_recipes",
+    "how_to/large_tables",
+    "how_to/missing_cells",
+    "how_to/sparse_tables",
+    "explanation/generative_or_discriminative",
+    "explanation/leave_one_out_for_generative_models",
+    "explanation/what_overconfidence_is_made_of",
     "start/five_minutes",
     "how_to/command_line",
     "how_to/extending_in_pymc",
@@ -27,7 +35,7 @@ SLOW = {
     "explanation/experiments",
     "explanation/every_tree_at_once",
 }
-"""Pages that take more than a few seconds."""
+"""Pages that take more than a second."""
 
 LANGUAGES = {"python", "text", "html", "{toctree}", *SHELLS}
 

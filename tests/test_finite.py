@@ -229,6 +229,7 @@ class TestExercise4:
             found.add(extended.map)
         assert found == {"h1", "h2", "h3"}
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("probabilistic", [False, True])
     def test_the_same_prior_ratio_of_h1_and_h2_never_changes_an_answer(self, rng, probabilistic):
         """0 of 20,000 answers, however probable h3 is."""
@@ -238,6 +239,7 @@ class TestExercise4:
         shares_changed = {share for weight, share in self.changed(rng, same_ratio=False) if weight > 0.5}
         assert shares_changed == {0.0}
 
+    @pytest.mark.slow
     def test_another_prior_ratio_changes_about_nine_percent_of_a_probabilistic_h3s_answers(self, rng):
         """The share of this set-up; measured over 400,000 independent cases: .088."""
         changed = np.array([share for _, share in self.changed(rng, same_ratio=False, probabilistic=True)])
@@ -245,6 +247,7 @@ class TestExercise4:
         assert error < 0.01
         assert abs(changed.mean() - 0.088) < 4 * error
 
+    @pytest.mark.slow
     def test_another_prior_ratio_changes_some_of_a_classifier_h3s_answers(self, rng):
         """In the same set-up; measured over 400,000 independent cases: .036."""
         changed = np.array([share for _, share in self.changed(rng, same_ratio=False)])

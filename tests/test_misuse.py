@@ -129,6 +129,7 @@ def test_what_needs_a_fit_says_so(call):
         call(bc.GaussianNB())
 
 
+@pytest.mark.slow
 def test_modules_are_there_without_an_import_of_their_own():
     program = """
 import sys, bayesclf as bc

@@ -10,7 +10,15 @@ from nbclient import NotebookClient
 
 SMALLER = {
     "03_generative_vs_discriminative": {
-        "sets=4)": "sets=2)",
+        "folder = Path(tempfile.mkdtemp())": """
+from bayesclf.experiments import assumptions, convergence
+from bayesclf.plots import boundary
+
+assumptions.SIZES, boundary.GRID = (8, 16, 128), 41
+convergence.SIZES, convergence.COLUMNS = (16, 64, 256), (4, 8)
+folder = Path(tempfile.mkdtemp())
+""",
+        "sets=4)": "sets=2, picture_rows=30)",
         'problems="sonar,promoters,votes", largest=150': 'problems="promoters", largest=60',
     },
 }

@@ -125,6 +125,7 @@ def test_workers_show_nothing(terminal):
     assert terminal.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_worker_processes_know_that_they_are_none_to_look_at():
     program = """
 from joblib import Parallel, delayed

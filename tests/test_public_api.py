@@ -201,6 +201,7 @@ def undocumented(tree, of=""):
                 yield from undocumented(node, f"{of}{node.name}.")
 
 
+@pytest.mark.slow
 def test_every_function_says_what_it_does():
     """Those that override another too, on which ruff is silent."""
     package = Path(bayesclf.__file__).parent

@@ -16,6 +16,7 @@ def test_an_earlier_path_is_the_module_of_today(old, new):
     assert module.__spec__.name == module.__name__ == f"bayesclf.{new}"
 
 
+@pytest.mark.slow
 def test_names_can_be_imported_from_an_earlier_path_in_a_fresh_process():
     program = "from bayesclf.datasets import load; import bayesclf.scores as s; print(load.__module__, s.__name__)"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -170,6 +170,7 @@ class TestStackedClassifier:
         assert not any(hasattr(model, "classes_") for model in models.values())
         assert stacked.models is models
 
+    @pytest.mark.slow
     def test_fitted_models_can_be_weighed_as_they_are(self, stacked, table):
         prefit = bc.StackedClassifier(stacked.models_, cv="prefit").fit(*table)
         assert prefit.models_ == stacked.models_
@@ -210,6 +211,7 @@ class TestStackedClassifier:
         clf.models_ = {**clf.models_, "gnb": Broken()}
         assert np.isfinite(clf.predict_log_proba(table[0])).all()
 
+    @pytest.mark.slow
     def test_texts_and_sparse_counts_are_stacked_too(self):
         texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize", "the lunch"] * 2
         y = np.array(["spam", "spam", "ham", "ham", "spam", "ham"] * 2)
@@ -262,8 +264,8 @@ def test_the_number_of_checks(estimator):
 @pytest.mark.parametrize(
     ("estimator", "check"),
     [
-        pytest.param(instance, check, id=f"{name}-{name_of(check)}")
-        for name, estimator in zip(("loo", "folds"), ESTIMATORS, strict=True)
+        pytest.param(instance, check, id=f"{name}-{name_of(check)}", marks=marks)
+        for name, estimator, marks in zip(("loo", "folds"), ESTIMATORS, ((), pytest.mark.slow), strict=True)
         for instance, check in checks(estimator)
         if name_of(check) not in NEEDS_ARRAY_API
     ],

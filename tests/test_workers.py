@@ -38,7 +38,7 @@ list(workers.each(work_on, [(0,)], 2))
     [
         ("SIGKILL", -9, ""),
         pytest.param("SIGTERM", -15, "", marks=pytest.mark.slow),
-        ("SIGINT", 130, "bayesclf: interrupted\n"),
+        pytest.param("SIGINT", 130, "bayesclf: interrupted\n", marks=pytest.mark.slow),
     ],
 )
 def test_workers_end_with_the_process_that_they_work_for(name, status, said):

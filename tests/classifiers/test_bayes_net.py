@@ -165,6 +165,7 @@ def test_an_edge_of_a_column_without_cells_is_left_out(play_tennis):
 # Comparisons
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_model_that_cannot_be_made_is_shown_with_its_reason(play_tennis, tmp_path):
     X = play_tennis.X.assign(degrees=np.arange(14.0))

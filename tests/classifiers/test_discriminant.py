@@ -218,6 +218,7 @@ def test_missing_cells_are_sampled(covariance, engine, rows):
             assert_same_moments(drawn, x, weight)
 
 
+@pytest.mark.slow
 @both
 def test_auto_takes_data_augmentation_where_cells_are_missing(covariance, rows):
     X, y = rows[0].copy(), rows[1]

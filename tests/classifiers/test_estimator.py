@@ -145,6 +145,7 @@ def test_what_pymc_cannot_model_is_displayed_too():
     assert "classes_" in estimator_html_repr(clf)
 
 
+@pytest.mark.slow
 def test_a_display_imports_neither_pymc_nor_arviz():
     program = """
 import sys, bayesclf as bc

@@ -115,6 +115,7 @@ def test_weights_of_unseen_levels_have_the_scale_of_their_draw(which, request):
     assert z[wide].std() == pytest.approx(1, rel=0.08)
 
 
+@pytest.mark.slow
 def test_it_can_become_a_prior(clf, table):
     X, y = table
     prior = clf.as_prior()

@@ -92,8 +92,10 @@ def test_weights_count_and_rows_of_weight_zero_do_not(table):
     assert_same_fit(whole, streamed, table[FEATURES])
 
 
+@pytest.mark.slow
 def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypatch):
-    table.drop(columns="weight").to_parquet(tmp_path / "t.parquet", row_group_size=90)
+    table = table[::4]
+    table.drop(columns="weight").to_parquet(tmp_path / "t.parquet", row_group_size=40)
     clf = bc.LogisticRegression(random_state=1, inference="map")
     kept = clone(clf).fit_stream(tmp_path / "t.parquet", "y")
     monkeypatch.setattr(logistic_stream, "KEPT_CELLS", 100)
@@ -107,6 +109,7 @@ def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypat
     np.testing.assert_allclose(function.predict_proba(table[FEATURES]), kept.predict_proba(table[FEATURES]), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_parts_on_dask_are_the_whole(table, tmp_path):
     pytest.importorskip("dask", reason="Dask, the extra 'dask', is not installed")
     rows = table.drop(columns="weight")
@@ -117,6 +120,7 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
     assert_same_fit(whole, clone(clf).fit_stream(batches(rows), "y", client=within()), rows[FEATURES])
     for number, part in enumerate([rows[:0], first, rows[100:150], rows[150:]]):
         part.to_parquet(tmp_path / f"{number}.parquet")
+    clf = bc.LogisticRegression(prior_scale=2.5, random_state=1)
     streamed = clone(clf).fit_stream(tmp_path, "y", client=within())
     assert_same_fit(clone(clf).fit(joined[FEATURES], joined["y"]), streamed, rows[FEATURES])
     with pytest.raises(InputError, match="there is no row to learn from"):
@@ -192,6 +196,13 @@ def test_what_needs_the_rows_is_refused(table):
     assert "M01" in str(clf.diagnose())
     whole = bc.LogisticRegression(random_state=1).fit(X, rows["y"])
     assert abs(clf.loo(X, rows["y"]).elpd - whole.loo(X, rows["y"]).elpd) < 1e-3
+    with pytest.raises(InputError, match=r"as many rows of each class .* but not the same ones"):
+        clf.loo(X.assign(dose=0.0), rows["y"])
+
+
+@pytest.mark.slow
+def test_leaving_out_a_row_exactly_is_that_of_a_fit_in_memory(table):
+    X, rows = table[FEATURES], table.drop(columns="weight")
     few = slice(0, len(rows), 20)
     for prior_scale in ("learned", 2.5):
         settings = {"prior_scale": prior_scale, "inference": "map"}
@@ -200,8 +211,6 @@ def test_what_needs_the_rows_is_refused(table):
         fits[1].fit_stream(rows[few], "y")
         one, other = (fit.loo(X[few], rows["y"][few], rule="map", method="exact").elpd for fit in fits)
         assert abs(one - other) < 1e-6
-    with pytest.raises(InputError, match=r"as many rows of each class .* but not the same ones"):
-        clf.loo(X.assign(dose=0.0), rows["y"])
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,9 @@ def in_files(table, tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.parametrize("died_after", [0, 1, 3])
+@pytest.mark.parametrize(
+    "died_after", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_a_client_that_died_is_followed_by_one_that_reads_the_other_parts(died_after, in_files, table, monkeypatch):
     clf = bc.NaiveBayes(inference="map", random_state=1)
     path = in_files.parent / "so_far"
@@ -256,6 +258,7 @@ def test_kinds_that_parts_were_told_are_kept_too(in_files, table):
     np.testing.assert_allclose(found.predict_proba(table.assign(n="1")), alone.predict_proba(table.assign(n="1")))
 
 
+@pytest.mark.slow
 def test_passes_of_logistic_regression_are_kept_by_a_client_that_dies(in_files, table):
     clf = bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1)
     path = in_files.parent / "so_far"

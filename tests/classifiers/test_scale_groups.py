@@ -108,6 +108,7 @@ def test_weights_of_unseen_levels_have_the_scale_of_their_category(clf):
     assert z[wide].std() == pytest.approx(1, rel=0.08)
 
 
+@pytest.mark.slow
 def test_what_follows_from_a_fit(clf, table):
     """A prior of the next fit, and sensitivities to the scales' own prior."""
     X, y = table

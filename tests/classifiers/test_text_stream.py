@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -79,7 +80,7 @@ def test_weights_count_and_choose_no_words(event_model):
     assert_same(streamed, whole)
 
 
-@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
+@pytest.mark.parametrize("vectorizer", [{}, pytest.param({"min_df": 2}, marks=pytest.mark.slow)])
 def test_a_learned_concentration_lengths_and_posterior_are_those_of_fit(vectorizer):
     clf = bc.TextNB(vectorizer=vectorizer, random_state=1)
     whole, streamed = clone(clf).fit(TABLE[["text"]], Y), clone(clf).fit_stream(lambda: parts(3, 5), "label")
@@ -172,7 +173,7 @@ def test_a_batch_without_words_is_no_reason_to_stop():
     assert_same(clone(clf).fit_stream([table[:3], table[3:]], "label"), clone(clf).fit(table[["text"]], table["label"]))
 
 
-@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
+@pytest.mark.parametrize("vectorizer", [{}, pytest.param({"min_df": 2}, marks=pytest.mark.slow)])
 def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
     """Four times as many documents of the same words take no more."""
 
@@ -196,7 +197,7 @@ def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
 
 
 @pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2, "max_features": 40}], ids=["all", "chosen"])
-@pytest.mark.parametrize("writings", [1, 3, 6])
+@pytest.mark.parametrize("writings", mainly([1, 3, 6], 3))
 def test_a_fit_that_was_ended_goes_on_to_the_same_bits(tmp_path, monkeypatch, vectorizer, writings):
     monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "SHARE", 0)
@@ -235,7 +236,7 @@ def test_no_two_words_have_the_same_hash():
 
 
 @every_event_model
-@pytest.mark.parametrize("alpha", ["learned", 1.5])
+@pytest.mark.parametrize("alpha", mainly(["learned", 1.5], 1.5))
 def test_hashed_words_without_collisions_give_the_answers_of_words(event_model, alpha):
     options = {"event_model": event_model, "alpha": alpha}
     words = bc.TextNB(random_state=1, **options).fit(TABLE[["text"]], TABLE["label"])

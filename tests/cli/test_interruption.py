@@ -64,7 +64,7 @@ FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
         ("import", "typer"),
         ("import", "bayesclf.cli.models"),
         *(pytest.param("import", late, marks=pytest.mark.slow) for late in ("pandas", "scipy", "sklearn", "xarray")),
-        ("os.rename", ""),
+        pytest.param("os.rename", "", marks=pytest.mark.slow),
     ],
 )
 def test_an_interruption_is_one_line(moment, name):

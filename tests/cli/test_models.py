@@ -230,6 +230,8 @@ def test_warnings_become_notes(capfd):
     assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_knows_the_label_column_of_the_fit(capfd):
     table("t.csv", GOOD)
@@ -240,6 +242,7 @@ def test_a_report_knows_the_label_column_of_the_fit(capfd):
     assert "held-out" in Path("r.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_a_model_file_without_the_labels_name_asks_for_it(refused):
     table("t.csv", GOOD)
     assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
@@ -284,6 +287,8 @@ def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused, capfd
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_is_of_the_rows_with_a_label(partly, capfd):
     path, _ = partly
     command = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--unlabeled", "use"]

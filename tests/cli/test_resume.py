@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -28,14 +29,16 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal"),
 ]
 
-KILLED = """
-import os, signal, sys
+SERVER = """
+import json, os, signal, sys
+from importlib import import_module
 from bayesclf import cli
 from bayesclf.interpretation import prediction_parts
 from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
 
-left = int(sys.argv[1])
+for late in ("bayesclf.cli.inputs", "bayesclf.cli.predictions", "bayesclf.cli.streaming", "bayesclf.classifiers"):
+    import_module(late)
 
 def watch(event, details):
     global left
@@ -46,12 +49,19 @@ def watch(event, details):
 
 batches.BATCH_ROWS, prediction_parts.PART_ROWS = 20, 20
 checkpoints.SECONDS = checkpoints.SHARE = 0
-sys.addaudithook(watch)
-sys.exit(cli.run(sys.argv[2:]))
+for line in sys.stdin:
+    folder, left, arguments = json.loads(line)
+    process = os.fork()
+    if not process:
+        os.chdir(folder)
+        os.dup2(2, 1)
+        sys.addaudithook(watch)
+        os._exit(cli.run(arguments))
+    print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
 """
-"""The program, which is killed when it is about to put its n-th file in place; its batches and parts are small.
+"""Runs the program in a process each time, which is killed when it is about to put its n-th file in place.
 
-It starts anew each time, which takes seconds: it is killed where a signal is what matters.
+Its batches and parts are small. What starts these processes has the imports, which take seconds, and no thread.
 """
 
 ROWS = 150
@@ -104,17 +114,31 @@ def model(table, saved):
 PREDICT = ("predict", "m.nc", "big", "--rule", "bayes-optimal", "--reject", "0.3", "--interval", "0.8", "--output")
 
 
-def killed(moment, *arguments):
-    """Run a command that is killed at a moment."""
-    ended = subprocess.run([sys.executable, "-c", KILLED, str(moment), *arguments], capture_output=True, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+@pytest.fixture(scope="module")
+def server():
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as own:
+        yield own
+        own.stdin.close()
+
+
+@pytest.fixture
+def killed(server):
+    """Return a function that runs a command in this folder, which is killed at a moment."""
+
+    def run_until(moment, *arguments):
+        print(json.dumps([os.getcwd(), moment, arguments]), file=server.stdin, flush=True)
+        assert int(server.stdout.readline()) == -signal.SIGKILL
+
+    return run_until
 
 
 def contents(folder):
     return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
-def test_killed_predictions_go_on_to_the_same_bits(table, model, capsys):
+def test_killed_predictions_go_on_to_the_same_bits(table, model, killed, capsys):
     assert run([*PREDICT, "whole/"]) == 0
     undecided = pd.read_parquet("whole")["predicted"].isna().sum()
     for moment in (1, 3, 6):  # before there is any part, at a later part, at the manifest that has it
@@ -183,7 +207,7 @@ def test_a_file_of_another_run_is_not_taken_for_answers(table, model, refused):
         Path("answers", name).unlink()
 
 
-def test_a_run_that_was_killed_while_it_mended_a_part_goes_on(table, model):
+def test_a_run_that_was_killed_while_it_mended_a_part_goes_on(table, model, killed):
     assert run([*PREDICT, "answers/"]) == 0
     expected = contents("answers")
     altered("answers/part-000001.parquet")
@@ -279,7 +303,7 @@ def reading(monkeypatch):
     return starts
 
 
-def test_a_killed_fit_goes_on_to_the_same_bits(table, reading):
+def test_a_killed_fit_goes_on_to_the_same_bits(table, killed, reading):
     given = (*FIT, *FITS["nb"])
     assert run([*given, "--output", "whole.nc"]) == 0
     killed(4, *given, "--output", "m.nc")
@@ -295,7 +319,10 @@ class Ended(Exception):
     """What ends a fit at a writing of its checkpoint."""
 
 
-@pytest.mark.parametrize(("name", "ending"), [*((name, "parquet") for name in FITS), ("nb", "csv")])
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    mainly([*((name, "parquet") for name in FITS), ("nb", "csv")], ("nb", "parquet"), ("lr", "parquet")),
+)
 def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
     table, monkeypatch, written_at_once, reading, name, ending
 ):
@@ -366,6 +393,7 @@ def test_what_differs_from_the_fit_that_was_begun_is_said(table, unfinished, ref
     assert "--resume is for files" in refused("fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume")
 
 
+@pytest.mark.slow
 def test_the_draws_may_be_others_in_the_run_that_goes_on(table, unfinished):
     assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "m.nc", "--resume"]) == 0
     assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "whole.nc"]) == 0
@@ -404,6 +432,7 @@ def test_a_checkpoint_where_rows_are_read_is_refused_before_any_is(table, readin
     assert sorted(os.listdir("big")) == ["0.parquet", "1.parquet", "2.parquet"]
 
 
+@pytest.mark.slow
 def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, monkeypatch, written_at_once):
     monkeypatch.setattr(batches, "BATCH_ROWS", 50)
     first, again = (bc.NaiveBayes(random_state=1).fit_stream("big", "label", checkpoint="big/so_far") for _ in range(2))
@@ -411,6 +440,7 @@ def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, monkey
     assert storage.fingerprint(first) == storage.fingerprint(again)
 
 
+@pytest.mark.slow
 def test_draws_of_logistic_regression_are_those_of_a_run_that_was_not_ended(table, written_at_once, monkeypatch):
     monkeypatch.setattr(passes, "KEPT_BYTES", 200_000)
     clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=50), random_state=1)

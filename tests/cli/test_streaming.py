@@ -227,6 +227,7 @@ def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch, capsys)
     pd.testing.assert_frame_equal(pd.read_parquet("c.parquet"), answers)
 
 
+@pytest.mark.slow
 def test_a_model_of_json_lines_is_that_of_the_same_rows_in_memory(monkeypatch):
     monkeypatch.setattr(json_lines, "BLOCK", 1000)
     rng = np.random.default_rng(0)
@@ -281,6 +282,7 @@ def test_a_source_that_fails_is_not_the_output(parts):
             clf.predict_stream(failing(), output)
 
 
+@pytest.mark.slow
 def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch, capsys):
     given = (*FIT[:4], "--model", "lr", "--seed", "1", "--output")
     monkeypatch.setattr(batches, "BATCH_ROWS", 11)

@@ -12,6 +12,7 @@ from helpers.classifiers import (
     FIXED,
     GENERATIVE,
     LOGISTIC,
+    MAIN_SUITE,
     NUMBERS,
     PLUG_IN,
     assert_same_answers,
@@ -19,6 +20,7 @@ from helpers.classifiers import (
     every_rule,
     over,
 )
+from helpers.suites import mostly_slow
 from scipy.special import logsumexp
 
 import bayesclf as bc
@@ -33,7 +35,7 @@ def test_every_classifier_has_a_case():
     assert {case.kind for case in (*CASES, *FIXED)} == set(CLASSIFIERS.values()) - {bc.TextNB}
 
 
-@every_case
+@over(CASES)
 @every_rule
 def test_probabilities_add_up_to_one(case, rule, mixed_table, fitted):
     X, _ = case.table(mixed_table)
@@ -215,15 +217,18 @@ def test_columns_that_all_contribute_nothing_leave_the_class_prior(case, mixed_t
 
 
 # Families of positive numbers are candidates for a column, or not, by where its zero is.
-@over([case for case in GENERATIVE if "age" in case.columns and case.name not in ("nb auto", "nb average")])
+@mostly_slow(
+    [case for case in GENERATIVE if "age" in case.columns and case.name not in ("nb auto", "nb average")], MAIN_SUITE
+)
 def test_a_shift_of_a_column_changes_nothing(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
     moved = X.assign(dose=X["dose"] + 1e6)
     assert_same_answers(fitted(case), case.make().fit(moved, y), X, RULES, 1e-6, moved)
 
 
-@over(
-    [case for case in GENERATIVE if case.name in ("nb", "gnb class-feature", "gnb feature", "gda shared", "gda class")]
+@mostly_slow(
+    [case for case in GENERATIVE if case.name in ("nb", "gnb class-feature", "gnb feature", "gda shared", "gda class")],
+    MAIN_SUITE,
 )
 def test_the_unit_of_a_column_changes_nothing(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
@@ -231,13 +236,13 @@ def test_the_unit_of_a_column_changes_nothing(case, mixed_table, fitted):
     assert_same_answers(fitted(case), case.make().fit(scaled, y), X, RULES, 1e-9, scaled)
 
 
-@over([case for case in GENERATIVE if case.kind is bc.GaussianNB])
+@mostly_slow([case for case in GENERATIVE if case.kind is bc.GaussianNB], MAIN_SUITE)
 def test_a_common_unit_changes_nothing(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
     assert_same_answers(fitted(case), case.make().fit(1e6 * X, y), X, RULES, 1e-9, 1e6 * X)
 
 
-@over(LOGISTIC)
+@mostly_slow(LOGISTIC, MAIN_SUITE)
 @pytest.mark.parametrize("change", [lambda x: x + 1e6, lambda x: x * 1e6], ids=["shift", "scale"])
 def test_units_change_no_logistic_map(case, change, mixed_table, fitted):
     X, y = case.table(mixed_table)

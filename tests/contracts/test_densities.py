@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.cases import GAUSSIAN, MIXED, MULTINOMIAL, PRIORS
-from helpers.families import every_prior, ids
+from helpers.families import MAIN_SUITE, every_prior, ids
 
 CELLWISE = [case for case in PRIORS if case not in MULTINOMIAL]
 every_cellwise_prior = pytest.mark.parametrize("case", **ids(CELLWISE))
@@ -51,7 +51,7 @@ def test_a_missing_cell_is_integrated_out_of_the_density(case, feature, rng):
 
 # A missing number on which another one depends has no predictive in closed form: tests/families/mixed.
 IN_CLOSED_FORM = [
-    pytest.param(case, feature, id=f"{case.name}-{feature}")
+    pytest.param(case, feature, id=f"{case.name}-{feature}", marks=() if case.name in MAIN_SUITE else pytest.mark.slow)
     for case in CELLWISE
     for feature in range(3)
     if case not in MIXED or not any(feature in on for _, _, on in case.lines)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.cases import CASES, CATEGORICAL, MULTINOMIAL
-from helpers.families import assert_same_parameters, categorical, every_case, every_prior, gaussian, ids
+from helpers.families import assert_same_parameters, categorical, every_case, gaussian, ids, slow_prior
 from scipy import optimize
 
 from bayesclf.errors import DoesNotExist
@@ -21,7 +21,7 @@ def assert_stationary(loss, vector, step=1e-4):
         assert min(below, above) > lowest
 
 
-@every_prior
+@slow_prior
 def test_map_maximises_the_posterior_in_the_users_parameters(case, rng):
     X, y = case.data(5)
     statistics = case.statistics(X, y)

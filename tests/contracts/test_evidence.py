@@ -6,6 +6,8 @@ import math
 import numpy as np
 import pytest
 from helpers.cases import AVERAGES, DISCRETE, HISTOGRAMS, ORDINALS, PRIORS
+from helpers.families import MAIN_SUITE
+from helpers.suites import mostly_slow
 from scipy import integrate, stats
 
 import bayesclf as bc
@@ -35,7 +37,7 @@ def one_step_ahead(case, X, y):
     return total
 
 
-@pytest.mark.parametrize("case", [*PRIORS, *DISCRETE], ids=lambda case: case.name)
+@mostly_slow([*PRIORS, *DISCRETE], MAIN_SUITE)
 @pytest.mark.parametrize("n", [0, 1, 24])
 def test_evidence_is_the_product_of_predictions_one_step_ahead(case, n):
     X, y = case.data(5, n)
@@ -65,7 +67,7 @@ def test_evidence_by_feature_is_that_of_each_feature_alone(case):
         np.testing.assert_allclose(alone, np.where(np.arange(3) == j, whole, 0.0), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("case", [*CELLWISE, *HISTOGRAMS, *ORDINALS, *AVERAGES], ids=lambda case: case.name)
+@mostly_slow([*CELLWISE, *HISTOGRAMS, *ORDINALS, *AVERAGES], MAIN_SUITE)
 @pytest.mark.parametrize("features", [(0,), (0, 2)])
 def test_the_part_of_a_family_of_some_features_is_the_family_of_these_alone(case, features):
     X, y = case.data(5)
@@ -100,6 +102,7 @@ def test_evidence_of_all_tables_adds_up_to_one():
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_evidence_of_numbers_is_that_of_quadrature():
     axes = Axes(("k",), ("u",))
     X = np.array([0.2, 1.9, -0.4])[:, None]

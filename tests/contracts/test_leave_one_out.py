@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from helpers.cases import DISCRETE, MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TABLES, TREES, WRAPPERS
+from helpers.families import MAIN_SUITE
+from helpers.suites import mostly_slow
 
 from bayesclf.evaluation.leave_one_out.refits import log_joint_without, models_without
 from bayesclf.evaluation.leave_one_out.training import TrainingRows
@@ -10,10 +12,10 @@ from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 
-every_prior = pytest.mark.parametrize("case", [*PRIORS, *DISCRETE], ids=lambda case: case.name)
+every_prior = mostly_slow([*PRIORS, *DISCRETE], MAIN_SUITE)
 
 
-def rows_of(case, seed=5, n=24):
+def rows_of(case, seed=5, n=12):
     """Return rows under which the family is conjugate, one of them without any cell where that says nothing."""
     if case in MULTIVARIATE_GAUSSIAN or case in (*TABLES, *TREES):
         X, y = case.complete(seed, n)

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from helpers.families import STANDARD_ERRORS, assert_drawn_from, assert_same_parameters, every_prior
+from helpers.families import STANDARD_ERRORS, assert_drawn_from, assert_same_parameters, every_prior, slow_prior
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -42,9 +42,9 @@ def test_posterior_is_bayes_theorem_at_every_point(case, rng):
     np.testing.assert_allclose(evidence, one_by_one, rtol=1e-10)
 
 
-@every_prior
+@slow_prior
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 20))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_posterior_by_parts_is_the_posterior_of_the_whole(case, seed, n):
     X, y = case.data(seed, n)
     half = case.statistics(X[: n // 2], y[: n // 2]), case.statistics(X[n // 2 :], y[n // 2 :])
@@ -89,7 +89,7 @@ def test_gaussian_posterior_is_that_of_quadrature(x):
     np.testing.assert_allclose(mean["sigma2"][0, 0, 0], (weights * sigma2).sum(), rtol=1e-6)
 
 
-@every_prior
+@slow_prior
 def test_draws_follow_the_posterior(case, rng):
     assert_drawn_from(case.posterior.draw(rng, 4000), case.marginals(case.posterior))
 
@@ -100,7 +100,7 @@ def test_mean_is_that_of_the_marginals(case):
     assert_same_parameters(case.posterior.mean(), expected, rtol=1e-12)
 
 
-@every_prior
+@slow_prior
 def test_predictive_is_the_average_density_over_the_posterior(case, rng):
     X, _ = case.data(4, n=10)
     density = np.exp(case.posterior.log_density(X, case.posterior.draw(rng, 20_000)))

@@ -6,7 +6,7 @@ import numpy as np
 import pymc as pm
 import pytest
 from helpers.cases import PRIORS
-from helpers.families import PYTHON, assert_drawn_from, assert_same_parameters, every_prior, ids
+from helpers.families import PYTHON, assert_drawn_from, assert_same_parameters, every_prior
 from pymc.model.transform.conditioning import remove_value_transforms
 
 
@@ -54,8 +54,19 @@ def structure_of(case):
 
 BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
 """The last case of each structure, that with the most general prior."""
+MAIN_SUITE = (
+    *("categorical", "bernoulli", "multinomial", "poisson", "exponential"),
+    "gaussian class-feature",
+)
+"""How the names of cases begin that the main suite has: PyTensor needs a second for each of the other graphs."""
+
+
+def marks_of(case):
+    return () if case.name.startswith(MAIN_SUITE) else pytest.mark.slow
+
+
 AT_EDGES = [
-    pytest.param(case, edge, id=f"{case.name}-{edge.__name__}")
+    pytest.param(case, edge, id=f"{case.name}-{edge.__name__}", marks=marks_of(case))
     for case in PRIORS
     for edge in (EDGES if case in BY_STRUCTURE.values() else EDGES[:1])
 ]
@@ -117,7 +128,9 @@ def test_from_pymc_inverts_the_grouping_of_pymc(case, rng):
     assert_same_parameters(case.prior.from_pymc(case.to_pymc(parameters), ""), parameters, rtol=0)
 
 
-@pytest.mark.parametrize("case", **ids(BY_STRUCTURE.values()))
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=marks_of(case)) for case in BY_STRUCTURE.values()]
+)
 def test_pymc_draws_the_prior(case):
     """One prior of each structure: the density above is that of all of them, and what is drawn follows the graph."""
     model = model_of(case, case.statistics(*case.data()))

@@ -17,7 +17,7 @@ import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.families import LearntAlpha
 
-QUICK = ("nb", "bernoulli", "multinomial", "gda class", "tan")
+QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
 
 IN_CLOSED_FORM = ("nb selected", "nb average", "all trees", "all forests")

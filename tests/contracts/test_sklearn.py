@@ -12,9 +12,11 @@ from bayesclf.classifiers import (
     BayesNetClassifier,
     BernoulliNB,
     GaussianDiscriminantAnalysis,
+    GaussianNB,
     JointBayes,
     LogisticRegression,
     MultinomialNB,
+    NaiveBayes,
     TextNB,
 )
 from bayesclf.inference import Auto
@@ -78,8 +80,8 @@ OF_REAL_NUMBERS = {(MultinomialNB, "check_decision_proba_consistency")}
 """Left out: it fits negative numbers, whatever the tags say, and counts are refused below 0."""
 
 
-MISSING_CELLS = {"check_estimators_pickle"}
-"""Checks of rows with missing cells, for which these two compile a model and take NUTS."""
+MAIN_SUITE = {NaiveBayes, GaussianNB, LogisticRegression}
+"""Classifiers that the main suite checks: of numbers and words, of numbers, and of sparse tables."""
 
 SHORT_RUN = {"check_classifiers_train", "check_dict_unchanged", "check_fit2d_predict1d", "check_pipeline_consistency"}
 """Checks that logistic regression also takes under NUTS, each of which compiles and samples."""
@@ -93,17 +95,13 @@ def name_of(check):
     return getattr(check, "func", check).__name__
 
 
-def compiles(estimator, check):
-    return estimator.inference == SHORT_CHAINS["inference"] and name_of(check) in MISSING_CELLS
-
-
 def cases(estimators):
     return [
         pytest.param(
             instance,
             check,
             id=f"{type(instance).__name__}-{name_of(check)}",
-            marks=[pytest.mark.slow] if compiles(instance, check) else [],
+            marks=() if type(instance) in MAIN_SUITE else pytest.mark.slow,
         )
         for estimator in estimators
         for instance, check in checks(estimator)

@@ -118,6 +118,7 @@ def test_a_class_that_a_fold_lacks_does_not_count_in_the_gain():
     assert np.isfinite(finding.evidence[["frequencies", "gain"]].to_numpy()).all()
 
 
+@pytest.mark.slow
 def test_over_and_under_confidence_have_their_own_advice():
     over = found(repeated(), "Y02")
     assert "; over-confident" in over.reason

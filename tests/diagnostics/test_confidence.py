@@ -47,6 +47,7 @@ def test_over_confidence_of_dependent_columns_comes_from_their_independence():
     assert abs(removed["going from half of the rows to all"]) < 0.05
 
 
+@pytest.mark.slow
 def test_over_confidence_of_log_normal_columns_comes_from_their_shape_and_not_from_few_rows():
     finding = found(log_normal())
     assert (finding.section, named(finding)) == ("issue", "shape")
@@ -166,6 +167,7 @@ def test_under_confidence_that_independence_causes_is_not_blamed_on_the_prior():
     assert "prior" not in finding.next_step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["map", "auto"])
 def test_a_prior_that_is_too_narrow_is_tested_under_the_rule_of_the_fit(engine):
     X, y = normal_rows(300)
@@ -176,6 +178,7 @@ def test_a_prior_that_is_too_narrow_is_tested_under_the_rule_of_the_fit(engine):
     assert "prior" in found.next_step
 
 
+@pytest.mark.slow
 def test_the_pairs_that_independence_is_wrong_about_are_named():
     X, y = normal_rows(400, 3, seed=2)
     noise = np.random.default_rng(2).normal(0, 0.05, size=(400, 2))
@@ -187,6 +190,7 @@ def test_the_pairs_that_independence_is_wrong_about_are_named():
     assert "'b' with" not in finding.next_step
 
 
+@pytest.mark.slow
 def test_a_table_without_names_is_refitted_without_a_warning():
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2
@@ -195,6 +199,7 @@ def test_a_table_without_names_is_refitted_without_a_warning():
     assert "permuting columns within the classes" in clf.diagnose(X, y, checks=["Y03"])["Y03"].reason
 
 
+@pytest.mark.slow
 def test_a_wide_reference_takes_few_proposals_and_prepares_the_rows_once(monkeypatch):
     """Of columns by the hundred each proposal takes long, and engines that refuse logistic regression prepare it."""
     rng = np.random.default_rng(0)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from helpers.effort import calls
 from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, repeated, word_rows
+from helpers.suites import mainly
 from scipy import sparse
 
 import bayesclf as bc
@@ -35,7 +36,7 @@ def table(name):
             return X, y
 
 
-@pytest.mark.parametrize("name", CLASSIFIERS)
+@pytest.mark.parametrize("name", mainly(CLASSIFIERS, "nb", "lr"))
 def test_every_classifier_can_be_diagnosed(name):
     X, y = table(name)
     clf = CLASSIFIERS[name](random_state=1, **({"inference": "laplace"} if name == "lr" else {})).fit(X, y)
@@ -57,6 +58,7 @@ def test_point_estimates_can_be_diagnosed(engine):
     assert found["Y03"].section in ("passed", "issue")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "clf",
     [
@@ -77,6 +79,7 @@ def test_every_setting_can_be_diagnosed(clf):
     assert all(finding.section != "issue" for finding in found.findings), str(found)
 
 
+@pytest.mark.slow
 def test_sparse_tables_can_be_diagnosed():
     rng = np.random.default_rng(1)
     X = sparse.csr_array(rng.poisson(0.3, size=(80, 30)))
@@ -88,6 +91,7 @@ def test_sparse_tables_can_be_diagnosed():
         assert found["Y06"].section == "not applicable"
 
 
+@pytest.mark.slow
 def test_posteriors_too_large_to_hold_can_be_diagnosed():
     rng = np.random.default_rng(1)
     X = sparse.csr_array(rng.poisson(0.02, size=(90, 6_000)))
@@ -116,6 +120,7 @@ def test_a_table_may_have_its_columns_in_another_order_among_others():
     pd.testing.assert_frame_equal(one.table, two.table)
 
 
+@pytest.mark.slow
 def test_a_diagnosis_can_be_repeated_and_outlives_a_file(tmp_path):
     clf, (X, y) = gaussian(*normal_rows(60))
     random = {"new": X[:5], "checks": ["P", "M03", "Y02", "Y06", "Y07"]}

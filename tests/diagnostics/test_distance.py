@@ -88,6 +88,7 @@ def with_gaps(seed, rows, columns=3, share=0.4):
     return X.mask(np.random.default_rng(seed).random(X.shape) < share), y
 
 
+@pytest.mark.slow
 def test_a_new_row_is_compared_with_training_rows_that_have_its_cells():
     """A row with gaps has fewer terms in −log p(x), so that complete new rows were further out than it."""
     alarms = 0

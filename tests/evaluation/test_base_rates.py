@@ -75,6 +75,7 @@ def test_what_cannot_be_looked_at_is_one_sentence(y, shares, rates, said):
         other_base_rates(np.log(np.full((2, 2), 0.5)), np.array(y), np.array(shares), rates=rates)
 
 
+@pytest.mark.slow
 def test_a_report_looks_at_the_rarer_of_two_classes_whatever_the_models_base_rates():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(100) % 4 == 0, "rare", "often")

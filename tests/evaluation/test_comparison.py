@@ -166,6 +166,7 @@ def test_disagreements_are_the_rows_on_which_decisions_differ(comparison):
     assert len(decided) == (np.ptp(codes, axis=0) > 0).sum()
 
 
+@pytest.mark.slow
 def test_numbers_do_not_depend_on_the_number_of_workers(comparison, iris, models):
     again = bc.compare(models, *iris, cv=3, repeats=2, random_state=4, n_jobs=2)
     pd.testing.assert_frame_equal(again.table, comparison.table)

@@ -203,6 +203,7 @@ class TestComparison:
         lines = found.table[found.table["model"] == "gnb"]
         pd.testing.assert_frame_equal(lines[list(alone)], alone, check_dtype=False)
 
+    @pytest.mark.slow
     def test_a_forecast_changes_no_number_also_where_trials_are_folds(self, table):
         for X, y in (table, (table[0][:240], table[1][:240])):
             plain = bc.compare(MODELS, X, y, ["map", "gibbs"], cv=3)

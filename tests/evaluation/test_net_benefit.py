@@ -61,6 +61,7 @@ def test_a_useful_model_is_found_and_a_useless_one_is_not(rng):
     assert (found[1]["useful"] < 0.55).all()
 
 
+@pytest.mark.slow
 def test_the_probability_is_calibrated_over_data_sets():
     """Where P(better than none) is 90 % or more, the model is indeed better in about as many data sets or more.
 

@@ -93,6 +93,7 @@ def test_a_class_that_was_never_probable_makes_the_log_loss_infinite_and_is_coun
     assert line["log_loss_infinite"] == missed[own == 0]["row"].nunique() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_peers_are_in_verdict_figures_and_report(comparison, tmp_path):
     said = verdict(comparison, comparison.table)
@@ -172,6 +173,7 @@ SPLITTERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cv", SPLITTERS, ids=["repeated", "shuffle", "time", "one by one", "given"])
 def test_any_splitter(cv, iris, tmp_path):
     order = np.random.default_rng(0).permutation(150)

@@ -95,6 +95,7 @@ def test_calibration_interval_holds_its_error(rng):
         assert 0 <= found.low <= found.error <= found.high
 
 
+@pytest.mark.slow
 def test_what_calibrated_probabilities_would_show_is_what_they_show(rng):
     errors, expected, far = [], [], 0
     for seed in range(150):

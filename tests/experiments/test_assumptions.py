@@ -82,6 +82,7 @@ def test_where_both_assumptions_hold_all_limits_are_the_best_classifier(limits):
         )
 
 
+@pytest.mark.slow
 def test_with_dependent_columns_only_logistic_regression_reaches_the_least_error(limits):
     """Naive Bayes puts its line at right angles to the difference δ of the means: its error is Φ(−|δ|²/2√(δ'Σδ))."""
     own = limits.loc["variance holds", "error"]
@@ -93,6 +94,7 @@ def test_with_dependent_columns_only_logistic_regression_reaches_the_least_error
     assert own["GNB2"] == pytest.approx(naive, abs=2e-4)
 
 
+@pytest.mark.slow
 def test_the_limit_of_logistic_regression_never_has_the_larger_log_loss(limits):
     loss = limits["log_loss"].unstack()
     assert len(loss) == 4
@@ -100,6 +102,7 @@ def test_the_limit_of_logistic_regression_never_has_the_larger_log_loss(limits):
     assert (loss["LR"] < loss["GNB2"] - 5e-4).sum() == 3
 
 
+@pytest.mark.slow
 def test_three_points_on_which_it_has_the_larger_error(limits):
     assert limits.loc[(POINTS, "GNB2"), "error"] == pytest.approx(0.385, abs=5e-4)
     assert limits.loc[(POINTS, "LR"), "error"] == pytest.approx(0.730, abs=5e-4)
@@ -116,6 +119,7 @@ def test_the_limit_on_three_points_minimises_the_expected_log_loss():
     assert limit_scores("LR", THREE_POINTS)[1] == pytest.approx(found.fun, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_curves_come_down_towards_their_limits(outcome, limits):
     curves = outcome.table[outcome.table["part"] == "curve"].set_index(["population", "classifier", "m"])
     assert len(curves) == 3 * 3 * 3
@@ -126,6 +130,7 @@ def test_curves_come_down_towards_their_limits(outcome, limits):
             assert curves.loc[(name, own, SIZES[-1]), "error"] > limits.loc[(name, LEAST), "error"] - 1e-4
 
 
+@pytest.mark.slow
 def test_the_page_draws_all_pictures(outcome):
     results = outcome.results
     assert results.headline.startswith("Errors of GNB/GNB2/LR in the limit")

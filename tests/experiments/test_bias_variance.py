@@ -85,6 +85,7 @@ def test_equal_answers_have_no_variance_and_the_truth_no_bias(loss):
     assert decompose(loss, log_proba, labels, weight, known=True).bias == pytest.approx(together.bias)
 
 
+@pytest.mark.slow
 def test_the_experiment_has_a_line_for_each_rule_and_averaging_takes_variance(outcome, tmp_path):
     table = outcome.table
     assert set(table["source"]) == {"both hold", "variance holds", "neither holds", "lenses-all"}

@@ -85,6 +85,7 @@ def outcome(tmp_path_factory):
         patch.undo()
 
 
+@pytest.mark.slow
 def test_the_table_has_every_curve_and_every_efficiency(outcome):
     growth = outcome.table[outcome.table["part"] == "growth"]
     assert len(growth) == 2 * 2 * 3 * 2

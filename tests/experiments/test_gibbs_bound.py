@@ -27,12 +27,14 @@ def test_promised_ratios_are_at_most_two_within_their_error(outcome):
     assert set(promised["case"]) == set(CASES)
 
 
+@pytest.mark.slow
 def test_the_most_probable_class_of_a_doubtful_hypothesis_breaks_it(outcome):
     """1 + 2a at a = .9."""
     assert ratio(outcome, "doubtful", "gibbs", "bayes-optimal").ratio == pytest.approx(2.8)
     assert ratio(outcome, "doubtful", "gibbs label", "bayes-optimal").ratio == pytest.approx(1.9)
 
 
+@pytest.mark.slow
 def test_drawing_given_the_data_alone_breaks_it(outcome):
     line = ratio(outcome, "telling", "gibbs", "predictive")
     assert line.gibbs_error == pytest.approx(0.4998)
@@ -69,6 +71,7 @@ def test_the_error_of_a_ratio_is_the_spread_of_ratios():
     assert errors.mean() == pytest.approx(ratios.std(), rel=0.12)
 
 
+@pytest.mark.slow
 def test_the_page_says_each_case(outcome):
     assert outcome.results.headline.startswith("Where theory promises at most 2, the largest of 17 ratios is 1.980.")
     assert len(outcome.results.findings) == len(CASES) + 1

@@ -30,17 +30,20 @@ def examples(outcome):
     return outcome.results.sections[0].table.set_index("asked")
 
 
+@pytest.mark.slow
 def test_the_most_probable_hypothesis_and_the_most_probable_classification_differ(examples):
     assert examples.loc["map", ["answer", "probability"]].tolist() == ["+", pytest.approx(0.4)]
     assert examples.loc["bayes-optimal", ["answer", "probability"]].tolist() == ["−", pytest.approx(0.6)]
 
 
+@pytest.mark.slow
 def test_rain_after_a_cloudy_spring_day_and_after_a_fine_one(examples):
     """.1/(.1 + .5) and .001/(.001 + .9)."""
     found = examples.loc[examples["example"] == "weather", "probability"]
     np.testing.assert_allclose(found, [0.1 / 0.6, 0.001 / 0.901])
 
 
+@pytest.mark.slow
 def test_every_example_is_the_textbooks(outcome, examples):
     np.testing.assert_allclose(examples["probability"], examples["textbook"], atol=1e-14)
     first = "The 9 probabilities of the examples are those that follow from the textbooks' numbers."
@@ -56,16 +59,19 @@ def test_gibbs_asks_consistent_hypotheses_equally_often():
     assert stats.binomtest(said[2], 100, 2 / 3).pvalue > 0.001
 
 
+@pytest.mark.slow
 def test_map_of_the_extended_space_is_h3_exactly_where_its_weight_is_largest(table):
     assert (table["map_as_expected"] == CASES).all()
     assert table["map_is_h3"].between(0.05, 0.95).all()
 
 
+@pytest.mark.slow
 def test_the_same_prior_ratio_changes_no_answer(table):
     same = table.loc[[kind for kind, (_, same) in SETUPS.items() if same]]
     assert (same["cases_changed"] == 0).all()
 
 
+@pytest.mark.slow
 def test_a_classifier_h3_with_more_than_half_of_the_posterior_is_never_outvoted(table):
     kept = table.loc["classifier, other ratio"]
     assert kept["sure"] > 10
@@ -83,6 +89,7 @@ def test_another_prior_ratio_changes_some_answers(kind, share):
     assert stats.sem(found) < 0.01
 
 
+@pytest.mark.slow
 def test_the_page_says_what_was_observed(outcome):
     assert outcome.results.headline.endswith("MAP and Bayes-optimal differ.")
     assert f"in {4 * CASES:,} of {4 * CASES:,} cases" in outcome.results.findings[2]
@@ -97,6 +104,7 @@ def test_too_few_cases_are_refused():
         EXPERIMENT.units(EXPERIMENT.Settings(cases=100))
 
 
+@pytest.mark.slow
 def test_a_noisy_prior_moves_the_average_no_further_than_the_posterior_and_map_at_once(outcome):
     noisy = noise_table(pd.DataFrame(_records()))
     assert noisy["noise"].tolist() == list(NOISE)
@@ -115,6 +123,7 @@ def _records():
     return EXPERIMENT.measure(EXPERIMENT.Settings(), ("noisy prior", 0), np.random.SeedSequence(3))
 
 
+@pytest.mark.slow
 def test_weights_under_a_noisy_prior_are_those_of_bayes_rule():
     """With log noise of at most δ, odds change by at most e^(2δ), so that the distance is at most tanh(δ/2)."""
     for record in _records():

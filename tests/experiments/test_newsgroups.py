@@ -55,6 +55,7 @@ def two_groups(tmp_path, monkeypatch, no_folder):
     return texts, np.array(names)[target]
 
 
+@pytest.mark.slow
 def test_every_collection_size_and_rule_has_its_line(outcome):
     scored = outcome.table[outcome.table["part"] != "words"]
     lines = scored.groupby(["part", "m"])["rule"].agg(list)
@@ -63,6 +64,7 @@ def test_every_collection_size_and_rule_has_its_line(outcome):
     assert set(scored.loc[scored["part"] == "original", "repeats"]) == {3}
 
 
+@pytest.mark.slow
 def test_means_and_errors_are_those_of_the_splits(outcome):
     lines = (outcome.folder / RECORDS).read_text().splitlines()
     records = pd.DataFrame([record for line in lines for record in json.loads(line)["records"]])
@@ -78,12 +80,14 @@ def test_means_and_errors_are_those_of_the_splits(outcome):
     assert line["more_accurate_se"] == pytest.approx(gain.std(ddof=1) / np.sqrt(3))
 
 
+@pytest.mark.slow
 def test_averaging_has_the_smaller_log_loss_than_its_own_hypotheses(outcome):
     """By Jensen, for every set of draws."""
     table = outcome.table[outcome.table["part"] != "words"].set_index(["part", "m", "rule"])["log_loss"].unstack()
     assert (table["bayes-optimal"] < table["gibbs"]).all()
 
 
+@pytest.mark.slow
 def test_groups_are_told_by_their_words(outcome):
     told = outcome.table[outcome.table["part"] == "words"]
     first = told[told["rank"] == 1].set_index("group")["word"]
@@ -93,6 +97,7 @@ def test_groups_are_told_by_their_words(outcome):
     assert (told.groupby("group")["low"].diff().dropna() <= 0).all()
 
 
+@pytest.mark.slow
 def test_the_page_has_curves_and_words(outcome):
     titles = [section.title for section in outcome.results.sections]
     assert titles == ["Every rule", "Learning curves", "Words that are evidence for a group"]

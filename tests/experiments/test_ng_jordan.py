@@ -258,6 +258,7 @@ def test_curves_cross_where_they_do():
     assert last_crossing(sizes, np.array([1.0, 1.0, 1.0, -1.0])) == math.inf
 
 
+@pytest.mark.slow
 def test_intervals_of_a_crossing_hold_it_as_often_as_they_say(rng):
     sizes = np.array([4.0, 16.0, 64.0, 256.0])
     found = [crossing(sizes, np.log(sizes / 30) + rng.normal(0, 1.0, (50, 4)), rng) for _ in range(100)]

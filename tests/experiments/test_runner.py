@@ -138,6 +138,7 @@ main()
 """A run that is killed while it writes its third line: by itself, as from outside nobody knows how far it is."""
 
 
+@pytest.mark.slow
 def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path, capsys):
     killed = subprocess.run([sys.executable, "-c", KILLED, *words(tmp_path)], capture_output=True)
     assert killed.returncode == -signal.SIGKILL

@@ -304,6 +304,7 @@ def test_a_cell_that_one_family_cannot_have_is_missing_from_the_statistics():
 # Learning in parts, storage, display
 
 
+@pytest.mark.slow
 def test_parts_in_any_order_average_as_the_whole(table, fitted):
     frame, y = table
     by_parts = average()
@@ -317,6 +318,7 @@ def test_parts_in_any_order_average_as_the_whole(table, fitted):
     assert_same_answers(fitted, average().fit_stream(batches, "label"), frame, CLOSED_FORM, 1e-8)
 
 
+@pytest.mark.slow
 def test_a_posterior_as_prior_keeps_the_weights(table, fitted):
     """Rows that change nothing but the weights of families: all of them again, in two steps and in one."""
     frame, y = table
@@ -329,6 +331,7 @@ def test_a_posterior_as_prior_keeps_the_weights(table, fitted):
     assert (after.family.posterior(after.statistics).log_weights != posterior.log_weights).any()
 
 
+@pytest.mark.slow
 def test_a_saved_average_goes_on(table, fitted, tmp_path):
     frame, y = table
     fitted.save(tmp_path / "model.nc")
@@ -338,6 +341,7 @@ def test_a_saved_average_goes_on(table, fitted, tmp_path):
     loaded.partial_fit(frame[:20], y[:20])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_the_families_of_each_column_are_shown(fitted, tmp_path):
     wait = fitted.families_.loc["wait"].sort_values(ascending=False)

@@ -60,6 +60,7 @@ def test_families_that_made_the_columns_are_chosen(fitted):
     assert fitted.families_.loc["constant"].isna().all()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_what_was_chosen_is_shown(fitted, tmp_path):
     probability = fitted.families_.loc["gain", "zero-inflated log-normal"]
@@ -204,6 +205,7 @@ def test_a_posterior_as_prior_keeps_the_families(table, fitted):
     assert [block.family.name for block in later.model_.blocks] == [block.family.name for block in fitted.model_.blocks]
 
 
+@pytest.mark.slow
 def test_a_saved_choice_goes_on(table, fitted, tmp_path):
     frame, y = table
     fitted.save(tmp_path / "model.nc")
@@ -274,6 +276,7 @@ def test_candidates_can_be_named(table):
     assert Poisson().name not in {block.family.name for block in clf.model_.blocks}
 
 
+@pytest.mark.slow
 def test_models_in_pymc_have_the_chosen_families(table, fitted):
     frame, y = table
     model = fitted.to_pymc(frame[:30], y[:30])

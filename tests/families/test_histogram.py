@@ -160,6 +160,7 @@ def test_cells_do_not_depend_on_the_labels():
     np.testing.assert_array_equal(one.shares, other.shares)
 
 
+@pytest.mark.slow
 def test_pymc_model_is_that_of_the_most_probable_cuts(rng):
     X, y = data()
     frame = pd.DataFrame(X, columns=["u", "v"])

@@ -138,6 +138,7 @@ def test_map_has_the_most_probable_a_and_cuts():
         assert_allclose(mode[:, own], means[weights.argmax()], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_draws_share_what_the_classes_share(rng):
     """χ² of the levels of two rows of different classes, of one draw each: E[θ_kl θ_k'm] holds cuts, θ and φ."""
     prior, statistics = fitted(4, n=12)
@@ -169,6 +170,7 @@ def test_drawn_sets_of_cuts_follow_their_probabilities(rng):
     assert stats.chisquare(np.bincount(drawn, minlength=16), 20_000 * weights).pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_ranks_of_parameters_among_draws_are_uniform(rng):
     """Simulation-based calibration: parameters from the prior, rows given them, draws given the rows."""
     prior, _ = fitted(4, alpha=(0.5, 3.0))
@@ -281,6 +283,7 @@ def test_a_class_without_a_level_has_no_maximum_likelihood():
 # PyMC
 
 
+@pytest.mark.slow
 def test_pymc_has_the_most_probable_cuts_and_their_density(rng):
     """Log densities of two points differ as those of θ and φ, products of Dirichlet densities, and the rows."""
     X, y = data(6, 4, 2, n=70, seed=3)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from helpers.suites import mostly_slow
 
 import bayesclf as bc
 from bayesclf.families import LearntAlpha, Ordinal
@@ -113,14 +114,20 @@ LOGISTIC = (
 CASES = (*GENERATIVE, *LOGISTIC)
 
 
+MAIN_SUITE = ("nb", "categorical", "gda class", "gnb class-feature", "bernoulli", "multinomial", "tan", "lr mixed")
+"""Cases of the main suite where a test fits each of them: the others are variants, which are slow tests there."""
+
+
 def over(cases):
     return pytest.mark.parametrize("case", cases, ids=[case.name for case in cases])
 
 
-every_case = over(CASES)
-every_generative = over(GENERATIVE)
-with_numbers = over([case for case in GENERATIVE if "age" in case.columns])
-with_words = over([case for case in GENERATIVE if "ward" in case.columns and case.name != "nb ordinal"])
+every_case = mostly_slow(CASES, MAIN_SUITE)
+every_generative = mostly_slow(GENERATIVE, MAIN_SUITE)
+with_numbers = mostly_slow([case for case in GENERATIVE if "age" in case.columns], MAIN_SUITE)
+with_words = mostly_slow(
+    [case for case in GENERATIVE if "ward" in case.columns and case.name != "nb ordinal"], MAIN_SUITE
+)
 every_rule = pytest.mark.parametrize("rule", RULES)
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from helpers.cases import CASES, CATEGORICAL, EVERY, GAUSSIAN, PRIORS
+from helpers.suites import mostly_slow
 from pytensor.compile.mode import Mode
 from scipy import stats
 
@@ -20,6 +21,20 @@ def ids(cases):
 every_family = pytest.mark.parametrize("case", **ids(EVERY))
 every_case = pytest.mark.parametrize("case", **ids(CASES))
 every_prior = pytest.mark.parametrize("case", **ids(PRIORS))
+MAIN_SUITE = (
+    *("categorical α given", "gaussian class-feature", "multivariate gaussian class", "bernoulli α given"),
+    *(
+        "multinomial α given",
+        "poisson prior given",
+        "exponential prior given",
+        "joint α given",
+        "every tree",
+        "ordinal",
+    ),
+)
+"""Cases of the main suite where a test takes more than a moment: one of each kind of posterior."""
+slow_prior = mostly_slow(PRIORS, MAIN_SUITE)
+"""Every prior, too; those of other families and variants are slow tests."""
 gaussian = pytest.mark.parametrize("case", **ids(GAUSSIAN))
 categorical = pytest.mark.parametrize("case", **ids(CATEGORICAL))
 

@@ -29,7 +29,10 @@ def assert_equal(mine, theirs):
     if isinstance(mine, np.ndarray):
         assert mine.dtype == theirs.dtype
         assert mine.shape == theirs.shape
-        assert_equal(mine.ravel().tolist(), theirs.ravel().tolist())
+        if mine.dtype == object:
+            assert_equal(mine.ravel().tolist(), theirs.ravel().tolist())
+        else:
+            np.testing.assert_array_equal(mine, theirs)
     elif isinstance(mine, list | tuple):
         assert len(mine) == len(theirs)
         for one, other in zip(mine, theirs, strict=True):

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
 from helpers.completions import posterior_moments
+from helpers.suites import mainly
 
 import bayesclf as bc
 from bayesclf import inference
@@ -48,7 +49,7 @@ def assert_moments(chains, mean, sd):
         assert abs(found - expected) < STANDARD_ERRORS * array_stats.mcse(chains, method=method) + 1e-12
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", mainly(FAMILIES, "tree"))
 def test_moments_are_those_of_enumeration(name, rng):
     X, y = table_with_gaps(rng)
     statistics = RowCounts.of(X, y, AXES)
@@ -175,6 +176,7 @@ def test_short_chains_are_told(rng):
     assert "NUTS" in str(findings["P05"])
 
 
+@pytest.mark.slow
 def test_what_stands_on_chains_works(rng, tmp_path):
     X, y = frame(rng)
     clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=400), random_state=1).fit(X, y)

@@ -83,6 +83,7 @@ def test_scales_are_added_where_the_grid_ends_too_early(monkeypatch):
         assert np.mean(found < np.quantile(expected, level)) == pytest.approx(level, abs=0.04)
 
 
+@pytest.mark.slow
 def test_joint_draws_have_the_weights_of_their_scale():
     """z = weights in sds of their prior: of many weights about which the rows say little, |z|² is that of normals."""
     X = np.random.default_rng(1).normal(size=(12, 40))

@@ -159,6 +159,7 @@ def test_new_data_change_the_draws_without_a_new_compilation(skewed_sample):
     assert compiled(skewed(), "skewed") is before
 
 
+@pytest.mark.slow
 def test_draws_follow_a_correlated_normal():
     covariance = np.array([[1.0, 0.8], [0.8, 2.0]])
     x = sample(correlated(covariance), NUTS(draws=1500), seed=2, signature="correlated").draws["x"]

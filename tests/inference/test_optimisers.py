@@ -275,6 +275,7 @@ def test_the_curvature_in_the_columns_own_units_bounds_the_step(rows):
 SEPARABLE = np.array([[-1.0], [1.0]]), [0, 1]
 
 
+@pytest.mark.slow
 def test_on_separable_classes_the_weights_grow_like_the_log_of_the_steps_and_the_result_says_so():
     """Of x = ±1 the gradient is 2/(1 + e^w), so that e^w + w is near 2ηt + 1; the trace has w in its objective."""
     ascent = bc.GradientAscent(step=0.1, passes=20_000, start="zero")

@@ -81,6 +81,7 @@ def test_leave_one_out_curves_of_a_true_model_stay_inside_the_band_more_often(ro
     assert np.mean(inside) > CI_PROB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["predictive", "bayes-optimal"])
 @pytest.mark.parametrize("method", ["exact", "psis"])
 def test_leave_one_out_probabilities_are_those_of_fits_without_the_row(rule, method):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.drawn import texts
+from helpers.suites import mainly
 from matplotlib.colors import to_hex
 from scipy import stats
 
@@ -123,7 +124,7 @@ def test_directions_are_drawn_past_both_ends_of_the_period():
         assert 0.97 < np.trapezoid(density[once], x[once]) < 1.01
 
 
-@pytest.mark.parametrize("families", ["auto", "average"])
+@pytest.mark.parametrize("families", mainly(["auto", "average"], "auto"))
 def test_families_by_evidence_are_drawn_where_they_have_cells(families):
     """Numbers near 0 that are above it, a mass at 0, and counts: nothing is drawn below 0."""
     rng = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.pages import IMAGE, SCRIPT, Page, require_pleasant
+from helpers.suites import mainly
 from scipy import sparse
 from sklearn.datasets import load_iris
 
@@ -76,6 +77,7 @@ def test_held_out_scores_come_first(pages, fits, table):
     assert places == sorted(places)
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_held_out_probabilities_are_drawn_by_class(pages, fits):
     page = Page(pages["nb"])
     assert "Calibration by class" in page.words
@@ -90,7 +92,7 @@ def test_scores_without_a_model_are_those_of_the_classes():
     rng = np.random.default_rng(3)
     y = np.where(np.arange(200) % 5 == 0, "rare", "common")
     X = rng.normal(size=(200, 1))
-    words = Page(render(bc.GaussianNB(random_state=1).fit(X, y), X, y)).words
+    words = Page(render(bc.GaussianNB(random_state=1).fit(X, y), X, y, refits=False)).words
     assert re.search(r"Accuracy.{0,200}? ± \S+ %\s*80\.0 %", words)
     assert re.search(r"Log loss.{0,300}? ± \S+\s*0\.500", words)
 
@@ -164,7 +166,12 @@ DOCUMENTS = ["a good <b> movie", "a bad film", "fun, good fun", "boring and bad"
 
 @pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.parametrize(
-    "given", [list, lambda d: np.array(d, dtype=object), lambda d: pd.Series(d, index=range(9, 29))]
+    "given",
+    [
+        pytest.param(list, marks=pytest.mark.slow),
+        pytest.param(lambda d: np.array(d, dtype=object), marks=pytest.mark.slow),
+        lambda d: pd.Series(d, index=range(9, 29)),
+    ],
 )
 def test_texts_are_one_column_of_the_page(given, tmp_path):
     texts, y = given(DOCUMENTS), np.array(["p", "n", "p", "n"] * 5)
@@ -175,7 +182,7 @@ def test_texts_are_one_column_of_the_page(given, tmp_path):
 
 
 @pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.parametrize("kind", [bc.MultinomialNB, bc.BernoulliNB])
+@pytest.mark.parametrize("kind", mainly([bc.MultinomialNB, bc.BernoulliNB], bc.BernoulliNB))
 def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.poisson(0.5, size=(60, 4)).astype(float), rng.integers(2, size=60)
@@ -183,20 +190,21 @@ def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y, refits=False)
     words = Page((tmp_path / "report.html").read_text(encoding="utf-8")).words
     data = words[words.rindex("Missing cells") : words.rindex("In a paragraph")]
-    dense = Page(render(kind(random_state=1).fit(X, y), X, y)).words
+    dense = Page(render(kind(random_state=1).fit(X, y), X, y, refits=False)).words
     assert data in dense
     assert f"x3number0{X[:, 3].min():.4g} to {X[:, 3].max():.4g}" in data
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 def test_labels_may_be_one_column():
     X, y = load_iris(return_X_y=True)
     X, y = X[::3], y[::3]
     clf = bc.GaussianNB(inference="map", random_state=1).fit(X, y)
-    page = render(clf, X, y)
-    assert page == render(clf, X, y[:, None])
-    assert page == render(clf, X, pd.DataFrame({"y": y}))
+    page = render(clf, X, y, refits=False)
+    assert page == render(clf, X, y[:, None], refits=False)
+    assert page == render(clf, X, pd.DataFrame({"y": y}), refits=False)
 
 
 def test_the_headline_keeps_the_capitals_of_names():
@@ -218,7 +226,7 @@ def test_the_headline_of_a_healthy_fit():
 def test_the_command_writes_it(tmp_path, capsys):
     model, page = tmp_path / "model.nc", tmp_path / "report.html"
     assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(model)]) == 0
-    assert run(["report", str(model), "--table", "play_tennis", "--output", str(page)]) == 0
+    assert run(["report", str(model), "--table", "play_tennis", "--output", str(page), "--no-refits"]) == 0
     assert f"report written to {page}" in " ".join(capsys.readouterr().out.split()).replace(" ", " ")
     words = Page(page.read_text(encoding="utf-8")).words
     assert "CategoricalNB" in words

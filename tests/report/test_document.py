@@ -111,6 +111,7 @@ def test_the_page_says_what_is_so(comparison, html):
     assert "inference='map' leaves no posterior to draw" in text.replace("Inference", "inference")
 
 
+@pytest.mark.slow
 def test_the_same_comparison_gives_the_same_page(comparison, html):
     assert render(comparison, command="bayesclf compare iris --report <b>.html") == html
 
@@ -195,6 +196,7 @@ def test_a_model_that_is_worse_than_the_shares_of_the_classes_is_called_so(copie
     assert ("clearly above that of always giving the shares of the classes, 0.69" in said) == worse
 
 
+@pytest.mark.slow
 def test_a_model_that_is_as_good_as_the_shares_of_the_classes_is_not_called_worse():
     """Naive Bayes of two columns of which only their combination tells the class: its loss is hardly above theirs."""
     said = []
@@ -235,6 +237,7 @@ def test_columns_are_summarised():
     assert len(column_summaries(wide)) == MOST_COLUMNS
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_disagreements_are_bounded():
     rng = np.random.default_rng(0)
@@ -309,6 +312,7 @@ def with_costs():
     return compared({"nb": bc.NaiveBayes()}, data.data, y, cost=cost, reject=0.2)
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_costs_are_columns_of_the_scores_and_a_table(with_costs):
     page = Page(render(with_costs))
     page.require_sound()

@@ -45,15 +45,23 @@ def test_a_model_in_closed_form_is_fitted_again_and_its_numbers_are_those_of_the
     assert {"instability", "more-rows"} <= {a.get("id") for tag, a in page.elements if tag == "svg"}
 
 
-def test_others_say_what_it_would_take_and_do_it_when_told(iris):
+@pytest.fixture
+def logistic(iris):
     X, y = iris[0].iloc[::3], iris[1][::3]
-    clf = bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=1).fit(X, y)
-    (offer,) = section(text(clf, X, y))
+    return bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=1).fit(X, y), X, y
+
+
+def test_others_say_what_it_would_take(logistic):
+    (offer,) = section(text(*logistic))
     assert "was not computed. It takes 56 fits of about " in offer
     assert offer.endswith("report(…, refits=True), on the command line --refits.")
-    told = section(text(clf, X, y, refits=True))
+
+
+@pytest.mark.slow
+def test_others_do_it_when_told(logistic):
+    told = section(text(*logistic, refits=True))
     assert told[0].startswith(f"In {REFITS} samples of as many rows")
-    assert section(text(clf, X, y, refits=False)) is None
+    assert section(text(*logistic, refits=False)) is None
 
 
 def test_large_tables_and_models_without_closed_form_are_not_quick(fit):
@@ -90,6 +98,7 @@ def test_a_mistaken_choice_is_refused(fit, iris, tmp_path):
         fit.report(tmp_path / "r.md", *iris, refits="yes")
 
 
+@pytest.mark.slow
 def test_the_command_takes_the_choice(tmp_path):
     assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(tmp_path / "m.nc")]) == 0
     command = ["report", str(tmp_path / "m.nc"), "--table", "play_tennis", "--output", str(tmp_path / "m.json")]

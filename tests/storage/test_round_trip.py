@@ -71,7 +71,15 @@ def table(clf):
     return TABLES[type(clf).__name__]
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+MAIN_SUITE = ("NaiveBayes", "TextNB", "LogisticRegression", "mle")
+"""Variants of the main suite: each file takes a tenth of a second to write."""
+
+
+def marked(names):
+    return [pytest.param(name, marks=() if name in MAIN_SUITE else pytest.mark.slow) for name in names]
+
+
+@pytest.fixture(scope="module", params=marked(VARIANTS))
 def fitted(request):
     clf = VARIANTS[request.param]
     return clf.fit(table(clf), Y)
@@ -162,7 +170,7 @@ class TestRoundTrip:
         loaded = bc.load(file)
         assert_same_state(reloaded(loaded, path), loaded)
 
-    @pytest.mark.parametrize("fitted", GENERATIVE, indirect=True)
+    @pytest.mark.parametrize("fitted", marked(GENERATIVE), indirect=True)
     def test_learning_goes_on(self, fitted, file, path):
         if isinstance(fitted, bc.AODE):
             pytest.skip("without a posterior there is no prior for what comes next")

@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 
 import bayesclf as bc
 from bayesclf import storage
@@ -26,6 +27,10 @@ QUESTIONS = {
     "interval": lambda clf, X: clf.predict_interval(X),
     "epistemic": lambda clf, X: clf.uncertainty(X).epistemic,
 }
+
+
+def name_of(path):
+    return f"{path.parent.name}-{path.stem}"
 
 
 def record_of(path):
@@ -60,7 +65,19 @@ def state_of(path):
         return json.loads(file[storage.GROUP].attrs["state"])
 
 
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+MAIN_SUITE = (
+    "gaussian",
+    "naive_bayes",
+    "network_edges",
+    "text",
+    "multinomial",
+    "logistic_laplace",
+    "logistic_nuts",
+)
+"""Files of the main suite, one of each kind of state."""
+
+
+@pytest.fixture(scope="module", params=mainly(FILES, *(path for path in FILES if path.stem in MAIN_SUITE)), ids=name_of)
 def path(request):
     return request.param
 

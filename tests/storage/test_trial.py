@@ -102,7 +102,11 @@ def test_more_draws_are_made_again_of_a_file_that_is_trusted(tmp_path, monkeypat
     ],
     ids=["nb", "joint", "tan"],
 )
-@pytest.mark.parametrize("change", [with_levels(10_000), with_columns(1_000, 1_000)], ids=["levels", "columns"])
+@pytest.mark.parametrize(
+    "change",
+    [with_levels(10_000), pytest.param(with_columns(1_000, 1_000), marks=pytest.mark.slow)],
+    ids=["levels", "columns"],
+)
 def test_columns_that_share_thousands_of_levels(make, reason, change, tmp_path):
     """A few thousand words in a file, each of which is a level of each of its columns, are millions of names."""
     path = tmp_path / "model.nc"

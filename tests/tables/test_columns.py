@@ -245,6 +245,7 @@ def test_kinds_of_all_columns_are_those_of_each():
         columns.kinds_of(frame.assign(when=pd.date_range("2020", periods=2)))
 
 
+@pytest.mark.slow
 def test_ten_thousand_columns(tmp_path):
     """Reading, fitting and predicting take time in proportion to the columns; each took minutes when it did not."""
     number, rows = 10_000, 4

@@ -6,6 +6,7 @@ from urllib.error import HTTPError, URLError
 
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from sklearn.utils import Bunch
 
 from bayesclf.errors import InputError
@@ -313,7 +314,9 @@ class TestRealTables:
         assert news.y.value_counts()["talk.religion.misc"] == 251
 
     @needs_folder
-    @pytest.mark.parametrize("name", [info.name for info in available() if info.place == "own"])
+    @pytest.mark.parametrize(
+        "name", mainly([info.name for info in available() if info.place == "own"], "bupa", "votes")
+    )
     def test_a_shipped_table_is_that_of_the_folder(self, name):
         there = FOLDER_NAMES.get(name, name)
         if f"folder:{there}" not in {info.name for info in available()}:

@@ -5,7 +5,8 @@ import json
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from helpers.suites import mainly
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
@@ -57,7 +58,7 @@ def written(path, records):
 
 @pytest.mark.parametrize("block", BLOCKS)
 @pytest.mark.parametrize("name", CELLS)
-@pytest.mark.parametrize("kind", [None, "category", "text"])
+@pytest.mark.parametrize("kind", mainly([None, "category", "text"], None))
 def test_cells_are_those_of_the_table_in_memory(name, block, kind, tmp_path, monkeypatch):
     monkeypatch.setattr(json_lines, "BLOCK", block)
     path = written(tmp_path / "t.jsonl", [{"x": cell, "n": row} for row, cell in enumerate(CELLS[name])])
@@ -82,6 +83,7 @@ def test_cells_are_those_of_the_table_in_memory(name, block, kind, tmp_path, mon
     ).filter(any),
     block=st.sampled_from(BLOCKS),
 )
+@settings(max_examples=40)
 def test_any_objects_are_those_of_the_table_in_memory(records, block, tmp_path_factory):
     path = written(tmp_path_factory.mktemp("any") / "t.jsonl", records)
     with pytest.MonkeyPatch.context() as patch:

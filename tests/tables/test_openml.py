@@ -142,6 +142,7 @@ def test_a_named_table_is_fetched_renamed_and_compared(name, server, monkeypatch
     assert set(data.y) == {"pima": {"negative", "positive"}, "boston": {"low", "high"}}[name]
 
 
+@pytest.mark.slow
 def test_another_table_is_refused(server):
     server |= answers(37, fetched("pima"))
     with pytest.raises(
@@ -158,6 +159,7 @@ def test_another_version_is_refused(server, monkeypatch):
         datasets.load("pima")
 
 
+@pytest.mark.slow
 def test_missing_columns_are_named(server):
     server |= answers(37, fetched("pima").drop(columns=["plas", "age"]))
     with pytest.raises(InputError, match="it lacks the columns plas, age"):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+from helpers.suites import mainly
 
 from bayesclf.errors import InputError
 from bayesclf.tables import batches, parquet, stream
@@ -272,7 +273,7 @@ def test_a_source_that_fails_is_said_to():
         open_stream(lambda: None)
 
 
-@pytest.mark.parametrize("ending", ["parquet", "csv", "tsv.gz"])
+@pytest.mark.parametrize("ending", mainly(["parquet", "csv", "tsv.gz"], "csv"))
 def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
     """What comes after some batches is what the whole stream has there, whatever the row groups."""
     monkeypatch.setattr(batches, "BATCH_ROWS", 8)

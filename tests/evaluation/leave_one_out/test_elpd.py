@@ -107,6 +107,7 @@ class TestPlayTennis:
         np.testing.assert_allclose(found.elpd_i, bc.loo(tennis_fit, *tennis, rule="mean").elpd_i, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_gaussians_of_3_and_30_rows_need_the_ratios_of_the_joint():
     rng = np.random.default_rng(3)
     y = np.repeat(["few", "many"], [3, 30])
@@ -210,6 +211,7 @@ class TestLogisticRegression:
 
 
 class TestAuto:
+    @pytest.mark.slow
     def test_on_few_rows_it_is_exact_where_weights_are_optimistic(self):
         """Against draws of classifiers fitted to the other rows, on 12 sets of 15 rows."""
         excess = {"auto": [], "psis": []}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from helpers.classifiers import COUNTS, EVENTS, FILL, NUMBERS, WORDS
 from helpers.refits import STANDARD_ERRORS, by_refits, refits
+from helpers.suites import mainly
 from scipy import sparse
 from sklearn.base import clone
 
@@ -50,7 +51,9 @@ def fit():
     return bc.TextNB(alpha=2.0, random_state=1, inference=Exact(draws=2000)).fit(DOCUMENTS, OF_DOCUMENTS)
 
 
-@pytest.fixture(scope="module", params=GENERATIVE)
+@pytest.fixture(
+    scope="module", params=mainly(GENERATIVE, "nb", "gnb class-feature", "gda shared", "tan", "multinomial")
+)
 def with_refits(request, mixed_table):
     """Return a fit, its rows and labels, and the fits without each of the rows."""
     X, y = table_of(request.param, mixed_table)

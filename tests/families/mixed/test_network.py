@@ -131,6 +131,7 @@ def test_regressions_of_all_classes_are_those_of_rows_without_classes(rng, free)
         np.testing.assert_allclose(without[i], less.log_predictive(X[i : i + 1])[0], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_regressions_of_all_classes_have_one_variable_in_pymc(rng):
     X, y = mixed(rng)
     edges = (("c", "v"), ("u", "v"))
@@ -178,6 +179,7 @@ def test_the_pymc_model_of_rows_has_their_density(rng):
         prior.pymc_rows(X, LabeledRows(label, weight), statistics, "_2")
 
 
+@pytest.mark.slow
 def test_generated_moments_are_those_of_generated_rows(rng):
     X, y = mixed(rng)
     prior, statistics = conditioned(ConditionalGaussian(edges=(("u", "v"),), a=4.0), X, y, BOTH)

@@ -22,7 +22,9 @@ from bayesclf.families.pymc_rows import LabeledRows
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
 both = pytest.mark.parametrize("covariance", ["shared", "class"])
-priors = pytest.mark.parametrize("prior", [None, LKJ(eta=1.7)], ids=["inverse Wishart", "LKJ"])
+priors = pytest.mark.parametrize(
+    "prior", [None, pytest.param(LKJ(eta=1.7), marks=pytest.mark.slow)], ids=["inverse Wishart", "LKJ"]
+)
 
 
 def data(seed=0, n=40, missing=0.15):

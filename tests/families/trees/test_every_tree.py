@@ -159,6 +159,7 @@ def test_everything_equals_going_through_all_structures(options, times, rng):
     np.testing.assert_allclose(posterior.log_predictive(new), expected, rtol=0, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_seven_columns(rng):
     sizes = (2,) * 7
     X, y = dependent_rows(rng, 20, sizes)

@@ -131,7 +131,7 @@ def few_rows(separable: bool) -> tuple[Array, Array]:
     [
         (False, Laplace(draws=2000)),
         (True, Laplace(draws=2000)),
-        (True, bc.NUTS(draws=700, progress=False)),
+        pytest.param(True, bc.NUTS(draws=700, progress=False), marks=pytest.mark.slow),
         pytest.param(
             False,
             bc.NUTS(draws=400, tune=400, chains=2, sampler="pymc", progress=False),

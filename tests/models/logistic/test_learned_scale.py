@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from helpers.logistic import mixed_of_kind, model_of, of_kind, scaled_points
+from helpers.suites import mainly
 from scipy import integrate, linalg, optimize, stats
 
 import bayesclf as bc
@@ -69,7 +70,7 @@ def quadrature(model: LearnedScaleModel) -> tuple[Array, Array, Array, float]:
     return t, mass / mass.sum(), np.array(mean), float(np.log(mass.sum()))
 
 
-@pytest.mark.parametrize("separable", [False, True])
+@pytest.mark.parametrize("separable", mainly([False, True], True))
 def test_draws_agree_with_quadrature(separable: bool) -> None:
     """The scale's posterior and the weight's mean, by both engines; on separable rows too."""
     model = small(separable)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
+from helpers.suites import mainly
 
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 
@@ -18,6 +19,7 @@ class TestPymc:
         model = mixed_model(n_labels, PRIORS[name])
         assert_same_density(model)
 
+    @pytest.mark.slow
     @pytest.mark.filterwarnings("ignore:Skipping Assert:UserWarning")
     @pytest.mark.parametrize("name", ["default", "reference, zero"])
     def test_jax_can_compile_it(self, name: str) -> None:
@@ -46,8 +48,8 @@ class TestPymc:
         assert_same_density(model)
         assert model.from_pymc({"intercept": np.zeros((5, n_labels - 1))})["weight"].shape == (5, n_labels - 1, 0)
 
-    @pytest.mark.parametrize("n_labels", [2, 3])
-    @pytest.mark.parametrize("form", ["symmetric", "reference"])
+    @pytest.mark.parametrize("n_labels", mainly([2, 3], 2))
+    @pytest.mark.parametrize("form", mainly(["symmetric", "reference"], "symmetric"))
     def test_prior_draws_have_the_priors_moments(self, n_labels: int, form: str) -> None:
         import pymc as pm
 

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 from helpers.logistic import LEVELS, mixed, model_of
+from helpers.sampled import assert_same_shares
+from helpers.suites import mainly
 from scipy import optimize, sparse, stats
 from scipy.special import expit
 
@@ -106,7 +108,8 @@ def test_the_density_given_scales(name: str, n_labels: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n_labels"), [("student-t", 2), ("horseshoe", 3), ("zero", 2), ("some given", 3), ("free", 2)]
+    ("name", "n_labels"),
+    mainly([("student-t", 2), ("horseshoe", 3), ("zero", 2), ("some given", 3), ("free", 2)], ("horseshoe", 3)),
 )
 def test_pymc_has_the_same_density(name: str, n_labels: int) -> None:
     model = mixed_model(n_labels, name)
@@ -193,7 +196,7 @@ def test_prior_draws_are_those_of_scipy(n_labels: int) -> None:
     assert_drawn_from(z[:, 1], stats.norm(scale=0.4).cdf)
 
 
-@pytest.mark.parametrize("name", ["student-t", "horseshoe"])
+@pytest.mark.parametrize("name", mainly(["student-t", "horseshoe"], "student-t"))
 def test_pymc_draws_the_same_prior(name: str) -> None:
     """Two samples, of the weights and of the scales."""
     import pymc as pm
@@ -245,7 +248,7 @@ def density_of_horseshoe(w: Array, tau0: float) -> Array:
     return np.array([mass @ stats.norm.pdf(one, scale=sd) for one in w])
 
 
-@pytest.mark.parametrize("shape", ["student-t", "horseshoe"])
+@pytest.mark.parametrize("shape", mainly(["student-t", "horseshoe"], "student-t"))
 def test_the_posterior_of_one_weight_is_that_of_quadrature(shape: str) -> None:
     """Over intercept and weight on a grid; the prior of the weight with its scales integrated out by quadrature."""
     settings = {"student-t": STUDENT, "horseshoe": LearnedScale(shape=HorseshoeWeights(0.5, 1.5, 5))}[shape]
@@ -375,11 +378,8 @@ def test_maximum_likelihood_has_no_prior() -> None:
 def test_nuts_of_pymc_agrees_with_machine_code(name: str) -> None:
     model = mixed_model(3, name)
     ours = engines.draw(model, bc.NUTS(draws=2_000, progress=False), 0)
-    pymc = engines.draw(model, bc.NUTS(draws=1_000, tune=800, sampler="pymc", progress=False), 0)
+    pymc = engines.draw(model, bc.NUTS(draws=600, tune=600, chains=2, sampler="pymc", progress=False), 0)
     assert ours is not None
     assert pymc is not None
-    for axis, values in ours.parameters.items():
-        a, b = (np.log(part) if "scale" in axis else part for part in (values, pymc.parameters[axis]))
-        error = 4.5 / np.sqrt(400)
-        np.testing.assert_allclose(b.mean(axis=0), a.mean(axis=0), atol=error * a.std(axis=0).max())
-        np.testing.assert_allclose(b.std(axis=0), a.std(axis=0), rtol=0.2)
+    for name_of_values, values in ours.parameters.items():
+        assert_same_shares(values, pymc.parameters[name_of_values], (4, 2))
