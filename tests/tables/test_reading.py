@@ -414,7 +414,7 @@ class TestDescribeColumns:
         note = describe_columns(read_table(path))["note"][0]
         assert "column 'age' is read as categories because of 'NA' (rows 3, 9), '?' (row 5)" in note
         assert "leave those cells empty" in note
-        assert '"category"' in note
+        assert "with --kind age=category (dtypes={'age': 'category'} in Python)" in note
         assert describe_columns(read_table(path, {"age": "category"}))["note"][0] == ""
 
     @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%y", "%Y-%m-%dT%H:%M:%S"])
