@@ -132,6 +132,17 @@ def test_checks_and_datatree(clf, table):
     assert {"intercept", "weight", "prior_scale"} <= set(tree["prior"].data_vars)
 
 
+def test_power_scaling_leaves_out_the_power_which_is_discrete(averaged):
+    """Where all draws but one have the same power, ArviZ's distance of its distributions is 0/0."""
+    posterior = averaged.posterior_draws().copy(deep=True)
+    posterior["prior_power"][:] = 1.0
+    posterior["prior_power"][0, 0] = 0.0
+    found = sensitivities(averaged.model_, posterior, None)
+    assert "prior_scale" in set(found["parameter"])
+    assert "prior_power" not in set(found["parameter"])
+    assert np.isfinite(found[["prior", "likelihood", "pull"]]).all(axis=None)
+
+
 def test_power_scaling_is_that_of_the_scale_s_own_prior(clf, table):
     """Weights that many rows determine hardly change with it; the scale, about which few weights tell, does most."""
     found = sensitivities(clf.model_, clf.posterior_draws(), None).set_index("parameter")
