@@ -8,13 +8,9 @@ any is split again.
 Run from the project's folder: .venv/bin/python benchmarks/default_prior.py [--json FILE] [TABLE …]
 """
 
-import argparse
 import json
 import sys
-import warnings
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import learned_scale
 import numpy as np
@@ -26,24 +22,14 @@ RESULTS = Path(__file__).parent / "results" / "default_prior.json"
 
 def main() -> None:
     """Measure the tables that are named, or all, without those that have results."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--json", type=Path, default=RESULTS)
-    parser.add_argument("tables", nargs="*")
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    result: dict[str, Any] = {"tables": {}}
-    if asked.json.exists():
-        result = json.loads(asked.json.read_text(encoding="utf-8"))
-    versions = {name: version(name) for name in ("bayesclf", "numpy", "scikit-learn")}
-    result |= {"folds": learned_scale.FOLDS, "versions": versions}
-    problems = sorted(prior_tables.problems(), key=lambda problem: problem[2].size)
+    file, problems, result = prior_tables.asked(RESULTS)
     for times in range(1, prior_powers.SEEDS + 1):
         for name, group, X, y in problems:
             line = result["tables"].setdefault(
                 name, {"group": group, "rows": len(X), "columns": X.shape[1], "classes": len(np.unique(y)), "times": 0}
             )
             most = prior_powers.SEEDS if len(X) < prior_powers.FEW_ROWS else 1
-            if times > most or line["times"] >= times or (asked.tables and name not in asked.tables):
+            if times > most or line["times"] >= times:
                 continue
             found = learned_scale.scores(X, y, [learned_scale.DEFAULT, learned_scale.PEER], seed=times - 1)
             line["times"] = times
@@ -51,7 +37,7 @@ def main() -> None:
                 before = line.setdefault("scores", {}).setdefault(way, {"log_loss": [], "seconds": 0.0})
                 before["log_loss"] += own["log_loss"]
                 before["seconds"] += own["seconds"]
-            asked.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
             losses = {way: round(float(np.mean(own["log_loss"])), 4) for way, own in found.items()}
             seconds = {way: round(own["seconds"], 1) for way, own in found.items()}
             print(name, losses, seconds, file=sys.stderr, flush=True)

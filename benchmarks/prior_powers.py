@@ -9,14 +9,11 @@ leave-one-out. Differences to the peer are of the same rows, with the standard e
 Run from the project's folder: .venv/bin/python benchmarks/prior_powers.py [--json FILE] [TABLE …]
 """
 
-import argparse
 import json
 import sys
 import time
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -345,17 +342,9 @@ def summary(folds: list[tuple[Array, dict[str, Array]]], rows: int) -> dict[str,
 
 def main() -> None:
     """Measure the tables that are named, or all, without those that have results."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--json", type=Path, default=RESULTS)
-    parser.add_argument("tables", nargs="*")
-    asked = parser.parse_args()
-    warnings.simplefilter("ignore")
-    result: dict[str, Any] = {"tables": {}}
-    if asked.json.exists():
-        result = json.loads(asked.json.read_text(encoding="utf-8"))
-    result |= {"folds": FOLDS, "versions": {name: version(name) for name in ("bayesclf", "numpy", "scikit-learn")}}
-    for name, group, X, y in sorted(prior_tables.problems(), key=lambda problem: problem[2].size):
-        if name in result["tables"] or (asked.tables and name not in asked.tables):
+    file, problems, result = prior_tables.asked(RESULTS)
+    for name, group, X, y in problems:
+        if name in result["tables"]:
             continue
         start, folds, accepted, times = time.perf_counter(), [], [], SEEDS if len(X) < FEW_ROWS else 1
         for seed in range(times):
@@ -370,7 +359,7 @@ def main() -> None:
             "accepted": round(float(np.mean(accepted)), 3),
             "ways": summary(folds, len(X)),
         }
-        asked.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         losses = {way: round(line["log_loss"], 4) for way, line in result["tables"][name]["ways"].items()}
         print(name, losses, f"({time.perf_counter() - start:.0f} s)", file=sys.stderr, flush=True)
 

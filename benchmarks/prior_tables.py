@@ -5,12 +5,17 @@
 out, and named.
 """
 
+import argparse
 import io
+import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import learned_scale
 import numpy as np
@@ -63,6 +68,20 @@ def problems() -> Iterator[Problem]:
         read = _from_r(name) if name in R else _from_keel(name)
         if read is not None:
             yield name, (DEVELOPMENT, CONFIRMATION)[i % 2], *learned_scale.some(*read, MOST_ROWS)
+
+
+def asked(results: Path) -> tuple[Path, list[Problem], dict[str, Any]]:
+    """Return what the command line asks for: file of results, tables, the small ones first, and the results so far."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--json", type=Path, default=results)
+    parser.add_argument("tables", nargs="*")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    result = json.loads(given.json.read_text(encoding="utf-8")) if given.json.exists() else {"tables": {}}
+    result["folds"] = learned_scale.FOLDS
+    result["versions"] = {name: version(name) for name in ("bayesclf", "numpy", "scikit-learn")}
+    chosen = [problem for problem in problems() if not given.tables or problem[0] in given.tables]
+    return given.json, sorted(chosen, key=lambda problem: problem[2].size), result
 
 
 def _from_keel(name: str) -> tuple[pd.DataFrame, np.ndarray] | None:

@@ -153,8 +153,8 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
     log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    # the distance of distributions is not defined for λ where nearly all draws have the same of its few values
-    scalars, draws = single(_contrasts(model, posterior), tuple(name for name in names if name != "prior_power"))
+    # the distance of distributions is 0/0 where nearly all draws have the same of a few values
+    scalars, draws = single(_contrasts(model, posterior), tuple(name for name in names if name not in model.discrete))
     scaled, _ = at_unit_scale(draws.reshape(len(draws), -1).T)  # no answer depends on the unit of a weight
     draws = scaled.T.reshape(draws.shape)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))

@@ -25,9 +25,12 @@ class Model(Protocol):
     ----------
     generative
         Whether it has a p(x | y), so that a new x is itself evidence about θ.
+    discrete
+        Parameters that take a few values only, which have shares and no density.
     """
 
     generative: ClassVar[bool]
+    discrete: ClassVar[tuple[str, ...]]
 
     @property
     def labels(self) -> tuple[str, ...]:

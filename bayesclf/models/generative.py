@@ -92,6 +92,7 @@ class GenerativeModel:
     posterior_given: bool = False
     unlabeled: int = 0
     generative: ClassVar[bool] = True
+    discrete: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         families = ", ".join(type(block.family).__name__ for block in self.blocks)

@@ -86,7 +86,7 @@ def _forest(chosen: list[Quantity], axis: str | None, labels: list[str]) -> Figu
 
 
 def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
-    """Return the posterior's draws, (chain, draw, …), or refuse where there are none."""
+    """Return the posterior's draws, (chain, draw, …), of what has a density, or refuse where there are none."""
     tree = classifier.posterior_
     if "posterior" not in tree.children:
         if classifier.inference == "auto" or isinstance(classifier.inference, Auto):
@@ -97,7 +97,7 @@ def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
         raise Refused(
             f"inference={classifier.inference!r} leaves no posterior to draw; fit with 'auto', 'exact' or 'nuts'"
         )
-    posterior = tree["posterior"].to_dataset()
+    posterior = tree["posterior"].to_dataset().drop_vars(classifier.model_.discrete)
     if not posterior.data_vars:
         raise Refused(f"there is no posterior to draw: {posterior.attrs['not_held']}")
     return posterior

@@ -50,7 +50,7 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
     the prior decides; where the posterior lies in the prior's tail, the two disagree. The quantities are those that
     differ most between the classes, in units of their posterior sd. A prior that is the same in all classes is drawn
     once, in gray; others are dashed, in the color of their class. Densities are estimated from draws, of the
-    prior 4,000 or as many as memory allows.
+    prior 4,000 or as many as memory allows. Parameters of a few values, such as `prior_power`, have none.
 
     Parameters
     ----------

@@ -94,8 +94,7 @@ def test_weights_count_and_rows_of_weight_zero_do_not(table):
 
 @pytest.mark.slow
 def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypatch):
-    table = table[::4]
-    table.drop(columns="weight").to_parquet(tmp_path / "t.parquet", row_group_size=40)
+    table.drop(columns="weight").to_parquet(tmp_path / "t.parquet", row_group_size=90)
     clf = bc.LogisticRegression(random_state=1, inference="map")
     kept = clone(clf).fit_stream(tmp_path / "t.parquet", "y")
     monkeypatch.setattr(logistic_stream, "KEPT_CELLS", 100)
@@ -120,7 +119,6 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
     assert_same_fit(whole, clone(clf).fit_stream(batches(rows), "y", client=within()), rows[FEATURES])
     for number, part in enumerate([rows[:0], first, rows[100:150], rows[150:]]):
         part.to_parquet(tmp_path / f"{number}.parquet")
-    clf = bc.LogisticRegression(prior_scale=2.5, random_state=1)
     streamed = clone(clf).fit_stream(tmp_path, "y", client=within())
     assert_same_fit(clone(clf).fit(joined[FEATURES], joined["y"]), streamed, rows[FEATURES])
     with pytest.raises(InputError, match="there is no row to learn from"):

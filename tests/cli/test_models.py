@@ -232,7 +232,6 @@ def test_warnings_become_notes(capfd):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_knows_the_label_column_of_the_fit(capfd):
     table("t.csv", GOOD)
     assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0

@@ -15,7 +15,7 @@ from bayesclf.models.generative import Block, GenerativeModel
 every_prior = mostly_slow([*PRIORS, *DISCRETE], MAIN_SUITE)
 
 
-def rows_of(case, seed=5, n=12):
+def rows_of(case, seed=5, n=24):
     """Return rows under which the family is conjugate, one of them without any cell where that says nothing."""
     if case in MULTIVARIATE_GAUSSIAN or case in (*TABLES, *TREES):
         X, y = case.complete(seed, n)

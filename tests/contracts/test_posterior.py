@@ -44,7 +44,7 @@ def test_posterior_is_bayes_theorem_at_every_point(case, rng):
 
 @slow_prior
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 20))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_posterior_by_parts_is_the_posterior_of_the_whole(case, seed, n):
     X, y = case.data(seed, n)
     half = case.statistics(X[: n // 2], y[: n // 2]), case.statistics(X[n // 2 :], y[n // 2 :])

@@ -45,10 +45,8 @@ def test_forest_of_weights_and_a_scale_of_no_class(labels):
     figure = plots.posterior_forest(bc.LogisticRegression(inference=bc.Laplace(draws=50), random_state=1).fit(X, y))
     panels = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.lines}
     free = labels - 1
-    of_prior = [title for title in panels if title.startswith("prior_")]
-    assert len(of_prior) == 2  # prior_scale and prior_power
-    assert {len(ax.lines) // 2 for title, ax in panels.items() if title not in of_prior} == {free}
-    assert [len(panels[title].lines) // 2 for title in of_prior] == [1, 1]
+    assert {len(ax.lines) // 2 for title, ax in panels.items() if "scale" not in title} == {free}
+    assert [len(ax.lines) // 2 for title, ax in panels.items() if "scale" in title] == [1]
 
 
 def test_figures_of_a_posterior_that_is_not_there(comparison):

@@ -6,7 +6,7 @@ import json
 import pandas as pd
 import pytest
 from helpers.suites import mainly
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
@@ -83,7 +83,6 @@ def test_cells_are_those_of_the_table_in_memory(name, block, kind, tmp_path, mon
     ).filter(any),
     block=st.sampled_from(BLOCKS),
 )
-@settings(max_examples=40)
 def test_any_objects_are_those_of_the_table_in_memory(records, block, tmp_path_factory):
     path = written(tmp_path_factory.mktemp("any") / "t.jsonl", records)
     with pytest.MonkeyPatch.context() as patch:

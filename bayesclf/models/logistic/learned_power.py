@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, ClassVar, override
 
 import numpy as np
 from scipy.special import logsumexp
@@ -51,6 +51,8 @@ class LearnedPowerModel(LearnedScaleModel):
     Krishna, Bondell and Ghosh (2009), doi:10.1016/j.jspi.2008.12.004 (the prior, its power unknown). MacKay (1992), The
     evidence framework applied to classification networks, doi:10.1162/neco.1992.4.5.720.
     """
+
+    discrete: ClassVar[tuple[str, ...]] = ("prior_power",)
 
     @override
     @cached_property

@@ -88,6 +88,7 @@ class LogisticModel:
     sample_weight: Array
     prior: LogisticPrior | NormalPrior
     generative: ClassVar[bool] = False
+    discrete: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape

@@ -140,14 +140,28 @@ def optimum(found: Optimum) -> Array:
     return found.theta
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class RowsElsewhere(LogisticModel):
-    """What both models have in common; `label_weights`, `root` and `theta` are fields of theirs."""
+    """What models have in common whose own rows are none.
 
-    if TYPE_CHECKING:
-        label_weights: Array
-        mean: Array
-        root: Array
-        theta: Array
+    Parameters
+    ----------
+    labels, design, X, y, sample_weight, prior
+        As of `LogisticModel`, without rows.
+    label_weights
+        Weight of each class, (outcome).
+    mean
+        Mean of each column over the rows, (column).
+    root
+        R with RᵀR the covariance of the columns over the rows, (column, column).
+    theta
+        The posterior mode, (outcome, 1 + column), weights per sd; empty until it is known.
+    """
+
+    label_weights: Array
+    mean: Array
+    root: Array
+    theta: Array
 
     def __repr__(self) -> str:
         labels, columns = counted(len(self.labels), "class", "classes"), counted(len(self.mean), "column")
@@ -232,26 +246,7 @@ class RowsElsewhere(LogisticModel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamedModel(RowsElsewhere, LogisticModel):
-    """`LogisticModel` of rows that are elsewhere; its own rows are none.
-
-    Parameters
-    ----------
-    labels, design, X, y, sample_weight, prior
-        As of `LogisticModel`, without rows.
-    label_weights
-        Weight of each class, (outcome).
-    mean
-        Mean of each column over the rows, (column).
-    root
-        R with RᵀR the covariance of the columns over the rows, (column, column).
-    theta
-        The posterior mode, (outcome, 1 + column), weights per sd; empty until it is known.
-    """
-
-    label_weights: Array
-    mean: Array
-    root: Array
-    theta: Array
+    """`LogisticModel` of rows that are elsewhere; its parameters are those of `RowsElsewhere`."""
 
     @cached_property
     @override
@@ -271,22 +266,14 @@ class StreamedModel(RowsElsewhere, LogisticModel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
-    """`LearnedScaleModel` of rows that are elsewhere; its own rows are none.
+    """`LearnedScaleModel` of rows that are elsewhere; its parameters are those of `RowsElsewhere` and one more.
 
     Parameters
     ----------
-    labels, design, X, y, sample_weight, prior
-        As of `LogisticModel`, without rows.
-    label_weights, mean, root, theta
-        As of `StreamedModel`.
     log_scale
         The mode of log s, where θ is known.
     """
 
-    label_weights: Array
-    mean: Array
-    root: Array
-    theta: Array
     log_scale: float = 0.0
 
     @cached_property
@@ -344,22 +331,16 @@ def nodes_together(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamedPowerModel(RowsElsewhere, LearnedPowerModel):
-    """`LearnedPowerModel` of rows that are elsewhere; its own rows are none.
+    """`LearnedPowerModel` of rows that are elsewhere; its parameters are those of `StreamedScaleModel` and one more.
 
     Parameters
     ----------
-    labels, design, X, y, sample_weight, prior
-        As of `LogisticModel`, without rows.
-    label_weights, mean, root, theta, log_scale
-        As of `StreamedScaleModel`.
+    log_scale
+        The mode of log s given the most probable λ, where θ is known.
     place
-        Which λ is the most probable one, where θ is known.
+        Which λ that is.
     """
 
-    label_weights: Array
-    mean: Array
-    root: Array
-    theta: Array
     log_scale: float = 0.0
     place: int = 0
 

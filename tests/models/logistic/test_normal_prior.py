@@ -113,13 +113,11 @@ def test_the_prior_is_in_the_columns_own_units(mixed_table):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 @pytest.mark.parametrize("sampler", ["pymc", "numpyro"])
 def test_every_sampler_finds_the_same_posterior(sampler, mixed_table):
     exact, other = (
         updated(mixed_table, 3, inference).summary(of="parameters")
-        for inference in (Laplace(draws=2000), bc.NUTS(draws=400, tune=400, chains=2, sampler=sampler))
+        for inference in (Laplace(draws=2000), bc.NUTS(draws=1000, sampler=sampler))
     )
-    assert other["ess_bulk"].min() > 200
-    error = exact["sd"] * np.sqrt(1 / other["ess_bulk"] + 1 / 8000)
+    error = exact["sd"] / np.sqrt(1000)
     assert (np.abs(exact["mean"] - other["mean"]) < 5 * error).all()

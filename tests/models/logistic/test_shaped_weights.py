@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from arviz_stats.base import array_stats
 from helpers.logistic import LEVELS, mixed, model_of
-from helpers.sampled import assert_same_shares
 from helpers.suites import mainly
 from scipy import optimize, sparse, stats
 from scipy.special import expit
@@ -378,8 +377,11 @@ def test_maximum_likelihood_has_no_prior() -> None:
 def test_nuts_of_pymc_agrees_with_machine_code(name: str) -> None:
     model = mixed_model(3, name)
     ours = engines.draw(model, bc.NUTS(draws=2_000, progress=False), 0)
-    pymc = engines.draw(model, bc.NUTS(draws=600, tune=600, chains=2, sampler="pymc", progress=False), 0)
+    pymc = engines.draw(model, bc.NUTS(draws=1_000, tune=800, sampler="pymc", progress=False), 0)
     assert ours is not None
     assert pymc is not None
-    for name_of_values, values in ours.parameters.items():
-        assert_same_shares(values, pymc.parameters[name_of_values], (4, 2))
+    for axis, values in ours.parameters.items():
+        a, b = (np.log(part) if "scale" in axis else part for part in (values, pymc.parameters[axis]))
+        error = 4.5 / np.sqrt(400)
+        np.testing.assert_allclose(b.mean(axis=0), a.mean(axis=0), atol=error * a.std(axis=0).max())
+        np.testing.assert_allclose(b.std(axis=0), a.std(axis=0), rtol=0.2)
