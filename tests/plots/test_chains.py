@@ -26,7 +26,13 @@ def chains():
     posterior = xr.Dataset({"weight": (("chain", "draw", "feature"), weight)}, coords | {"feature": names})
     stats = xr.Dataset({"energy": (("chain", "draw"), rng.normal(size=(4, 100)).cumsum(axis=1))})
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
-    return SimpleNamespace(posterior_=tree, inference=bc.NUTS(), inference_=bc.NUTS(), classes_=np.array(["a", "b"]))
+    return SimpleNamespace(
+        posterior_=tree,
+        model_=SimpleNamespace(discrete=()),
+        inference=bc.NUTS(),
+        inference_=bc.NUTS(),
+        classes_=np.array(["a", "b"]),
+    )
 
 
 @pytest.mark.parametrize("draw_it", [plots.posterior_trace, plots.posterior_rank])
