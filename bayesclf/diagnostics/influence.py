@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
@@ -46,7 +47,8 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
     Returns
     -------
     bool or None
-        None where it is not known, as it would take Markov chains.
+        None where it is not known: it would take Markov chains, or rows are documents, of which no model makes the
+        lengths.
     """
     model, hypotheses = clf.model_, clf.hypotheses("posterior")
     with warnings.catch_warnings():
@@ -54,7 +56,9 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
         try:
             if isinstance(model, LogisticModel):
                 return _improbable(clf, training, influential[: thresholds.SHOWN])
-            if isinstance(model, GenerativeModel) and isinstance(hypotheses, Hypotheses) and not model.not_conjugate():
+            if not isinstance(model, GenerativeModel) or any(map(sparse.issparse, training.rows.parts)):
+                return None
+            if isinstance(hypotheses, Hypotheses) and not model.not_conjugate():
                 return _above_replicates(hypotheses, training, clf.seed_)
         except (DoesNotExist, Refused):
             pass
