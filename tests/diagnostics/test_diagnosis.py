@@ -97,7 +97,7 @@ def test_few_documents_of_which_some_are_influential_can_be_diagnosed():
     ham = ["meeting at noon", "lunch at noon", "notes of the meeting", "see you at lunch"]
     y = ["spam"] * len(spam) + ["ham"] * len(ham)
     clf = bc.TextNB(random_state=1).fit(spam + ham, y)
-    assert "influential" in str(clf.diagnose(spam + ham, y))
+    assert "P09 Influential rows" in str(clf.diagnose(spam + ham, y))
 
 
 def test_posteriors_too_large_to_hold_can_be_diagnosed():
