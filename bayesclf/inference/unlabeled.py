@@ -27,7 +27,7 @@ AVERAGING = ("every-tree", "one-dependence", "averaged")
 
 NOT_AVERAGED = (
     "rows without a label are not for averages over structures or families, whose weights are those of labeled rows; "
-    "drop these rows, or use a classifier with a single structure, such as NaiveBayes(families='auto')"
+    "drop these rows, or fit BayesNetClassifier with edges or NaiveBayes(families='auto')"
 )
 """Why rows without a label are refused there."""
 

@@ -91,7 +91,6 @@ def test_sparse_tables_can_be_diagnosed():
         assert found["Y06"].section == "not applicable"
 
 
-@pytest.mark.slow
 def test_few_documents_of_which_some_are_influential_can_be_diagnosed():
     spam = ["cheap pills now", "buy cheap pills", "win money now", "money money win", "win a prize prize prize"]
     ham = ["meeting at noon", "lunch at noon", "notes of the meeting", "see you at lunch"]
@@ -100,6 +99,7 @@ def test_few_documents_of_which_some_are_influential_can_be_diagnosed():
     assert "P09 Influential rows" in str(clf.diagnose(spam + ham, y))
 
 
+@pytest.mark.slow
 def test_posteriors_too_large_to_hold_can_be_diagnosed():
     rng = np.random.default_rng(1)
     X = sparse.csr_array(rng.poisson(0.02, size=(90, 6_000)))
