@@ -462,7 +462,9 @@ def test_logistic_regression_needs_labels():
 
 @pytest.mark.parametrize("make", [lambda: bc.BayesNetClassifier("all-trees"), lambda: bc.AODE()])
 def test_averages_over_structures_need_labels(make):
-    refused("not for averages over structures.* or fit BayesNetClassifier with edges", lambda: make().fit(WORDS, OF_WORDS))
+    refused(
+        "not for averages over structures.* or fit BayesNetClassifier with edges", lambda: make().fit(WORDS, OF_WORDS)
+    )
 
 
 @pytest.mark.parametrize(
