@@ -189,7 +189,8 @@ class DocumentClassifier(CountClassifier):
             assert known is not None
             lengths = known.draw(y, rng)
         (block,) = self.model_.blocks
-        return (rng.multinomial(lengths, block.own(parameters)["theta"][0][y]).astype(float),)
+        assert isinstance(block.family, Multinomial)  # the others do not draw lengths
+        return (block.family.sample_lengths(lengths, y, block.own(parameters), rng),)
 
     @override
     def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:

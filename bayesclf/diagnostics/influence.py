@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
@@ -47,8 +46,7 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
     Returns
     -------
     bool or None
-        None where it is not known: it would take Markov chains, or rows are documents, of which no model makes the
-        lengths.
+        None where it is not known: it would take Markov chains, or counts of words are not whole numbers.
     """
     model, hypotheses = clf.model_, clf.hypotheses("posterior")
     with warnings.catch_warnings():
@@ -56,9 +54,8 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
         try:
             if isinstance(model, LogisticModel):
                 return _improbable(clf, training, influential[: thresholds.SHOWN])
-            if not isinstance(model, GenerativeModel) or any(map(sparse.issparse, training.rows.parts)):
-                return None
-            if isinstance(hypotheses, Hypotheses) and not model.not_conjugate():
+            conjugate = isinstance(model, GenerativeModel) and not model.not_conjugate()
+            if conjugate and isinstance(hypotheses, Hypotheses):
                 return _above_replicates(hypotheses, training, clf.seed_)
         except (DoesNotExist, Refused):
             pass
@@ -79,8 +76,8 @@ def _improbable(clf: BayesClassifier, training: TrainingRows, wanted: Integers) 
 def _above_replicates(hypotheses: Hypotheses, training: TrainingRows, seed: int) -> bool:
     """Return whether a row has a larger k̂ than any row of `INFLUENCE_REPLICATES` data sets that the model makes.
 
-    A data set has cells drawn from one hypothesis given the labels. Of exchangeable data sets the observed one has the
-    largest k̂ with probability 1/(replicates + 1).
+    A data set has cells drawn from one hypothesis given the labels, and documents as long as the observed ones. Of
+    exchangeable data sets the observed one has the largest k̂ with probability 1/(replicates + 1).
     """
     draws = min(len(hypotheses), max(thresholds.INFLUENCE_DRAWS, thresholds.INFLUENCE_CELLS // len(training)))
     rng = np.random.default_rng([seed, STREAM])

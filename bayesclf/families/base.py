@@ -415,6 +415,10 @@ class Family[S: Statistics](Concise, ABC):
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
         """Draw rows x given labels `y` (row) from one hypothesis (draw axis of length 1)."""
 
+    def sample_like(self, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw rows as `sample` does, with what the model leaves open as it is in the observed rows `X`."""
+        return self.sample(parameters, y, rng)
+
     @abstractmethod
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""

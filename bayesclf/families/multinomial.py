@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from bayesclf.constraints import Whole, require
+from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
@@ -177,8 +178,21 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
-        theta = parameters["theta"][0]
-        return np.asarray(rng.multinomial(self.length, theta[y]), dtype=float)
+        return self.sample_lengths(self.length, y, parameters, rng)
+
+    @override
+    def sample_like(self, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> Array:
+        """Draw counts (row, word) of documents as long as those of `X`; refused where a count is not a whole number."""
+        counts = dirichlet.canonical(X)
+        if (counts.data % 1).any():
+            raise Refused("a document whose counts are not whole numbers cannot be drawn")
+        return self.sample_lengths(np.ravel(counts.sum(axis=1)).astype(int), y, parameters, rng)
+
+    def sample_lengths(
+        self, lengths: int | Integers, y: Integers, parameters: Parameters, rng: np.random.Generator
+    ) -> Array:
+        """Draw counts (row, word) of documents of `lengths` words, one number for all or (row)."""
+        return np.asarray(rng.multinomial(lengths, parameters["theta"][0][y]), dtype=float)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

@@ -106,6 +106,11 @@ class Wrapper(Family[Any]):
         return self.family.sample(parameters, y, rng)
 
     @override
+    def sample_like(self, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw rows like those of `X` from the wrapped family."""
+        return self.family.sample_like(X, y, parameters, rng)
+
+    @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of the wrapped family's parameters."""
         return self.family.dims()

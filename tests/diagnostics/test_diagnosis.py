@@ -91,14 +91,6 @@ def test_sparse_tables_can_be_diagnosed():
         assert found["Y06"].section == "not applicable"
 
 
-def test_few_documents_of_which_some_are_influential_can_be_diagnosed():
-    spam = ["cheap pills now", "buy cheap pills", "win money now", "money money win", "win a prize prize prize"]
-    ham = ["meeting at noon", "lunch at noon", "notes of the meeting", "see you at lunch"]
-    y = ["spam"] * len(spam) + ["ham"] * len(ham)
-    clf = bc.TextNB(random_state=1).fit(spam + ham, y)
-    assert "P09 Influential rows" in str(clf.diagnose(spam + ham, y))
-
-
 @pytest.mark.slow
 def test_posteriors_too_large_to_hold_can_be_diagnosed():
     rng = np.random.default_rng(1)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, word_rows
+from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.diagnostics import power_scaling
@@ -252,3 +253,40 @@ class TestInfluentialRows:
         finding = found(fit(X, y), "P09")
         assert (finding.section, finding.evidence["row"].iloc[0]) == ("tip", 4)
         assert "more than rows of this model do" in finding.reason
+
+
+def documents(seed, odd=False):
+    """Return counts of words in documents of 2 to 6 words; if `odd`, one repeats a word that its class avoids."""
+    rng = np.random.default_rng(seed)
+    theta, y = rng.dirichlet(np.full(15, 2.0), size=2), np.arange(20) % 2
+    counts = rng.multinomial(rng.integers(2, 7, size=20), theta[y])
+    if odd:
+        counts[3] = 6 * (np.arange(15) == np.argmin(theta[1]))
+    return counts.astype(float), y
+
+
+def of_documents(X, y, classifier=bc.MultinomialNB):
+    """Return P09 of a fit with α = 2, that of the simulation."""
+    return found((classifier(alpha=2.0, random_state=1).fit(X, y), (X, y)), "P09")
+
+
+class TestInfluentialDocuments:
+    @pytest.mark.parametrize("classifier", [bc.MultinomialNB, bc.BernoulliNB])
+    def test_sparse_and_dense_tables_have_the_same_answer(self, classifier):
+        X, y = documents(0, odd=True)
+        X, y = X[:10], y[:10]
+        dense, in_sparse = of_documents(X, y, classifier), of_documents(sparse.csr_array(X), y, classifier)
+        assert "rows (k̂ above" in dense.reason
+        assert (dense.section, dense.reason) == (in_sparse.section, in_sparse.reason)
+
+    def test_few_short_documents_alone_are_not_called_influential(self):
+        assert [of_documents(*documents(seed)).section for seed in range(10)].count("tip") <= 1
+
+    def test_a_document_of_another_kind_among_short_ones_is(self):
+        assert [of_documents(*documents(seed, odd=True)).section for seed in range(10)].count("tip") >= 5
+
+    def test_counts_that_cannot_be_drawn_leave_the_cause_open(self):
+        X, y = documents(0, odd=True)
+        finding = of_documents(X + np.where(X > 0, 0.5, 0.0), y)
+        assert finding.section == "tip"
+        assert "few rows, errors" in finding.next_step
