@@ -255,11 +255,11 @@ class TestInfluentialRows:
         assert "more than rows of this model do" in finding.reason
 
 
-def documents(seed, odd=False):
+def documents(seed, rows=20, odd=False):
     """Return counts of words in documents of 2 to 6 words; if `odd`, one repeats a word that its class avoids."""
     rng = np.random.default_rng(seed)
-    theta, y = rng.dirichlet(np.full(15, 2.0), size=2), np.arange(20) % 2
-    counts = rng.multinomial(rng.integers(2, 7, size=20), theta[y])
+    theta, y = rng.dirichlet(np.full(15, 2.0), size=2), np.arange(rows) % 2
+    counts = rng.multinomial(rng.integers(2, 7, size=rows), theta[y])
     if odd:
         counts[3] = 6 * (np.arange(15) == np.argmin(theta[1]))
     return counts.astype(float), y
@@ -273,8 +273,7 @@ def of_documents(X, y, classifier=bc.MultinomialNB):
 class TestInfluentialDocuments:
     @pytest.mark.parametrize("classifier", [bc.MultinomialNB, bc.BernoulliNB])
     def test_sparse_and_dense_tables_have_the_same_answer(self, classifier):
-        X, y = documents(0, odd=True)
-        X, y = X[:10], y[:10]
+        X, y = documents(0, rows=10, odd=True)
         dense, in_sparse = of_documents(X, y, classifier), of_documents(sparse.csr_array(X), y, classifier)
         assert "rows (k̂ above" in dense.reason
         assert (dense.section, dense.reason) == (in_sparse.section, in_sparse.reason)
@@ -283,7 +282,8 @@ class TestInfluentialDocuments:
         assert [of_documents(*documents(seed)).section for seed in range(10)].count("tip") <= 1
 
     def test_a_document_of_another_kind_among_short_ones_is(self):
-        assert [of_documents(*documents(seed, odd=True)).section for seed in range(10)].count("tip") >= 5
+        findings = [of_documents(*documents(seed, rows=10, odd=True)) for seed in range(20)]
+        assert [finding.section for finding in findings].count("tip") >= 3  # 0 beside documents of 100 words
 
     def test_counts_that_cannot_be_drawn_leave_the_cause_open(self):
         X, y = documents(0, odd=True)
