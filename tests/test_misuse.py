@@ -80,10 +80,15 @@ MISTAKES = {
         lambda: bc.plots.explanation(FIT),
         r"found must be the result of clf.explain\(X",
     ),
+    "learning curves of nothing": (lambda: bc.plots.learning_curve(None), "table must be a DataFrame, not NoneType"),
+    "counts of a classifier": (
+        lambda: bc.plots.predictive_counts(FIT),
+        "tree must be the result of bayesclf.predictive_check, not GaussianNB",
+    ),
     "k̂ of a classifier": (lambda: bc.plots.pareto_k(FIT), "elpd must be the result of bayesclf.loo, not GaussianNB"),
     "scores that are no table": (
         lambda: bc.plots.elpd_compare({"a": FIT}),
-        "table must be a table, a DataFrame, not dict",
+        "table must be a DataFrame, not dict",
     ),
     "weights of naive Bayes": (
         lambda: bc.plots.posterior_weights(FIT),

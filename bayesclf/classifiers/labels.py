@@ -43,6 +43,8 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         values = values.astype(str)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InputError("y has infinite labels; a label must be a class")
+    if values.dtype.kind in "mM":
+        raise InputError("y holds dates or durations; a label must be a class, such as a month: y.dt.month")
     if values.dtype.kind not in "biufUO":
         values = values.astype(object)
     try:

@@ -118,7 +118,9 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
         except BaseException as error:
             for number in set(plt.get_fignums()).difference(before):
                 plt.close(number)
-            if isinstance(error, AttributeError | KeyError) and (sentence := _mistaken(signature, args, kwargs)):
+            if isinstance(error, AttributeError | KeyError | TypeError) and (
+                sentence := _mistaken(signature, args, kwargs)
+            ):
                 raise InputError(sentence) from error
             raise
 
@@ -129,6 +131,7 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
 def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """Return which argument is of another kind than its name says, as a sentence; empty if none is."""
     import pandas as pd
+    import xarray as xr
     from arviz_stats import ELPDData
 
     from bayesclf.classifiers.base import BayesClassifier
@@ -147,9 +150,10 @@ def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[
         "pairs": (DependentPairs, "the result of bayesclf.dependent_pairs"),
         "found": (Explanation, "the result of clf.explain(X)"),
         "elpd": (ELPDData, "the result of bayesclf.loo"),
-        "table": (pd.DataFrame, "a table, a DataFrame"),
+        "table": (pd.DataFrame, "a DataFrame"),
+        "tree": (xr.DataTree, "the result of bayesclf.predictive_check"),
     }
-    for name, value in signature.bind(*args, **kwargs).arguments.items():
+    for name, value in signature.bind_partial(*args, **kwargs).arguments.items():
         kind, meaning = kinds.get(name, (object, ""))
         if not isinstance(value, kind):
             given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

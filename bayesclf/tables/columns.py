@@ -104,6 +104,15 @@ def _of_array(X: Any) -> pd.DataFrame:
         raise InputError(
             f"X must be a table, a DataFrame or an array of shape (row, feature), not of type {type(X).__name__}"
         )
+    if isinstance(X, pd.Series):
+        raise InputError(
+            "X is a single column, a Series; X.to_frame() makes a table of it, X.to_frame().T if it is one row"
+        )
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise InputError(
+            f"X is a lazy table of type {type(X).__name__}, whose rows are not in memory; collect them first, as "
+            "X.collect() does in Polars and X.compute() in Dask"
+        )
     if sparse.issparse(X):
         raise InputError("X is a sparse table, and this classifier takes dense ones; X.toarray() makes one")
     X = without_mask(X)

@@ -97,3 +97,9 @@ class TestMaskedCells:
 def test_many_classes_of_few_rows_are_classes_without_a_warning():
     labels = [f"c{i % 12}" for i in range(21)]
     assert checked_labels(labels, 21).tolist() == labels
+
+
+def test_dates_are_no_labels():
+    for y in (pd.to_datetime(["2020-01-01", "2020-02-01"]), np.array([1, 2], dtype="m8[D]")):
+        with pytest.raises(InputError, match="y holds dates or durations"):
+            checked_labels(y, 2)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 
@@ -82,6 +83,8 @@ def test_numbers_words_and_missing_cells_are_plain(cells):
     [
         (None, "X must be a table, .* not of type NoneType"),
         ("text", "X must be a table, .* not of type str"),
+        (NUMBERS.iloc[:, 0], r"a single column, .* X\.to_frame\(\)"),
+        (pl.LazyFrame({"a": [1.0, 2.0]}), r"a lazy table of type .*, whose rows are not in memory; .*collect"),
         ({"a": [1, 2]}, r"not a mapping; .*pandas\.DataFrame\(X\) if it has columns"),
         (3, "X must be a table of shape .* scalar array"),
         (np.arange(3), "X must be a table of shape .* 1D array instead; Reshape your data"),
