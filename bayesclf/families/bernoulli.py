@@ -266,9 +266,10 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         return cells[..., 1::2]
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
-        """Draw presences (row, feature), as 0 and 1 above and below the threshold 0."""
-        theta = parameters["theta"][0][y]
-        return np.asarray(rng.random(theta.shape) < theta, dtype=float)
+        """Draw cells (row, feature): the whole number next above the threshold where present, elsewhere 0 or below."""
+        theta, below = parameters["theta"][0][y], np.floor(self.threshold)
+        above = max(below + 1, np.nextafter(self.threshold, np.inf))  # the same but for numbers of 16 digits
+        return np.asarray(np.where(rng.random(theta.shape) < theta, above, min(0.0, below)))
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

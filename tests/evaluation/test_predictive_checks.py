@@ -92,6 +92,14 @@ def test_replicated_shares_and_counts_follow_the_posterior(fitted):
     assert (np.abs(count.mean(("chain", "draw")) - 200 * pi) < 5 * count.std(("chain", "draw")) / np.sqrt(300)).all()
 
 
+def test_replicated_events_are_above_the_threshold():
+    rng, y = np.random.default_rng(1), np.arange(80) % 2
+    X = rng.poisson(5 + 3 * y[:, None], size=(80, 2)).astype(float)
+    tree = bc.BernoulliNB(binarize=5.0, random_state=1).fit(X, y).predictive_check(X, y, draws=200)
+    table = p_value_table(tree)
+    assert (table["p_value"] > 0.01).all(), table
+
+
 def test_labels_given_x_follow_the_bayes_optimal_classifier(fitted):
     clf, X, _, tree = fitted
     proba = clf.predict_proba(X, rule="bayes-optimal")[:, 1]

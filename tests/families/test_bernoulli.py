@@ -38,3 +38,14 @@ def test_contributions_of_a_sparse_table_are_those_of_the_dense_one(threshold):
         found = prior.contributions(table, parameters, pair)
         total = np.bincount(found.row, found.values[0], minlength=len(rows))
         np.testing.assert_allclose(total, density[:, 0] - density[:, 1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("threshold", [-1e17, -2.5, -1.0, 0.0, 0.5, 1.0, 5.0, 1e17])
+def test_cells_that_are_drawn_are_present_as_often_as_the_model_says(threshold):
+    prior = Bernoulli(threshold=threshold).resolve_prior(Bernoulli().statistics(X, Y, AXES))
+    theta, y = np.array([[0.3, 0.6], [0.2, 1.0]]), np.arange(2_000) % 2
+    cells = prior.sample({"theta": theta[None]}, y, np.random.default_rng(1))
+    share = prior.statistics(cells, y, AXES).successes / 1_000
+    assert (np.abs(share - theta) <= 4 * np.sqrt(theta * (1 - theta) / 1_000)).all()
+    if 0 <= threshold < 1:
+        assert set(np.unique(cells)) == {0, 1}
