@@ -40,6 +40,7 @@ from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_i
 from bayesclf.models.logistic.scaled_model import not_learnable
 from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
 from bayesclf.models.logistic.streamed import ALIKE, Parts, Streamed, kind_of, moments_of
+from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -412,11 +413,15 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _prior(self, learns: bool) -> LogisticPrior:
         """Return the prior's settings, with the default in place of a scale that is not given but cannot be learned."""
         settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
+        if (
+            isinstance(self.prior_scale, str | type | StudentTWeights | HorseshoeWeights)
+            and self.prior_scale != LEARNED
+        ):
+            raise InputError(
+                f"prior_scale must be {LEARNED!r}, a number, an array, a mapping or a LearnedScale, such as "
+                f"LearnedScale(shape='horseshoe'), not {self.prior_scale!r}"
+            )
         if isinstance(self.prior_scale, str):
-            if self.prior_scale != LEARNED:
-                raise InputError(
-                    f"prior_scale must be {LEARNED!r}, a number, an array or a mapping, not {self.prior_scale!r}"
-                )
             settings["prior_scale"] = LearnedScale() if learns else DEFAULT_SCALE
         elif isinstance(self.prior_scale, Mapping) and learns:
             settings["prior_scale"] = LearnedScale(given=self.prior_scale)

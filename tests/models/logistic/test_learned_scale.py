@@ -296,7 +296,16 @@ class TestRefusals:
                 {"standardize": False, "prior_scale": LearnedScale()},
                 "which standardize=False leaves in different units",
             ),
-            ({"prior_scale": "leant"}, "prior_scale must be 'learned', a number, an array or a mapping, not 'leant'"),
+            (
+                {"prior_scale": "leant"},
+                "prior_scale must be 'learned', .*, a mapping or a LearnedScale, .* not 'leant'",
+            ),
+            ({"prior_scale": "horseshoe"}, r"such as LearnedScale\(shape='horseshoe'\), not 'horseshoe'"),
+            (
+                {"prior_scale": bc.HorseshoeWeights()},
+                r"such as LearnedScale\(shape='horseshoe'\), not HorseshoeWeights",
+            ),
+            ({"prior_scale": bc.LearnedScale}, "a LearnedScale, .* not <class"),
             ({"prior_scale": LearnedScale(given={"nobody": 1.0})}, "names 'nobody', which no column of the design has"),
             ({"prior_scale": LearnedScale(given={"x0": -1.0})}, r"prior_scale\['x0'\] must be above 0"),
         ],
