@@ -19,6 +19,7 @@ from bayesclf.classifiers.generating import Generating
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.learning_partly import LearningPartly
 from bayesclf.classifiers.lengths import DocumentLengths
+from bayesclf.classifiers.merging import same_setting
 from bayesclf.classifiers.training import (
     ColumnBlock,
     FrozenPrior,
@@ -33,7 +34,7 @@ from bayesclf.classifiers.training import (
 )
 from bayesclf.classifiers.unlabeled import varying
 from bayesclf.constraints import Choice, Number, require
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.inference import Engine, Exact
@@ -47,6 +48,7 @@ from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.level_order import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import clipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,6 +105,7 @@ class GenerativeClassifier(Generating, LearningPartly):
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
     _partly: PartlyLabeled | None = field(init=False)
+    _learned_with: dict[str, Any] | None = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -182,6 +185,24 @@ class GenerativeClassifier(Generating, LearningPartly):
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
         self._learnt = learnt
+        self._learned_with = self._options_of_blocks()
+
+    def _options_of_blocks(self) -> dict[str, Any]:
+        """Return the options that say what the blocks are, among them all that only this kind of classifier has."""
+        shared = {option.name for option in fields(GenerativeClassifier)} - {"missing"}
+        return {name: value for name, value in self.get_params(deep=False).items() if name not in shared}
+
+    @override
+    def _require_continuable(self, done: str) -> None:
+        super()._require_continuable(done)
+        options = self._options_of_blocks()
+        for name, before in (self._learned_with or options).items():
+            if not same_setting(before, options[name]):
+                was, now = (clipped(repr(value), columns.LONGEST_VALUE) for value in (before, options[name]))
+                raise Refused(
+                    f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "
+                    "set it back, or fit all rows"
+                )
 
     @property
     def _gathered(self) -> Learnt:

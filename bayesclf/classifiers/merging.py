@@ -25,7 +25,7 @@ def require_alike(one: Any, other: Any) -> None:
     """Raise `InputError` for two fitted classifiers with other options, or with columns of other names or kinds."""
     mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
     for name, value in mine.items():
-        if name not in OF_ANSWERS and not _equal(value, theirs[name]):
+        if name not in OF_ANSWERS and not same_setting(value, theirs[name]):
             raise InputError(
                 f"both classifiers must have the same options, but {name} is {value!r} here and {theirs[name]!r} there"
             )
@@ -38,7 +38,7 @@ def require_alike(one: Any, other: Any) -> None:
     require_same_labels(one.classes_, other.classes_)
 
 
-def _equal(value: Any, other: Any) -> bool:
+def same_setting(value: Any, other: Any) -> bool:
     """Return whether two values of an option are the same, arrays and priors that hold arrays among them."""
     if value is other:
         return True
@@ -46,11 +46,12 @@ def _equal(value: Any, other: Any) -> bool:
         return _equal_arrays(value, other)
     if is_dataclass(value) and not isinstance(value, type):
         names = [own.name for own in fields(value)]
-        return type(value) is type(other) and all(_equal(getattr(value, name), getattr(other, name)) for name in names)
+        of_both = ((getattr(value, name), getattr(other, name)) for name in names)
+        return type(value) is type(other) and all(same_setting(*pair) for pair in of_both)
     if isinstance(value, Mapping) and isinstance(other, Mapping):
-        return value.keys() == other.keys() and all(_equal(own, other[key]) for key, own in value.items())
+        return value.keys() == other.keys() and all(same_setting(own, other[key]) for key, own in value.items())
     if isinstance(value, list | tuple) and isinstance(other, list | tuple):
-        return len(value) == len(other) and all(map(_equal, value, other))
+        return len(value) == len(other) and all(map(same_setting, value, other))
     try:
         return bool(value == other)
     except (TypeError, ValueError):
@@ -64,7 +65,7 @@ def _equal_arrays(value: Any, other: Any) -> bool:
         return False
     if one.dtype.kind in "biufc" and two.dtype.kind in "biufc":
         return np.array_equal(one, two, equal_nan=True)
-    return all(map(_equal, one.ravel().tolist(), two.ravel().tolist()))
+    return all(map(same_setting, one.ravel().tolist(), two.ravel().tolist()))
 
 
 def with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:

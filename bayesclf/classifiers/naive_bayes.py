@@ -165,7 +165,8 @@ class NaiveBayes(GenerativeClassifier):
         return ByEvidence(names)
 
     def _gather(self, learnt: Learnt) -> None:
-        self._learnt, self.choices_ = learnt.decided()
+        decided, self.choices_ = learnt.decided()
+        super()._gather(decided)
         self._undecided = learnt if self.choices_ else None
 
     @property

@@ -189,15 +189,6 @@ class TextNB(DocumentClassifier):
         self._require_words_in_parts("partial_fit")
         return super().partial_fit(X, y, classes, sample_weight, forget)
 
-    @override
-    def _require_continuable(self, done: str) -> None:
-        super()._require_continuable(done)
-        if self.n_features != self._learnt.hashes:
-            raise Refused(
-                f"n_features was {self._learnt.hashes} when the documents were learned, and is {self.n_features} now, "
-                f"so that the fit cannot be {done}; set it back, or fit all documents"
-            )
-
     @property
     def _chosen_by_all(self) -> list[str]:
         """The options of the vectorizer that look at all documents at once, and matter."""

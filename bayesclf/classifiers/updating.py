@@ -109,6 +109,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ------
         InputError
             As `fit`; and for other classes than those of the first call.
+        Refused
+            If an option of the prior or of the blocks has changed since rows were learned, or rows had no label.
         """
         require(OrNone(Number(above=0, most=1)), forget=forget)
         first = not hasattr(self, "_learnt")

@@ -24,6 +24,7 @@ LATER: dict[str, Any] = {
     "Column.of_numbers": False,
     "Column.ordered": False,
     "ColumnBlock.mixed": (),
+    "GenerativeClassifier._learned_with": None,
     "GenerativeClassifier._partly": None,
     "GenerativeModel.unlabeled": 0,
     "GradientAscent.start": "log-odds",

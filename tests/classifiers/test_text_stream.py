@@ -318,7 +318,7 @@ def test_another_number_of_hashes_matters_to_the_next_fit(before, after, tmp_pat
     clf.save(tmp_path / "m.nc")
     np.testing.assert_array_equal(bc.load(tmp_path / "m.nc").predict_proba(TEXTS), expected)
     assert hasattr(clf, "vocabulary_") == hasattr(plain, "vocabulary_")
-    said = f"n_features was {before} when the documents were learned, and is {after} now"
+    said = f"n_features was {before} when the rows were learned, and is {after} now"
     for go_on in (lambda: clf.partial_fit(TEXTS, Y), clf.as_prior, lambda: clf + fitted(after)):
         with pytest.raises(Refused, match=said):
             go_on()

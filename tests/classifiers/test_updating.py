@@ -1,0 +1,56 @@
+"""Options that are changed between fits: what was learned with others is not continued."""
+
+import numpy as np
+import pytest
+
+import bayesclf as bc
+from bayesclf.errors import Refused
+
+X = np.random.default_rng(1).poisson(4.0, size=(20, 2)).astype(float)
+Y = np.arange(20) % 2
+CHANGES = [
+    (bc.BernoulliNB(binarize=5.0), {"binarize": 2.0}),
+    (bc.MultinomialNB(alpha=np.full((2, 2), 2.0)), {"alpha": np.full((2, 2), 3.0)}),
+    (bc.GaussianNB(), {"variance": "shared"}),
+    (bc.GaussianDiscriminantAnalysis("class"), {"kappa": 5.0}),
+    (bc.NaiveBayes(), {"families": "auto"}),
+    (bc.NaiveBayes(families="auto"), {"missing": "level"}),
+]
+
+
+def fitted(clf):
+    """Return a fit to the first rows."""
+    return clf.__sklearn_clone__().set_params(random_state=1).partial_fit(X[:10], Y[:10], classes=[0, 1])
+
+
+@pytest.mark.parametrize(("clf", "change"), CHANGES)
+def test_rows_learned_with_another_option_are_not_continued(clf, change, tmp_path):
+    (name,) = change
+    changed = fitted(clf).set_params(**change)
+    before = changed.predict_proba(X)
+    changed.save(tmp_path / "changed.nc")
+    for one in (changed, bc.load(tmp_path / "changed.nc")):
+        for go_on in (lambda one=one: one.partial_fit(X[10:], Y[10:]), one.as_prior):
+            with pytest.raises(
+                Refused, match=f"^{name} was .* when the rows were learned, and is .* now, .* set it back"
+            ) as said:
+                go_on()
+            assert "\n" not in str(said.value)
+        np.testing.assert_array_equal(one.predict_proba(X), before)
+    changed.fit(X, Y).partial_fit(X, Y)  # all rows were learned with the present option
+
+
+@pytest.mark.parametrize(("clf", "change"), CHANGES)
+def test_an_option_that_is_set_back_or_is_equal_is_no_change(clf, change):
+    back = {
+        name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in clf.get_params().items()
+    }
+    continued = fitted(clf).set_params(**change).set_params(**{name: back[name] for name in change})
+    expected = fitted(clf).partial_fit(X[10:], Y[10:]).predict_proba(X)
+    np.testing.assert_array_equal(continued.partial_fit(X[10:], Y[10:]).predict_proba(X), expected)
+
+
+def test_options_of_answers_and_of_the_class_prior_may_change():
+    clf = fitted(bc.GaussianNB()).set_params(rule="map", class_prior="uniform").partial_fit(X[10:], Y[10:])
+    expected = bc.GaussianNB(rule="map", class_prior="uniform", random_state=1).fit(X, Y)
+    np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
