@@ -303,11 +303,13 @@ def _are_categories(block: Block) -> NDArray[np.bool_]:
     return np.array(axes.sizes) > 0 if axes.levels else np.zeros(len(axes.features), dtype=bool)
 
 
-def replicated_cells(block: Block, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> Any:
-    """Return cells (row, feature) drawn from one hypothesis given the labels, sparse if X is, missing where X is."""
+def replicated_cells(
+    block: Block, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator
+) -> NDArray[Any]:
+    """Return cells (row, feature) drawn from one hypothesis given the labels, dense, missing where those of X are."""
     cells = block.family.sample_like(X, y, block.own(parameters), rng)
-    if sparse.issparse(X):  # in which no cell is missing
-        return sparse.csr_array(cells)
+    if sparse.issparse(X):  # no cell of a sparse table is missing
+        return cells
     missing = np.isnan(X) | ((X < 0) & _are_categories(block))
     return np.where(missing, np.nan if X.dtype.kind == "f" else -1, cells)
 
