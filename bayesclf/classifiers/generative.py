@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self, override
 
@@ -185,7 +186,7 @@ class GenerativeClassifier(Generating, LearningPartly):
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
         self._learnt = learnt
-        self._learned_with = self._options_of_blocks()
+        self._learned_with = deepcopy(self._options_of_blocks())  # what is changed in place is seen, too
 
     def _options_of_blocks(self) -> dict[str, Any]:
         """Return the options that say what the blocks are, among them all that only this kind of classifier has."""

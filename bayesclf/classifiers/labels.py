@@ -53,7 +53,8 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
             check_classification_targets(_different(values))
     except (ValueError, TypeError) as error:
         reason = one_line(error).partition(". ")[0]
-        raise InputError(f"y must hold labels, text or whole numbers: {reason}; turn them into classes") from error
+        remedy = "turn them into text, as by y.astype(str)" if values.dtype == object else "turn them into classes"
+        raise InputError(f"y must hold labels, text or whole numbers: {reason}; {remedy}") from error
     return values
 
 

@@ -73,6 +73,7 @@ class TextNB(DocumentClassifier):
     vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
+        Set after a fit, it matters to the next one.
     n_features : int or None
         None: each word is a feature. A number, such as 2**18: each hash of a word modulo that number is one
         (MurmurHash3, as in `sklearn.feature_extraction.text.HashingVectorizer`), so that memory is bounded whatever the
@@ -280,7 +281,7 @@ class TextNB(DocumentClassifier):
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
         if self.prior is not None:
-            table = self._counts(frame, self.prior.learnt)
+            table = self._counts(frame, self.prior.learnt, self.vectorizer)
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
@@ -289,20 +290,20 @@ class TextNB(DocumentClassifier):
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
-        """Return rows of texts as counts of the words of the vocabulary."""
-        return super().encode(self._counts(frame, self._learnt))  # type: ignore[arg-type]
+        """Return rows of texts as counts of the words of the vocabulary, split as those of the fit were."""
+        then = {"vectorizer": self.vectorizer} if self._learned_with is None else self._learned_with
+        return super().encode(self._counts(frame, self._learnt, then["vectorizer"]))  # type: ignore[arg-type]
 
     @override
     def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
-        return self._counts(frame, learnt)
+        return self._counts(frame, learnt, self.vectorizer)
 
-    def _counts(self, frame: pd.DataFrame, learnt: Learnt) -> SparseTable:
-        """Count the words, or hashes, that were learned."""
-        words = learnt.blocks[0].names
+    def _counts(self, frame: pd.DataFrame, learnt: Learnt, vectorizer: Mapping[str, Any] | None) -> SparseTable:
+        """Count the words, or hashes, that were learned, in documents that a vectorizer of these options splits."""
+        words, options = learnt.blocks[0].names, dict(vectorizer or {})
         if learnt.hashes is not None:
-            documents = self._documents(frame)
-            return SparseTable(counts_of_hashes(documents, self.vectorizer or {}, learnt.hashes, words), words)
-        counts = _vectorizer({**(self.vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
+            return SparseTable(counts_of_hashes(self._documents(frame), options, learnt.hashes, words), words)
+        counts = _vectorizer({**options, "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 
     def _new_counts(

@@ -99,6 +99,13 @@ def test_many_classes_of_few_rows_are_classes_without_a_warning():
     assert checked_labels(labels, 21).tolist() == labels
 
 
+def test_objects_are_no_labels_but_their_text_is():
+    y = pd.Series(pd.cut([0.5, 1.5, 0.2], [0, 1, 2]))
+    with pytest.raises(InputError, match=r"Unknown label type: unknown; turn them into text, as by y.astype\(str\)"):
+        checked_labels(y, 3)
+    assert checked_labels(y.astype(str), 3).tolist() == ["(0, 1]", "(1, 2]", "(0, 1]"]
+
+
 def test_dates_are_no_labels():
     for y in (pd.to_datetime(["2020-01-01", "2020-02-01"]), np.array([1, 2], dtype="m8[D]")):
         with pytest.raises(InputError, match="y holds dates or durations"):

@@ -54,3 +54,31 @@ def test_options_of_answers_and_of_the_class_prior_may_change():
     clf = fitted(bc.GaussianNB()).set_params(rule="map", class_prior="uniform").partial_fit(X[10:], Y[10:])
     expected = bc.GaussianNB(rule="map", class_prior="uniform", random_state=1).fit(X, Y)
     np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X), rtol=1e-12)
+
+
+DOCUMENTS = ["Win a Prize", "claim the prize", "see you at lunch", "Lunch now"]
+MAIL = ["spam", "spam", "ham", "ham"]
+
+
+def set_anew(clf):
+    """Give another vectorizer."""
+    clf.set_params(vectorizer={"lowercase": False})
+
+
+def set_in_place(clf):
+    """Change the vectorizer that the classifier has."""
+    clf.vectorizer["lowercase"] = False
+
+
+@pytest.mark.parametrize("change", [set_anew, set_in_place])
+@pytest.mark.parametrize("n_features", [None, 2**10])
+def test_documents_are_split_as_those_of_the_fit_were(change, n_features, tmp_path):
+    clf = bc.TextNB(vectorizer={"lowercase": True}, n_features=n_features, alpha=2.0).fit(DOCUMENTS, MAIL)
+    before = clf.predict_proba(["PRIZE now"])
+    assert abs(before[0, 0] - clf.predict_proba([""])[0, 0]) > 0.01
+    change(clf)
+    clf.save(tmp_path / "changed.nc")
+    for one in (clf, bc.load(tmp_path / "changed.nc")):
+        np.testing.assert_array_equal(one.predict_proba(["PRIZE now"]), before)
+        with pytest.raises(Refused, match=r"^vectorizer was {'lowercase': True} .* and is {'lowercase': False} now"):
+            one.partial_fit(DOCUMENTS, MAIL)
