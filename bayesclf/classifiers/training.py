@@ -303,9 +303,8 @@ class Learnt:
     def widened(self, other: Learnt) -> Learnt:
         """Return the same over the columns, levels and units of what was learned from other rows too."""
         both = self + other
-        statistics = tuple(
-            _on(axes, own) for axes, own in zip(map(both.axes, both.blocks), self.statistics, strict=True)
-        )
+        parts = zip(map(both.axes, both.blocks), self.statistics, strict=True)
+        statistics = tuple(_on(axes, own, self.counts) for axes, own in parts)
         return replace(both, counts=self.counts, statistics=statistics, lengths=self.lengths)
 
     def __add__(self, other: Learnt) -> Learnt:
@@ -325,7 +324,9 @@ class Learnt:
         blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
         merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
         parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
-        statistics = tuple(_on(axes, mine) + _on(axes, theirs) for axes, mine, theirs in parts)
+        statistics = tuple(
+            _on(axes, mine, self.counts) + _on(axes, theirs, other.counts) for axes, mine, theirs in parts
+        )
         return replace(merged, statistics=statistics, lengths=lengths[0] + lengths[1] if len(lengths) == 2 else None)
 
     def _labeled(self, kind: np.dtype[Any]) -> Learnt:
@@ -335,9 +336,9 @@ class Learnt:
         return replace(self, classes=classes, statistics=tuple(own.labeled(labels) for own in self.statistics))
 
 
-def _on(axes: Axes, statistics: Statistics) -> Statistics:
-    """Return statistics on axes that may be wider than theirs."""
-    return statistics if statistics.axes == axes else statistics.reindex(axes)
+def _on(axes: Axes, statistics: Statistics, counts: Array) -> Statistics:
+    """Return statistics of rows, whose weight of each label is given, on axes that may be wider than theirs."""
+    return statistics if statistics.axes == axes else statistics.widened(axes, counts)
 
 
 def about_units(axes: Axes) -> Iterator[str]:

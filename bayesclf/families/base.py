@@ -137,6 +137,13 @@ class Statistics(ABC):
         """Return the same statistics on axes with additional labels, features or levels, which have no rows."""
         return self._mapped(axes, lambda values: self.axes.moved(values, axes))
 
+    def widened(self, axes: Axes, rows: Array) -> Self:
+        """Return the same on such axes, given the weight of the rows of each label so far, (outcome).
+
+        It differs from `reindex` where rows without a feature count for it, as documents without a word do.
+        """
+        return self.reindex(axes)
+
     def labeled(self, labels: tuple[str, ...]) -> Self:
         """Return the same statistics with other names of the classes."""
         return replace(cast("Any", self), axes=replace(self.axes, labels=labels))  # type: ignore[no-any-return]

@@ -44,17 +44,13 @@ class BernoulliStatistics(Statistics):
         known = np.tile(n, len(axes.features)) if seen is None else dirichlet.class_sums(seen, y, labels, sample_weight)
         return cls(axes, known, dirichlet.class_sums(X, y, labels, sample_weight))
 
-    def reindex(self, axes: Axes) -> Self:
-        """Return the statistics on wider axes; a new feature was absent from all rows so far.
-
-        Words that no earlier document contained were absent from all of them.
-        """
-        rows = self.n.max(axis=1, initial=0.0) if self.axes.features != axes.features else None
-        n = self.axes.moved(self.n, axes)
-        if rows is not None:
-            new = ~np.isin(axes.features, self.axes.features)
-            n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
-        return type(self)(axes, n, self.axes.moved(self.successes, axes))
+    @override
+    def widened(self, axes: Axes, rows: Array) -> Self:
+        """Return the statistics on wider axes; a new feature, as a new word, was absent from all rows so far."""
+        moved = self.reindex(axes)
+        new = ~np.isin(axes.features, self.axes.features)
+        moved.n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
+        return moved
 
 
 @dataclass(frozen=True, repr=False)

@@ -71,6 +71,18 @@ def test_documents_in_any_split_and_order_are_those_of_fit(event_model, vectoriz
 
 
 @every_event_model
+@pytest.mark.parametrize("place", [0, 2])
+def test_batches_of_empty_documents_count(event_model, place):
+    empty = pd.DataFrame({"text": ["", "", ""], "label": ["spam", "ham", "spam"], "weight": [1.0, 0.5, 2.0]})
+    parts_of = [TABLE[:50].assign(weight=1.0), TABLE[50:].assign(weight=1.0)]
+    parts_of.insert(place, empty)
+    table = pd.concat(parts_of)
+    clf = bc.TextNB(event_model, 2.0, inference="map")
+    whole = clone(clf).fit(table[["text"]], table["label"], sample_weight=table["weight"])
+    assert_same(clone(clf).fit_stream(parts_of, "label", weight="weight"), whole)
+
+
+@every_event_model
 def test_weights_count_and_choose_no_words(event_model):
     weight = np.random.default_rng(1).choice([0.0, 0.5, 2.0], ROWS)
     clf = bc.TextNB(event_model, 2.0, vectorizer={"min_df": 3}, inference="map")
