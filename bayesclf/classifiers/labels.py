@@ -138,6 +138,18 @@ def is_number(labels: NDArray[Any]) -> bool:
     return LABEL_TYPES.get(labels.dtype.kind) == "numbers"
 
 
+def require_labels_as(classes: NDArray[Any], y: Any) -> None:
+    """Raise `InputError` for labels (row) of another type than the classes of a fit, as False where that is "False"."""
+    labels = np.asarray(y)
+    found, own = (LABEL_TYPES.get(one.dtype.kind, "words") for one in (labels, classes))
+    if found != own and "words" in (found, own) and not set(labels.tolist()).intersection(classes.tolist()):
+        remedy = ", as by y.astype(str)" if own == "words" else ""
+        known = listed(map(repr, classes.tolist()), LISTED_ROWS)
+        raise InputError(
+            f"y holds {found}, but the classes of the fit are {own} ({known}); give labels of that type{remedy}"
+        )
+
+
 def require_same_labels(one: NDArray[Any], other: NDArray[Any]) -> None:
     """Raise `InputError` for labels of different types: 0, False and "0" are the names of different classes."""
     if LABEL_TYPES.get(one.dtype.kind) != LABEL_TYPES.get(other.dtype.kind):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
-from bayesclf.classifiers.labels import checked_labels, labeled_rows, possible_labels
+from bayesclf.classifiers.labels import checked_labels, labeled_rows, possible_labels, require_labels_as
 from bayesclf.classifiers.training import known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
@@ -202,6 +202,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         if (found := labeled_rows(y)) is not None:
             lacking = counted(int((~found[0]).sum()), "row")
             raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
+        require_labels_as(self.classes_, y)
         return float(super().score(X, y, sample_weight))
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
@@ -441,6 +442,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         y = np.asarray(y)
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
+            require_labels_as(self.classes_, y)
             raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
         return np.asarray(np.searchsorted(self.classes_, y))
 

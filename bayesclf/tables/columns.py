@@ -17,11 +17,12 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
-from bayesclf.tables.level_order import merged
+from bayesclf.tables.level_order import MISSING_LEVEL, in_order, merged
 from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
 from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
+from bayesclf.tables.spellings import require_one_way, written_alike
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
@@ -41,11 +42,6 @@ FLOAT_BYTES = 8
 
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
-
-MISSING_LEVEL = None
-"""The level that stands for "missing" where missing cells are a level of their own."""
-
-
 type Table = pd.DataFrame | SparseTable
 
 
@@ -357,18 +353,6 @@ def _check_cells(column: pd.Series) -> None:
                 raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name)
 
 
-def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:
-    """Sort values of any types: by type, then by value; `MISSING_LEVEL` last."""
-    known = sorted((v for v in values if v is not MISSING_LEVEL), key=_sort_key)
-    return (*known, MISSING_LEVEL) if MISSING_LEVEL in values else tuple(known)
-
-
-def _sort_key(value: Hashable) -> tuple[str, Any]:
-    if isinstance(value, bool | int | float):
-        return ("", value)
-    return (type(value).__name__, value if isinstance(value, str) else str(value))
-
-
 def _plain(value: Any) -> Hashable:
     """Return a NumPy scalar as the Python value it stands for."""
     plain: Hashable = value.item() if isinstance(value, np.generic) else value
@@ -376,7 +360,10 @@ def _plain(value: Any) -> Hashable:
 
 
 def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hashable, ...], ...]) -> Integers:
-    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level."""
+    """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level.
+
+    A truth value or a number is also the level that is the word for it, and the other way round: files hold words.
+    """
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     found = [_coded(frame[name], own) for name, own in zip(names, levels, strict=True)]
     for rows in blocks_of(len(frame), len(names)):  # which stay in the cache until they have all columns
@@ -399,7 +386,9 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any
         found, uniques = column.cat.codes.to_numpy(), column.dtype.categories
     else:
         found, uniques = pd.factorize(column)
-    table = np.array([index.get(_plain(value), UNSEEN) for value in uniques] + [index.get(None, MISSING)])
+    values = [_plain(value) for value in uniques]
+    alike = written_alike([value for value in values if value not in index], levels)
+    table = np.array([index.get(alike.get(value, value), UNSEEN) for value in values] + [index.get(None, MISSING)])
     return np.asarray(found), table
 
 
@@ -445,6 +434,7 @@ class Column:
         unit, of_numbers = max(self.unit, other.unit), self.of_numbers or other.of_numbers
         levels, ordered = self.levels, self.ordered or other.ordered
         if levels != other.levels:
+            require_one_way(self.name, levels, other.levels)
             levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
         return Column(self.name, self.kind, levels, unit, of_numbers, ordered)
 

@@ -1,4 +1,4 @@
-"""The order of the levels of a category: what a column says of it, what is given, and that of two columns together."""
+"""The order of the levels of a category: what a column says of it, what is given, and that of several together."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 import pandas as pd
 
 from bayesclf.errors import InputError
+
+MISSING_LEVEL = None
+"""The level that stands for "missing" where missing cells are a level of their own."""
 
 
 def has_order(dtype: Any) -> bool:
@@ -78,3 +81,15 @@ def merged(name: str, levels: tuple[Hashable, ...], others: tuple[Hashable, ...]
             "rows the same levels in the same order"
         )
     return longer
+
+
+def in_order(values: set[Hashable]) -> tuple[Hashable, ...]:
+    """Sort values of any types: by type, then by value; `MISSING_LEVEL` last."""
+    known = sorted((v for v in values if v is not MISSING_LEVEL), key=_sort_key)
+    return (*known, MISSING_LEVEL) if MISSING_LEVEL in values else tuple(known)
+
+
+def _sort_key(value: Hashable) -> tuple[str, Any]:
+    if isinstance(value, bool | int | float):
+        return ("", value)
+    return (type(value).__name__, value if isinstance(value, str) else str(value))

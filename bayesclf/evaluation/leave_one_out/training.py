@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import checked_labels
+from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.errors import InputError
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
@@ -57,6 +57,7 @@ def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
     model: Any = clf.model_
     logistic = isinstance(model, LogisticModel)
     expected = model.label_counts
+    require_labels_as(clf.classes_, labels)
     found, counts = np.unique(labels, return_counts=True)
     if not np.array_equal(clf.classes_[expected > 0], found) or not np.array_equal(expected[expected > 0], counts):
         raise InputError(

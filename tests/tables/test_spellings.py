@@ -1,0 +1,98 @@
+"""Truth values and numbers that are categories are the same levels in a table in memory and in a file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+from bayesclf.tables.spellings import written_alike
+
+RNG = np.random.default_rng(4)
+TABLE = pd.DataFrame(
+    {"member": RNG.random(60) < 0.5, "visits": RNG.integers(3, size=60), "share": RNG.integers(2, size=60) + 0.5}
+)
+TABLE["label"] = np.where(RNG.random(60) < 0.8, TABLE["member"] & (TABLE["visits"] > 0), TABLE["share"] > 1).astype(str)
+X, Y = TABLE.drop(columns="label"), TABLE["label"]
+CATEGORIES = {"visits": "category", "share": "category"}
+IN_MEMORY = X.assign(**{name: X[name].astype("category") for name in CATEGORIES})
+CLASSIFIERS = [bc.NaiveBayes(random_state=1), bc.BayesNetClassifier(random_state=1)]
+
+
+@pytest.fixture(params=["csv", "parquet", "jsonl"])
+def file(request, tmp_path):
+    """Return a file of the table."""
+    path = tmp_path / f"t.{request.param}"
+    writers = {"csv": TABLE.to_csv, "parquet": TABLE.to_parquet}
+    if request.param == "jsonl":
+        TABLE.to_json(path, orient="records", lines=True)
+    else:
+        writers[request.param](path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("clf", CLASSIFIERS, ids=lambda clf: type(clf).__name__)
+def test_a_model_of_a_file_answers_for_the_table_in_memory(clf, file):
+    of_file = clf.__sklearn_clone__().fit_stream(file, "label", kinds=CATEGORIES)
+    of_table = clf.__sklearn_clone__().fit(IN_MEMORY, Y)
+    expected = of_table.predict_log_proba(IN_MEMORY, rule="map")
+    assert np.ptp(expected[:, 0]) > 1
+    for rows in (IN_MEMORY, X, X.astype({"visits": float}), X.astype(object)):
+        np.testing.assert_allclose(of_file.predict_log_proba(rows, rule="map"), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("clf", CLASSIFIERS, ids=lambda clf: type(clf).__name__)
+def test_a_model_of_a_table_in_memory_answers_for_the_file(clf, file, tmp_path):
+    of_table = clf.__sklearn_clone__().fit(IN_MEMORY, Y)
+    of_table.predict_stream(file, tmp_path / "answers.csv", rule="map")
+    found = pd.read_csv(tmp_path / "answers.csv")
+    expected = of_table.predict_proba(IN_MEMORY, rule="map")
+    np.testing.assert_allclose(found[[f"P({label})" for label in of_table.classes_]], expected, rtol=1e-9)
+
+
+def test_logistic_regression_too(file):
+    of_file = bc.LogisticRegression(2.5, inference="map").fit_stream(file, "label", kinds=CATEGORIES)
+    of_table = bc.LogisticRegression(2.5, inference="map").fit(IN_MEMORY, Y)
+    np.testing.assert_allclose(of_file.predict_proba(IN_MEMORY), of_table.predict_proba(IN_MEMORY), atol=1e-6)
+
+
+def test_two_ways_of_writing_are_not_added(file):
+    of_file = bc.NaiveBayes(random_state=1).fit_stream(file, "label", kinds=CATEGORIES)
+    of_table = bc.NaiveBayes(random_state=1).fit(IN_MEMORY, Y)
+    for add in (lambda: of_file.partial_fit(IN_MEMORY, Y), lambda: of_table + of_file):
+        with pytest.raises(InputError, match=r"column 'member' holds .* in some rows and .* in others.* give all rows"):
+            add()
+
+
+def test_a_column_of_a_number_and_its_word_keeps_both():
+    both = pd.DataFrame({"x": [1, "1", 2, "2"] * 5})
+    clf = bc.CategoricalNB(2.0).fit(both, ["one", "word", "one", "word"] * 5)
+    assert clf.columns_[0].levels == (1, 2, "1", "2")
+    answers = clf.predict_proba(pd.DataFrame({"x": [1, "1"]}), rule="map")
+    assert answers[0, 0] > 0.7 > 0.3 > answers[1, 0]
+    more = bc.CategoricalNB(2.0).fit(both, ["one", "word", "one", "word"] * 5)
+    assert (clf + more).columns_ == clf.columns_
+
+
+def test_what_is_written_alike():
+    assert written_alike([True, 2, 2.0, 0.5, "x", None], ["TRUE", "2", "0.5", "None"]) == {
+        True: "TRUE",
+        2: "2",
+        0.5: "0.5",
+    }
+    assert written_alike(["true", "1", "1.0", "inf"], [True, 3, float("inf")]) == {"true": True, "inf": float("inf")}
+    assert written_alike([], [1]) == {}
+
+
+def test_labels_of_another_type_are_named(file, tmp_path):
+    clf = bc.NaiveBayes(random_state=1).fit_stream(file, "label")
+    truths = Y == "True"
+    for use in (clf.score, clf.diagnose, lambda X, y: clf.report(tmp_path / "report.html", X, y)):
+        with pytest.raises(
+            InputError, match=r"y holds truth values, but the classes of the fit are words .*astype\(str\)"
+        ):
+            use(X, truths)
+    numbered = bc.NaiveBayes(random_state=1).fit(X, truths.astype(int))
+    with pytest.raises(InputError, match=r"y holds words, .* are numbers \(0, 1\); give labels of that type$"):
+        numbered.score(X, Y)
+    assert numbered.score(X, truths) == numbered.score(X, truths.astype(float))
