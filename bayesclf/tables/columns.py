@@ -42,6 +42,8 @@ FLOAT_BYTES = 8
 
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
+
+
 type Table = pd.DataFrame | SparseTable
 
 
