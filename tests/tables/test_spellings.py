@@ -51,8 +51,8 @@ def test_a_model_of_a_table_in_memory_answers_for_the_file(clf, file, tmp_path):
 
 
 def test_logistic_regression_too(file):
-    of_file = bc.LogisticRegression(2.5, inference="map").fit_stream(file, "label", kinds=CATEGORIES)
-    of_table = bc.LogisticRegression(2.5, inference="map").fit(IN_MEMORY, Y)
+    of_file = bc.LogisticRegression(prior_scale=2.5, inference="map").fit_stream(file, "label", kinds=CATEGORIES)
+    of_table = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(IN_MEMORY, Y)
     np.testing.assert_allclose(of_file.predict_proba(IN_MEMORY), of_table.predict_proba(IN_MEMORY), atol=1e-6)
 
 
