@@ -74,6 +74,9 @@ class Candidate:
     def log_evidence(self, columns: ValueCounts) -> Array:
         """Return the log evidence of columns as that of cells, (feature); −∞ where the family has none.
 
+        Nor has it where its prior cannot be set by the column, as a gamma's by numbers of which the mean of the log is
+        the log of the mean but for rounding: the column is not constant, and another family may use it.
+
         A density, times the step of a column, is a probability of cells where it is smooth: where the sd of the
         numbers that have it is at least one step in each class. A histogram is constant in each cell.
         """
@@ -93,7 +96,7 @@ class Candidate:
             if not isinstance(family, Histogram):
                 smooth = _smallest_sd(continuous) * columns.axes.unit >= SMOOTH_STEPS * steps
                 found = np.where(smooth, found, -np.inf)
-        return np.where(np.isnan(found), -np.inf, found)
+        return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
 
 def _numbers(X: Array) -> NDArray[np.bool_]:

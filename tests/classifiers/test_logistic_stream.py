@@ -240,8 +240,11 @@ def test_rows_that_cannot_be_used_are_said(table):
     with pytest.raises(InputError, match="'y' has one class only, 'high'"):
         clf.fit_stream(batches(rows[rows["y"] == "high"]), "y")
     few = pd.DataFrame({"x": np.arange(6.0), "y": list("aaabbb")})
-    with pytest.raises(Refused, match="NUTS and models of PyMC need all rows at once"):
-        bc.LogisticRegression(prior_scale=200.0, random_state=1).fit_stream(few, "y")
+    for inference in ("auto", "laplace"):  # neither names the other, nor NUTS, which batches do not have
+        with pytest.raises(Refused, match=r"in memory, or (take )?inference='map' and rules of a point$"):
+            bc.LogisticRegression(prior_scale=200.0, inference=inference, random_state=1).fit_stream(few, "y")
+    point = bc.LogisticRegression(prior_scale=200.0, inference="map").fit_stream(few, "y")
+    assert point.predict(few[["x"]], rule="map").tolist() == list("aaabbb")
     with pytest.raises(Refused, match="a posterior as prior is not taken over batches"):
         bc.LogisticRegression(random_state=1).fit(rows[["age"]], rows["y"]).as_prior().fit_stream(rows, "y")
     with pytest.raises(TypeError, match="unsupported operand"):

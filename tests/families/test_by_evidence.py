@@ -285,3 +285,18 @@ def test_models_in_pymc_have_the_chosen_families(table, fitted):
     assert np.isfinite(fitted.pymc_model_.compile_logp(mode="FAST_COMPILE")(fitted.pymc_model_.initial_point()))
     with pytest.raises(Refused, match="linear"):
         fitted.to_logistic()
+
+
+FAR = np.array([[999998.9, 999998.8], [999998.9, 1000000.6], [1000002.6, 1000000.7]])
+"""Numbers so far from 0 that a gamma cannot tell them apart in the first column."""
+
+
+@pytest.mark.parametrize("families", ["auto", "average", ["gamma", "Gaussian"]])
+def test_a_family_that_cannot_be_set_by_a_column_is_no_candidate(families):
+    clf = bc.NaiveBayes(families=families, random_state=1).fit(FAR, ["a", "b", "b"])
+    assert not any("one value only" in note for note in clf.notes_)
+    assert sum(len(block.statistics.axes.features) for block in clf.model_.blocks) == 2
+    answers = clf.predict_proba(FAR, rule="map")
+    assert np.isfinite(answers).all()
+    without = bc.NaiveBayes(families=families, random_state=1).fit(FAR[:, 1:], ["a", "b", "b"])
+    assert np.abs(answers - without.predict_proba(FAR[:, 1:], rule="map")).max() > 0.01

@@ -45,8 +45,8 @@ IN_MEMORY = (
 )
 """Why something is refused."""
 NO_NUTS = (
-    "NUTS and models of PyMC need all rows at once, which a model that is fitted to batches does not hold; take "
-    "inference='laplace', or fit in memory"
+    "NUTS and models of PyMC need all rows at once, which a model that is fitted to batches does not hold; fit in "
+    "memory, or take inference='map' and rules of a point"
 )
 SAME = 1e-9
 """Largest difference of moments of the same standardized rows."""
