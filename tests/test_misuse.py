@@ -141,6 +141,7 @@ import sys, bayesclf as bc
 names = ["experiments", "hypotheses", "sample_size", "plots", "diagnostics", "rules", "datasets"]
 assert not [name for name in names if f"bayesclf.{name}" in sys.modules]
 assert set(names) <= set(dir(bc))
+assert len(dir(bc)) == len(set(dir(bc))) and not {"Any", "ModuleSpec", "import_module", "sys"} & set(dir(bc))
 print(bc.experiments.find("gibbs-bound").NAME, bc.hypotheses.FiniteSpace.__name__, bc.sample_size.__name__)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout

@@ -334,8 +334,8 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             return Hypotheses(model, self._point(source), offset=offset)
         if self.draws_ is None:
             raise Refused(
-                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with an engine "
-                "that does ('exact' or 'nuts'), or use the rule 'map' or 'mle'"
+                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with "
+                "inference='auto', or use the rule 'map' or 'mle'"
             )
         if source == "mean":
             return Hypotheses(model, self._mean(), offset=offset)
