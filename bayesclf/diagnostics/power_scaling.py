@@ -217,4 +217,4 @@ def _split(posterior: xr.Dataset, suffix: str, prior: Density, likelihood: Densi
 def _flat(variable: xr.DataArray) -> Array:
     """Join chain and draw: (draw, …)."""
     values = variable.transpose("chain", "draw", ...).values
-    return np.asarray(values.reshape(-1, *values.shape[2:]))
+    return np.asarray(values.reshape(values.shape[0] * values.shape[1], *values.shape[2:]))

@@ -221,7 +221,8 @@ def _lines(group: xr.Dataset, name: str) -> tuple[list[tuple[str, str, str]], Ar
     for place in np.ndindex(*(variable.sizes[axis] for axis in axes)):
         at = {axis: str(variable[axis].values[i]) for axis, i in zip(axes, place, strict=True)}
         lines.append((name, at.pop("outcome", ""), ", ".join(at.values())))
-    return lines, variable.values.reshape(-1, len(lines))
+    draws = int(np.prod([variable.sizes[dim] for dim in SAMPLE_DIMS]))
+    return lines, variable.values.reshape(draws, len(lines))  # none, for the edges of trees of one feature
 
 
 def _convergence(classifier: BayesClassifier, values: Array) -> dict[str, Array]:

@@ -136,3 +136,15 @@ def test_draws_that_are_not_held_are_named(monkeypatch):
 def test_options_that_cannot_be_used(drawn, options, said):
     with pytest.raises(InputError, match=said):
         drawn.summary(**options)
+
+
+@pytest.mark.parametrize("structure", ["all-trees", "all-forests"])
+def test_trees_of_one_column_have_no_edge_to_summarize(structure, tmp_path):
+    X, y = pd.DataFrame({"wind": list("xyxyxxyyxyxyyyxx")}), np.arange(16) % 2
+    clf = bc.BayesNetClassifier(structure=structure, random_state=3).fit(X, y)
+    assert clf.posterior_draws()["tree"].size == 0
+    lines = clf.summary()
+    assert {name for name, *_ in lines.index} == {"pi", "theta"}
+    assert not clf.diagnose(X, y).issues
+    clf.report(tmp_path / "report.html", X, y)
+    assert "wind" in (tmp_path / "report.html").read_text(encoding="utf-8")
