@@ -91,7 +91,8 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
     prior = to_dataset(prior_draws(model, rng, _draws(posterior)), model.dims(), model.coords())
     axis = class_axis(posterior, classifier.classes_)
     most = limit * len(classifier.classes_)
-    chosen = most_different(posterior, axis, len(classifier.classes_), most, limit)
+    found = most_different(posterior, axis, len(classifier.classes_), most, limit)
+    chosen = [quantity for quantity in found if np.ptp(quantity.draws.values) > 0]  # not cells that no tree has
     apart = _apart(classifier)
     labels = [str(label) for label in posterior[axis].values] if axis else []
     figure, panels = style.panels(len(chosen), (2.5, 1.7), common=False)
@@ -99,8 +100,8 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
         before = prior[quantity.variable].isel(quantity.place)
         _draw(ax, quantity, before, axis, [] if axis not in before.dims else labels, apart)
     style.headline(figure, "Parameters before and after the rows\ndensities of prior and posterior")
-    found = {text: handle for ax in panels for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(found.values(), found.keys(), loc="outside lower center", frameon=False, ncols=min(len(found), 4))
+    lines = {text: handle for ax in panels for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(lines.values(), lines.keys(), loc="outside lower center", frameon=False, ncols=min(len(lines), 4))
     return figure
 
 
