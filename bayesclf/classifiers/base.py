@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from bayesclf.interpretation.explanation import Explanation
 
 
+NO_PARAMETER = "the model has none, as no column is informative and the class prior is known"
+"""What a posterior without a parameter says of itself."""
+
+
 class BayesClassifier(Predictor):
     """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files.
 
@@ -93,7 +97,9 @@ class BayesClassifier(Predictor):
         parameters = self._shown(self.draws_.parameters)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
-        if len(held) < len(dims):
+        if not dims:
+            dataset.attrs["not_held"] = NO_PARAMETER
+        elif len(held) < len(dims):
             dataset.attrs["not_held"] = (
                 f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
                 "keep in memory; they are made from a seed when predictions need them, and `posterior_of` returns "

@@ -102,6 +102,8 @@ def monte_carlo_error(context: Context) -> Answer:
         largest, what = float(share.max()), f"for {found.names[int(share.argmax())]!r}"
         more = convergence.remedy_of(convergence.LONGER, context.engine)
     else:
+        if not posterior.data_vars:
+            raise Skipped(f"no draw can be looked at: {posterior.attrs['not_held']}")
         draws = float(posterior.sizes["chain"] * posterior.sizes["draw"])
         stats = context.statistics
         if stats is not None and "importance_ess" in stats:

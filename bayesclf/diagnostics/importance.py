@@ -66,7 +66,7 @@ def influential_rows(context: Context) -> Answer:
         training = training_rows(classifier, context.X, context.y)
     except InputError as reason:
         raise Skipped(str(reason)) from None
-    size = max(1, thresholds.LEFT_OUT_CELLS // parameter_count(classifier.model_))
+    size = max(1, thresholds.LEFT_OUT_CELLS // max(1, parameter_count(classifier.model_)))
     numbers = context.some_rows(min(thresholds.LEFT_OUT_ROWS, size))
     some = TrainingRows(training.rows[numbers], training.y[numbers])
     khat = reweighted(_with_draws_alone(context), some, given_x=False).khat

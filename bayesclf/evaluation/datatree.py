@@ -109,6 +109,8 @@ def _kept(classifier: BayesClassifier, draws: int | None) -> tuple[Hypotheses, x
             "fewer draws, such as inference=Exact(draws=25)"
         )
     dataset = classifier.posterior_draws()
+    if not dataset.data_vars:
+        raise Refused(f"there is no posterior for a tree to hold: {dataset.attrs['not_held']}")
     if draws is None:
         return posterior, dataset
     chains, held = dataset.sizes["chain"], dataset.sizes["draw"]

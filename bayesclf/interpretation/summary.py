@@ -189,6 +189,8 @@ def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     """Return one row per number of the posterior, or of the point."""
     group = _group(classifier)
     parts = [_lines(group, str(name)) for name in group.data_vars]
+    if not parts:
+        raise Refused(f"there is no parameter to summarize: {group.attrs['not_held']}")
     index = pd.MultiIndex.from_tuples(
         [line for lines, _ in parts for line in lines], names=["parameter", "outcome", "feature"]
     )

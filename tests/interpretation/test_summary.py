@@ -148,3 +148,25 @@ def test_trees_of_one_column_have_no_edge_to_summarize(structure, tmp_path):
     assert not clf.diagnose(X, y).issues
     clf.report(tmp_path / "report.html", X, y)
     assert "wind" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["no parameter", "none in memory"])
+def test_where_no_draw_is_at_hand_the_table_says_why_and_the_rest_works(kind, tmp_path, monkeypatch):
+    y = np.arange(20) % 2
+    if kind == "no parameter":
+        X, clf = np.full((20, 1), 3.0), bc.NaiveBayes(class_prior="uniform", random_state=3)
+        why = "the model has none, as no column is informative"
+    else:
+        monkeypatch.setattr("bayesclf.posterior.hypotheses.POSTERIOR_BYTES", 0)
+        X = np.random.default_rng(1).poisson(2.0, (20, 4))
+        clf, why = bc.MultinomialNB(2.0, class_prior="uniform", random_state=3), "draws of theta are too large to keep"
+    clf.fit(X, y)
+    with pytest.raises(Refused, match=f"there is no parameter to summarize: .*{why}"):
+        clf.summary()
+    with pytest.raises(Refused, match=r"too large to keep in memory|the model has none"):
+        clf.to_datatree(X, y)
+    with pytest.raises(Refused, match=f"there is no posterior to draw: .*{why}"):
+        bc.plots.posterior_forest(clf)
+    assert "P01" not in {finding.code for finding in clf.diagnose(X, y).issues}
+    clf.report(tmp_path / "report.html", X, y)
+    assert why in (tmp_path / "report.html").read_text(encoding="utf-8")
