@@ -120,6 +120,7 @@ def test_a_table_with_columns_named_like_a_data_set_is_a_table():
     "call",
     [
         lambda clf: clf.predict(X),
+        lambda clf: clf.score(X, Y),
         lambda clf: clf.posterior_,
         lambda clf: clf.explain(X),
         lambda clf: clf.diagnose(),

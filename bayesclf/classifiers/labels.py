@@ -140,7 +140,7 @@ def is_number(labels: NDArray[Any]) -> bool:
 
 def require_labels_as(classes: NDArray[Any], y: Any) -> None:
     """Raise `InputError` for labels (row) of another type than the classes of a fit, as False where that is "False"."""
-    labels = np.asarray(y)
+    labels = np.ravel(np.asarray(y))
     found, own = (LABEL_TYPES.get(one.dtype.kind, "words") for one in (labels, classes))
     if found != own and "words" in (found, own) and not set(labels.tolist()).intersection(classes.tolist()):
         remedy = ", as by y.astype(str)" if own == "words" else ""

@@ -197,8 +197,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         Raises
         ------
         InputError
-            If a row has no label.
+            If a row has no label, or the labels are of another type than those of the fit.
         """
+        check_is_fitted(self, "classes_")
         if (found := labeled_rows(y)) is not None:
             lacking = counted(int((~found[0]).sum()), "row")
             raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")

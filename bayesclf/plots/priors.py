@@ -92,7 +92,7 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
     axis = class_axis(posterior, classifier.classes_)
     most = limit * len(classifier.classes_)
     found = most_different(posterior, axis, len(classifier.classes_), most, limit)
-    chosen = [quantity for quantity in found if np.ptp(quantity.draws.values) > 0]  # not cells that no tree has
+    chosen = [quantity for quantity in found if np.ptp(quantity.draws.values) > 0] or found  # not cells no tree has
     apart = _apart(classifier)
     labels = [str(label) for label in posterior[axis].values] if axis else []
     figure, panels = style.panels(len(chosen), (2.5, 1.7), common=False)

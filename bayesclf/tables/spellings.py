@@ -10,6 +10,8 @@ from bayesclf.errors import InputError
 def written_alike(values: Collection[Hashable], levels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
     """Return, by value, the level that a file would write in the same way, for the values that have one.
 
+    Of several, as "True" and "true", it is the one that Python writes.
+
     Parameters
     ----------
     values : collection
@@ -30,7 +32,7 @@ def written_alike(values: Collection[Hashable], levels: Iterable[Hashable]) -> d
     words = {level for level in levels if isinstance(level, str)}
     spelled = {word: level for level in levels for word in spellings(level)}
     found = {value: spelled[value] for value in values if isinstance(value, str) and value in spelled}
-    return found | {value: word for value in values for word in spellings(value) if word in words}
+    return found | {value: word for value in values for word in reversed(spellings(value)) if word in words}
 
 
 def require_one_way(name: str, levels: Collection[Hashable], others: Collection[Hashable]) -> None:

@@ -45,7 +45,7 @@ def whole(stream):
     return pd.concat([part.astype(dict.fromkeys(words, object)) for part in parts], ignore_index=True)
 
 
-def same(found, expected):
+def assert_same(found, expected):
     words = [name for name, dtype in expected.dtypes.items() if dtype.kind not in "iuf"]
     beyond = [name for name, dtype in expected.dtypes.items() if dtype.kind == "u"]  # 2⁶³ and more, kept as floats
     expected = expected.astype(dict.fromkeys(words, object) | dict.fromkeys(beyond, float))
@@ -66,11 +66,11 @@ def test_cells_are_those_of_the_table_in_memory(name, block, kind, tmp_path, mon
     kinds = {} if kind is None else {"x": kind}
     stream = open_stream(path, kinds)
     expected = read_table(path, kinds)
-    same(whole(stream), expected)
+    assert_same(whole(stream), expected)
     assert stream.rows == len(expected)
     assert ("x" in stream.written) == (expected["x"].dtype.kind not in "iuf")
     assert stream.select(["n"]).names == ("n",)
-    same(whole(stream.select(["n"])), expected[["n"]])
+    assert_same(whole(stream.select(["n"])), expected[["n"]])
 
 
 @given(
@@ -88,7 +88,7 @@ def test_any_objects_are_those_of_the_table_in_memory(records, block, tmp_path_f
     path = written(tmp_path_factory.mktemp("any") / "t.jsonl", records)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_lines, "BLOCK", block)
-        same(whole(open_stream(path)), read_table(path))
+        assert_same(whole(open_stream(path)), read_table(path))
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -104,7 +104,7 @@ def test_keys_of_all_rows_and_files_are_united(block, tmp_path, monkeypatch):
     for source in (tmp_path / "parts", f"{tmp_path}/parts/*", tmp_path / "all.jsonl"):
         stream = open_stream(source)
         assert stream.names == ("a", "b", "c")
-        same(whole(stream), expected)
+        assert_same(whole(stream), expected)
         for after in range(5):
             rest = pd.concat([batch.table for batch in stream.batches(after)], ignore_index=True)
             assert rest["a"].equals(expected["a"][after:].reset_index(drop=True))

@@ -82,6 +82,7 @@ def test_what_is_written_alike():
     }
     assert written_alike(["true", "1", "1.0", "inf"], [True, 3, float("inf")]) == {"true": True, "inf": float("inf")}
     assert written_alike([], [1]) == {}
+    assert written_alike([True], ["true", "True", "TRUE"]) == {True: "True"}
 
 
 def test_labels_of_another_type_are_named(file, tmp_path):
@@ -95,4 +96,7 @@ def test_labels_of_another_type_are_named(file, tmp_path):
     numbered = bc.NaiveBayes(random_state=1).fit(X, truths.astype(int))
     with pytest.raises(InputError, match=r"y holds words, .* are numbers \(0, 1\); give labels of that type$"):
         numbered.score(X, Y)
+    for column in (Y.to_frame(), Y.to_numpy(dtype=object)[:, None]):
+        with pytest.raises(InputError, match="y holds words"):
+            numbered.score(X, column)
     assert numbered.score(X, truths) == numbered.score(X, truths.astype(float))
