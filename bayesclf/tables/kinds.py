@@ -136,8 +136,8 @@ def _numbers(column: pd.Series, where: str) -> pd.Series:
             "correct or empty those cells, or make it a category"
         )
     found = pd.to_numeric(words)
-    # integers beyond 64 bits come back as objects
-    return words.astype(float) if found.dtype == object else found
+    # integers beyond 64 bits come back as objects, and those beyond 63 beside a missing cell as words
+    return found if pd.api.types.is_numeric_dtype(found) else words.astype(float)
 
 
 def not_numbers(words: pd.Series) -> pd.Series:

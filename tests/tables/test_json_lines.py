@@ -91,6 +91,12 @@ def test_any_objects_are_those_of_the_table_in_memory(records, block, tmp_path_f
         assert_same(whole(open_stream(path)), read_table(path))
 
 
+def test_a_large_integer_beside_a_missing_cell_is_a_number(tmp_path):
+    path = written(tmp_path / "t.jsonl", [{"n": 1}, {"a": 2**63, "n": 2}])
+    assert read_table(path)["a"].tolist()[1] == 2.0**63
+    assert_same(whole(open_stream(path)), read_table(path))
+
+
 @pytest.mark.parametrize("block", BLOCKS)
 def test_keys_of_all_rows_and_files_are_united(block, tmp_path, monkeypatch):
     monkeypatch.setattr(json_lines, "BLOCK", block)

@@ -47,6 +47,8 @@ def test_a_model_of_a_table_in_memory_answers_for_the_file(clf, file, tmp_path):
     of_table.predict_stream(file, tmp_path / "answers.csv", rule="map")
     found = pd.read_csv(tmp_path / "answers.csv")
     expected = of_table.predict_proba(IN_MEMORY, rule="map")
+    read = bc.datasets.load(str(file), target="label").X
+    np.testing.assert_array_equal(of_table.predict_proba(read, rule="map"), expected)
     np.testing.assert_allclose(found[[f"P({label})" for label in of_table.classes_]], expected, rtol=1e-9)
 
 
