@@ -3,7 +3,6 @@
 from importlib import import_module
 from typing import Any
 
-from bayesclf.families.averaged import Averaged
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
@@ -42,7 +41,6 @@ FAMILIES = {family.name: family for family in _ALL}
 __all__ = [
     "FAMILIES",
     "LKJ",
-    "Averaged",
     "Axes",
     "BayesianNetwork",
     "Bernoulli",

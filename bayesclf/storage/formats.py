@@ -17,10 +17,8 @@ VERSION = 2
 """Version that is written. It rises with the first change of what is stored after a release."""
 
 LATER: dict[str, Any] = {
-    "Averaged.by_evidence": False,
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
-    "Choices.averaged": False,
     "Column.of_numbers": False,
     "Column.ordered": False,
     "ColumnBlock.mixed": (),
@@ -174,9 +172,6 @@ def classes() -> dict[str, type]:
         LearntClassPrior,
         Selected,
     )
-    from bayesclf.families.averaged import Averaged
-    from bayesclf.families.averaged_by_evidence import AveragedByEvidence
-    from bayesclf.families.averaged_statistics import AveragedStatistics
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram_cells import CellLayout
@@ -206,9 +201,6 @@ def classes() -> dict[str, type]:
             HalfNormal,
             LearntAlpha,
             LKJ,
-            Averaged,
-            AveragedByEvidence,
-            AveragedStatistics,
             ByEvidence,
             CellLayout,
             Choices,

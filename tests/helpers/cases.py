@@ -11,7 +11,6 @@ from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCa
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
 from helpers.number_cases import (
-    AveragedCase,
     ExponentialCase,
     GammaCase,
     HistogramCase,
@@ -22,7 +21,6 @@ from helpers.number_cases import (
 )
 
 from bayesclf.families import (
-    Averaged,
     Axes,
     BayesianNetwork,
     Bernoulli,
@@ -199,21 +197,6 @@ HISTOGRAMS = (
 )
 """Families with sets of cuts."""
 
-AVERAGES = (
-    AveragedCase("averaged", Averaged(("Gaussian", "log-normal", "gamma", "histogram")), Axes(LABELS, FEATURES)),
-    AveragedCase(
-        "averaged with masses, weights given",
-        Averaged(
-            ("Gaussian", "zero-inflated log-normal", "zero-inflated exponential"),
-            np.array([0.1, 0.1, 0.2]),
-            np.log([[0.2], [0.5], [0.3]]),
-        ),
-        Axes(LABELS, FEATURES),
-        zeros=0.3,
-    ),
-)
-"""Averages over families."""
-
 _MANY_LEVELS = (("a", "b"), tuple(range(5)), ("low", "mid", "high"))
 ORDINALS = (
     OrdinalCase("ordinal", Ordinal(), Axes(LABELS, FEATURES, _MANY_LEVELS)),
@@ -221,11 +204,8 @@ ORDINALS = (
 )
 """Families with sets of cuts between levels."""
 
-DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS, *AVERAGES)
+DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS)
 """Families with a discrete parameter."""
-
-WRAPPERS = {Averaged}
-"""Families made of others, which have no name of their own."""
 
 EVERY = (*CASES, *DISCRETE, *PLUG_INS)
 """A family without an entry here fails the contract."""
