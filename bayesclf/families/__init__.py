@@ -26,11 +26,10 @@ from bayesclf.families.poisson import Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.one_dependence import OneDependence
-from bayesclf.families.von_mises import VonMises
 from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
-_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram, VonMises)
+_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
 _CATEGORIES = (Categorical, Ordinal)
 _MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
 _ALL = (*_CATEGORIES, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
@@ -69,7 +68,6 @@ __all__ = [
     "Poisson",
     "Rows",
     "Selected",
-    "VonMises",
 ]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
@@ -46,30 +45,6 @@ LOGIT = _Standardized(
 )
 
 
-class _Around(Transform):  # type: ignore[misc]
-    """z = logit(½ + (value − center)/period)/sd, center and sd being the parameters of the variable."""
-
-    name = "around"
-    ndim_supp = 0
-
-    def __init__(self, period: float) -> None:
-        self._period = period
-
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return z."""
-        share = 0.5 + (value - inputs[1]) / self._period
-        return (pt.log(share) - pt.log1p(-share)) / inputs[2]
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return the direction from z, within half a period of the center."""
-        return inputs[1] + self._period * (pt.sigmoid(inputs[2] * value) - 0.5)
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return the log derivative of the direction by z."""
-        u = inputs[2] * value
-        return np.log(self._period) - pt.softplus(u) - pt.softplus(-u) + pt.log(inputs[2])
-
-
 def rate(name: str, prior: tuple[Any, Any], with_rows: tuple[Any, Any], dims: tuple[str, ...]) -> Any:
     """Add β ~ Gamma(a, b) to the open PyMC model; return it.
 
@@ -92,39 +67,6 @@ def probability(name: str, prior: tuple[Any, Any], with_rows: tuple[Any, Any], d
     """Add θ ~ Beta(a, b) to the open PyMC model; return it. Parameters are those of `rate`."""
     a, b = with_rows
     return _add(name, pm.Beta, prior, (pt.log(a) - pt.log(b), pt.sqrt(1 / a + 1 / b)), LOGIT, dims)
-
-
-def direction(name: str, center: Any, precision: Any, period: float, dims: tuple[str, ...]) -> Any:
-    """Add a direction, uniform on a circle, to the open PyMC model; return it.
-
-    The circle is cut opposite to the center, where the posterior density is lowest.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    center
-        The direction around which it is after the rows that the model observes.
-    precision
-        Its concentration there, in radians: about one over its variance where that is small.
-    period
-        A full turn.
-    dims
-        Axis words.
-    """
-    # The sd of the logit: 2/π of that of a narrow distribution, and π/√3 where it is uniform.
-    sd = 1 / pt.sqrt(np.pi**2 / 4 * precision + 3 / np.pi**2)
-    return pm.CustomDist(
-        name,
-        center,
-        sd,
-        dist=lambda center, sd, size: pm.Uniform.dist(center - period / 2, center + period / 2, size=size),
-        logp=lambda value, center, sd: pt.full_like(value + center + sd, -np.log(period)),
-        support_point=lambda rv, size, center, sd: center + pt.zeros_like(sd),
-        signature="(),()->()",
-        transform=_Around(period),
-        dims=dims,
-    )
 
 
 def _add(

@@ -34,7 +34,6 @@ GENERATIVE = {
     "exponential": lambda: (bc.NaiveBayes({("x0", "x1"): "exponential"}), *positive()),
     "gamma": lambda: (bc.NaiveBayes({("x0", "x1"): "gamma"}), *above_zero()),
     "hurdle": lambda: (bc.NaiveBayes({("x0", "x1"): "hurdle"}), *positive()),
-    "von-mises": lambda: (bc.NaiveBayes({("x0", "x1"): "von-mises"}), *angles()),
     "joint": lambda: (bc.JointBayes(), *words()),
     "tan": lambda: (bc.BayesNetClassifier("tan"), *words()),
 }
@@ -48,11 +47,6 @@ def counts():
 def positive():
     X, y = normal_rows(50)
     return np.maximum(X, 0.0), y
-
-
-def angles():
-    X, y = normal_rows(50)
-    return X % (2 * np.pi), y
 
 
 def above_zero():
@@ -142,10 +136,6 @@ def log_prior_by_scipy(family, draw):
             of_shape = stats.lognorm.logpdf(shape, family.spread, scale=family.median) + np.log(shape)
             of_rate = stats.gamma.logpdf(rate, 1 + family.kappa * shape, scale=1 / family.kappa / family.m)
             return (of_shape + of_rate + np.log(rate)).sum()
-        case "von-mises":
-            mu, kappa = draw["mu"], draw["kappa"]
-            of_kappa = stats.lognorm.logpdf(kappa, family.spread, scale=family.median) + np.log(kappa)
-            return (of_kappa + stats.vonmises.logpdf(mu, 1e-300)).sum()
         case "hurdle":
             of_zeros = stats.beta.logpdf(draw["theta"], family.alpha, family.beta).sum()
             return of_zeros + log_prior_by_scipy(family.family, draw)
@@ -171,7 +161,6 @@ CASES = {
     "exponential": "exponential",
     "gamma": "gamma",
     "hurdle": "hurdle",
-    "von-mises": "von-mises",
     "multivariate-gaussian": "gda",
     "joint": "joint",
     "network": "tan",

@@ -24,7 +24,6 @@ from bayesclf.families import (
     LogNormal,
     NegativeBinomial,
     Poisson,
-    VonMises,
 )
 from bayesclf.inference import Exact
 from bayesclf.rules import RULES
@@ -41,7 +40,6 @@ FAMILIES = {
     "negative-binomial": (NegativeBinomial(), COUNTS**2),
     "exponential": (Exponential(), ZEROS),
     "gamma": (Gamma(), POSITIVE),
-    "von-mises": (VonMises(), POSITIVE % (2 * np.pi)),
     "log-normal": (LogNormal(), POSITIVE),
     "log-normal, one variance": (LogNormal(Gaussian("shared")), POSITIVE),
     "hurdle log-normal": (Hurdle(), ZEROS),

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 from helpers.case import FEATURES, LABELS
-from helpers.direction_cases import VonMisesCase
 from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, OrdinalCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
@@ -40,7 +39,6 @@ from bayesclf.families import (
     OneDependence,
     Ordinal,
     Poisson,
-    VonMises,
 )
 from bayesclf.families.gaussian import SHARED_OVER
 
@@ -131,10 +129,6 @@ NEGATIVE_BINOMIAL = (
     NegativeBinomialCase("negative binomial", NegativeBinomial(median=3.0, spread=0.7), Axes(LABELS, FEATURES)),
 )
 LOG_NORMAL = (LogNormalCase("log-normal", LogNormal(), Axes(LABELS, FEATURES)),)
-VON_MISES = (
-    VonMisesCase("von Mises radians", VonMises(), Axes(LABELS, FEATURES)),
-    VonMisesCase("von Mises hours", VonMises(24.0, median=3.0, spread=0.7), Axes(LABELS, FEATURES)),
-)
 HURDLE = (
     HurdleCase("hurdle log-normal", Hurdle(), Axes(LABELS, FEATURES), LOG_NORMAL[0]),
     HurdleCase(
@@ -167,7 +161,7 @@ MIXED = (
         ((2, (0,), ()), (1, (), (2,))),
     ),
 )
-NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE, *VON_MISES)
+NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE)
 CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *NUMBERS, *MIXED)
 """Families whose parameters have a density."""
 

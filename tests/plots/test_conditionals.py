@@ -113,16 +113,6 @@ def test_every_family_of_numbers_is_drawn(family):
         assert 0.6 < total < 1.1
 
 
-def test_directions_are_drawn_past_both_ends_of_the_period():
-    rng = np.random.default_rng(1)
-    y = np.arange(80) % 2
-    X = pd.DataFrame({"hour": (rng.vonmises(0.0, 3.0, 80) * 12 / np.pi + 8 * y) % 24})
-    clf = bc.NaiveBayes({"hour": bc.families.VonMises(24)}, random_state=1).fit(X, y)
-    for x, density in (curve.T for curve in curves(plots.class_conditionals(clf, X, y).axes[0]).values()):
-        once = (x >= 0) & (x < 24)
-        assert 0.97 < np.trapezoid(density[once], x[once]) < 1.01
-
-
 def test_families_by_evidence_are_drawn_where_they_have_cells():
     """Numbers near 0 that are above it, a mass at 0, and counts: nothing is drawn below 0."""
     rng = np.random.default_rng(0)
