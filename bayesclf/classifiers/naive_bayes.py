@@ -14,7 +14,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier, own_options_fi
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
-from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
+from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
@@ -253,6 +253,9 @@ class CategoricalNB(GenerativeClassifier):
 class GaussianNB(GenerativeClassifier):
     """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
 
+    For a prior that is not conjugate, such as a half-normal one of σ, change `to_pymc(X, y)` in PyMC, and take the
+    posterior back by `with_posterior`.
+
     Parameters
     ----------
     variance : {"class-feature", "feature", "class", "shared"}
@@ -268,8 +271,6 @@ class GaussianNB(GenerativeClassifier):
         Scale of the inverse gamma prior of the variances.
     unbiased : bool
         Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
-    scale_prior : HalfNormal or None
-        `bayesclf.families.HalfNormal()` instead of the inverse gamma; then NUTS samples the posterior.
 
     Attributes
     ----------
@@ -303,7 +304,6 @@ class GaussianNB(GenerativeClassifier):
     a: float | Array | None = None
     b: float | Array | None = None
     unbiased: bool = False
-    scale_prior: HalfNormal | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -312,7 +312,7 @@ class GaussianNB(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""
-        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased, self.scale_prior)
+        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
 

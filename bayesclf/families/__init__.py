@@ -10,7 +10,6 @@ from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian
-from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
@@ -50,7 +49,6 @@ __all__ = [
     "Family",
     "Gamma",
     "Gaussian",
-    "HalfNormal",
     "Histogram",
     "Hurdle",
     "JointTable",

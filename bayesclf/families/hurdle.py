@@ -234,11 +234,6 @@ class Hurdle(Family[HurdleStatistics]):
         """Return the mode of θ, (α + z − 1)/(α + β + n − 2), and that of the family."""
         return {**self.of_zeros.map(statistics.zeros), **self.family.map(statistics.others)}
 
-    @override
-    def not_conjugate(self, statistics: HurdleStatistics) -> str:
-        """Return why the family above 0 has no closed form; empty where it has one."""
-        return self.family.not_conjugate(statistics.others)
-
     def posterior(self, statistics: HurdleStatistics) -> Self:
         """Return both posteriors."""
         zeros, n = statistics.zeros.successes, statistics.zeros.n

@@ -105,6 +105,7 @@ CHANGES = {
             "NaiveBayes.families": "gaussian",
             "NaiveBayes.alpha": 2.0,
         },
+        removed=frozenset({"Gaussian.scale_prior", "GaussianNB.scale_prior"}),
     )
 }
 """By version, what changed from it to the next."""
@@ -166,7 +167,6 @@ def classes() -> dict[str, type]:
         FAMILIES,
         LKJ,
         Axes,
-        HalfNormal,
         KnownClassPrior,
         LearntAlpha,
         LearntClassPrior,
@@ -198,7 +198,6 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(
             Axes,
-            HalfNormal,
             LearntAlpha,
             LKJ,
             ByEvidence,

@@ -19,7 +19,6 @@ from bayesclf.families import (
     Exponential,
     Gamma,
     Gaussian,
-    HalfNormal,
     Hurdle,
     LogNormal,
     NegativeBinomial,
@@ -313,13 +312,6 @@ def test_log_odds_of_an_exponential_are_linear():
 def test_other_log_odds_are_not_linear(name):
     with pytest.raises(Refused, match="log-odds are not"):
         fitted(name).to_logistic()
-
-
-def test_a_half_normal_prior_of_logarithms_is_not_conjugate():
-    family = Hurdle(LogNormal(Gaussian(scale_prior=HalfNormal())))
-    clf = bc.NaiveBayes({("u", "v"): family}, inference="map").fit(ZEROS, Y)
-    assert np.isfinite(clf.predict_proba(ZEROS)).all()
-    assert "half-normal" in clf.model_.not_conjugate()
 
 
 # What they refuse
