@@ -7,7 +7,6 @@ from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.hierarchical import LearntAlpha
@@ -21,7 +20,7 @@ from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.ordinal import Ordinal
-from bayesclf.families.poisson import Poisson
+from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.one_dependence import OneDependence

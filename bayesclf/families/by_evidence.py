@@ -16,16 +16,14 @@ from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.cells import MOST_EVENTS
-from bayesclf.families.exponential import Exponential
+from bayesclf.families.cells import MOST_EVENTS, ValueCounts
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.negative_binomial import NegativeBinomial
-from bayesclf.families.poisson import Poisson
-from bayesclf.families.value_counts import ValueCounts
+from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 

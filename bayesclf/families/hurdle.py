@@ -13,10 +13,10 @@ from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
-from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
 

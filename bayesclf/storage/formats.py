@@ -174,7 +174,7 @@ def classes() -> dict[str, type]:
     )
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
-    from bayesclf.families.histogram_cells import CellLayout
+    from bayesclf.families.histogram import CellLayout
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel

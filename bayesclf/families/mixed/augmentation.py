@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import marginals
 from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
 from bayesclf.families.mixed.gaps import Network
@@ -25,7 +26,6 @@ from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.networks import completions
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.families.patterns import by_pattern
 from bayesclf.typing import Array, Integers, Parameters
 
 WORK = 2**20

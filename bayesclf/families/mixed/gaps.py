@@ -8,11 +8,11 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families.base import UNSEEN, Axes
+from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.mixed import marginals
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.networks.factors import Layout
-from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
 
 

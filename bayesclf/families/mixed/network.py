@@ -13,8 +13,16 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import units
-from bayesclf.families.augmentation import FRACTIONS
-from bayesclf.families.base import MISSING, Axes, Family, Statistics, require_choice, require_each, require_positive
+from bayesclf.families.base import (
+    FRACTIONS,
+    MISSING,
+    Axes,
+    Family,
+    Statistics,
+    require_choice,
+    require_each,
+    require_positive,
+)
 from bayesclf.families.mixed import conjugate, estimates, marginals, regressions
 from bayesclf.families.mixed.augmentation import CompletedRows
 from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums

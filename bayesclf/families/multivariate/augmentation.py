@@ -11,10 +11,10 @@ from typing import Self
 
 import numpy as np
 
+from bayesclf.families.cells import Booleans
 from bayesclf.families.multivariate import estimates
 from bayesclf.families.multivariate.covariance import cholesky, inverse_wishart_factors, outer
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.patterns import Booleans
 from bayesclf.typing import Array, Integers, Parameters
 
 RANK_TOLERANCE = 1e-13

@@ -14,8 +14,8 @@ from scipy.special import multigammaln
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
-from bayesclf.families.augmentation import FRACTIONS
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import FRACTIONS, Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.multivariate import estimates
 from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
@@ -30,7 +30,6 @@ from bayesclf.families.multivariate.covariance import (
     submatrix,
 )
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.patterns import by_pattern
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, listing, prior_lines
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters

@@ -11,8 +11,8 @@ import numpy as np
 
 from bayesclf import memory
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
-from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
 
 COPIES = 12

@@ -12,8 +12,8 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.networks.factors import Hidden, Layout
-from bayesclf.families.patterns import by_pattern
 from bayesclf.typing import Array, Integers
 
 LARGEST_TABLE = 2**16

@@ -13,8 +13,15 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.augmentation import FRACTIONS
-from bayesclf.families.base import Axes, Statistics, broadcast, require_choice, require_each, require_positive
+from bayesclf.families.base import (
+    FRACTIONS,
+    Axes,
+    Statistics,
+    broadcast,
+    require_choice,
+    require_each,
+    require_positive,
+)
 from bayesclf.families.networks import completions, elimination
 from bayesclf.families.networks.augmentation import CompletedTables
 from bayesclf.families.networks.factors import Layout

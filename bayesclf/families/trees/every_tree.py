@@ -13,15 +13,14 @@ from scipy.special import logsumexp
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, require_choice, require_each, require_positive
-from bayesclf.families.patterns import by_pattern
+from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_choice, require_each, require_positive
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
 from bayesclf.families.trees.directed import TreeTables, directed, pairs
 from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
 from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.families.trees.spanning import MaximumTree
-from bayesclf.families.without_pymc import WithoutPyMC
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted
 
