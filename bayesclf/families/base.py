@@ -27,7 +27,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Linear
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""

@@ -21,7 +21,7 @@ from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 ROWS_PER_CELL = 5
 """Least number of pooled rows between quantiles that are neighbors."""
@@ -291,7 +291,7 @@ class Histogram(CutFamily[ValueCounts]):
     @override
     def pymc(self, statistics: ValueCounts, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing their counts."""
-        from bayesclf.families.pymc_statistics import observe_simplexes
+        from bayesclf.families.pymc import observe_simplexes
 
         bins = self._bins
         observe_simplexes(self._pymc_theta(suffix), bins.sums(self.binned(statistics)), bins.sizes, suffix)
@@ -305,7 +305,7 @@ class Histogram(CutFamily[ValueCounts]):
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""
-        from bayesclf.families.pymc_statistics import add_simplexes
+        from bayesclf.families.pymc import add_simplexes
 
         bins = self._bins
         return add_simplexes(bins.sums(self._prior_of_cells + self._counts), bins.sizes, self.axes.features, suffix)

@@ -21,7 +21,7 @@ from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 POSITIVE = (LogNormal, Gamma, Exponential)
 FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"

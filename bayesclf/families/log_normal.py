@@ -19,7 +19,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 LARGEST_LOG = 700.0
 """Logarithms of cells that are drawn are within ± this, so that the cells themselves neither overflow nor become 0."""

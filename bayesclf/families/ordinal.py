@@ -22,7 +22,7 @@ from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 MOST_LEVELS = 256
 """Most levels of a feature: sums over all sets of cuts take their number cubed."""
@@ -177,7 +177,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
         """Add θ and φ of the runs of the most probable cuts, observing the counts of the levels."""
-        from bayesclf.families.pymc_statistics import observe_simplexes
+        from bayesclf.families.pymc import observe_simplexes
 
         observe_simplexes(self._pymc_theta(suffix), statistics.counts, self.sizes, suffix)
 
@@ -191,7 +191,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        from bayesclf.families.pymc_statistics import add_simplexes, flat_simplexes, split_simplexes
+        from bayesclf.families.pymc import add_simplexes, flat_simplexes, split_simplexes
 
         runs, alpha = self._bins, self._prior_of_cells + self._counts
         of_runs, in_runs = f"{RUNS}{suffix}", f"{SHARES}{suffix}"

@@ -20,7 +20,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 
 @dataclass(frozen=True, repr=False)
@@ -283,7 +283,7 @@ def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Ar
 def _events_dist(rate: TensorVariable, n: TensorVariable, base: TensorVariable, size: Any) -> Any:
     import pymc as pm
 
-    from bayesclf.families.pymc_statistics import whole
+    from bayesclf.families.pymc import whole
 
     return pm.Poisson.dist(whole(n) * rate).astype("float64")
 
@@ -509,7 +509,7 @@ def _total_dist(rate: TensorVariable, n: TensorVariable, size: Any) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    from bayesclf.families.pymc_statistics import whole
+    from bayesclf.families.pymc import whole
 
     return pm.Gamma.dist(pt.maximum(whole(n), 1.0), rate) * pt.gt(n, 0)
 

@@ -39,7 +39,7 @@ from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 ALL = "all"
 """One table of all categories, and each number on all of them and on the numbers before it."""

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
     from bayesclf.families.multivariate.pymc import Reference
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""

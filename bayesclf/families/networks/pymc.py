@@ -15,7 +15,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.networks.completions import LARGEST_SUMS, Sums
 from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes, observe_simplexes
+from bayesclf.families.pymc import add_simplexes, join_simplexes, observe_simplexes
 from bayesclf.typing import Array, Integers
 
 LARGEST_SAMPLED = 2**15

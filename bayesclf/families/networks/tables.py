@@ -31,7 +31,7 @@ from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""

@@ -76,13 +76,13 @@ class Elimination:
         ratios
             Symmetric factors above 0 of an edge between vertices with two cells, (cell, cell).
         """
-        from bayesclf.families.trees import kernels
+        from bayesclf.families import kernels
 
         return np.asarray(kernels.log_sums(cells[:, self.tree.order], ratios, self.weights, self.local, self.factors))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Integers:
         """Draw trees with P(T) ∝ Π w_e, as edges between vertices, (draw, edge, end)."""
-        from bayesclf.families.trees import kernels
+        from bayesclf.families import kernels
 
         weights, kept = self.weights.copy(), np.empty_like(self.factors)
         kernels.eliminate(weights, self.local, self.factors, kept)

@@ -17,7 +17,7 @@ from bayesclf.families.multivariate import covariance as covariances
 from bayesclf.families.multivariate.covariance import Whitenings, submatrix
 from bayesclf.families.multivariate.estimates import expectation, maximize, maximum_likelihood, start
 from bayesclf.families.multivariate.pymc import observe_rows
-from bayesclf.families.pymc_rows import LabeledRows
+from bayesclf.families.pymc import LabeledRows
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
