@@ -19,10 +19,9 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import marginals
-from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
-from bayesclf.families.mixed.gaps import Network
 from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
-from bayesclf.families.mixed.regressions import Regression
+from bayesclf.families.mixed.marginals import Network
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.networks import completions
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
