@@ -22,7 +22,7 @@ from bayesclf.families.mixed import marginals
 from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
 from bayesclf.families.mixed.marginals import Network
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
-from bayesclf.families.networks import completions
+from bayesclf.families.networks import row_counts
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.typing import Array, Integers, Parameters
@@ -204,7 +204,7 @@ class CompletedRows:
         labels, layout = len(network.axes.labels), network.layout
         counts = np.zeros((labels, 0 if layout is None else layout.cells))
         if layout is not None:
-            counts, _ = completions.split(layout, _row_counts(complete, layout))
+            counts, _ = row_counts.split(layout, _row_counts(complete, layout))
         return cls(
             network,
             np.zeros_like(counts) if alpha is None else alpha,

@@ -30,9 +30,8 @@ from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_s
 from bayesclf.families.mixed.marginals import Network, require_conjugate, require_estimate
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.networks import structure
-from bayesclf.families.networks.network import LEARNT, BayesianNetwork, JointTable
+from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
 from bayesclf.families.networks.structure import Edge
-from bayesclf.families.networks.tables import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density

@@ -27,7 +27,7 @@ from bayesclf.families.base import MISSING, Axes
 from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
-from bayesclf.families.networks.tables import ConditionalTables
+from bayesclf.families.networks.network import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.families.units import LOST, variances
