@@ -512,7 +512,7 @@ class Alternation(Protocol):
 
 
 class WithoutPyMC:
-    """A family without a PyMC model: NUTS has no discrete parameters, and the sum over them is in closed form."""
+    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks, or has no posterior."""
 
     _no_pymc: ClassVar[str]
     """Why there is none, and what to take."""
