@@ -1,12 +1,11 @@
 """Held-out log loss of naive Bayes with families by evidence, against Gaussian ones and binned columns.
 
-All see the same five folds. Naive Bayes with Gaussian columns, with the family of largest evidence for each
-(``families="auto"``) and with the average over families (``"average"``) answers by three rules: MAP, the exact
-predictive, which has no Monte Carlo error, and the default, Bayes-optimal. scikit-learn's peers are `GaussianNB` after
-one-hot coding, and `CategoricalNB` after cutting numbers at ten quantiles, which people do by hand. Log losses are in
-nats per row and unclipped; differences are paired, row by row, with their standard errors; the seconds of processor
-time are those of `fit` by ``inference="map"``, the pass over the rows and what follows from it. Results that are there
-already are kept. Further tables, whose last column is the class, can follow as files.
+All see the same five folds. Naive Bayes with Gaussian columns, and with the family of largest evidence for each
+(``families="auto"``), answers by three rules: MAP, the exact predictive, which has no Monte Carlo error, and the
+default, Bayes-optimal. scikit-learn's peers are `GaussianNB` after one-hot coding, and `CategoricalNB` after cutting
+numbers at ten quantiles, which people do by hand. Log losses are in nats per row and unclipped; the seconds of
+processor time are those of `fit` by ``inference="map"``, the pass over the rows and what follows from it. Results that
+are there already are kept. Further tables, whose last column is the class, can follow as files.
 
 Run from the project's folder: .venv/bin/python benchmarks/families_by_evidence.py [TABLE | FILE.csv …]
 """
@@ -43,7 +42,7 @@ FEW = {
 """Rows of further problems that are small parts of larger tables."""
 BINS = 10
 
-FAMILIES = {"Gaussian": "gaussian", "auto": "auto", "average": "average"}
+FAMILIES = {"Gaussian": "gaussian", "auto": "auto"}
 """What columns of numbers have, and the setting of naive Bayes."""
 RULES = ("map", "predictive", "bayes-optimal")
 SKLEARN, BINNED = PEERS = ("GaussianNB", "CategoricalNB")
@@ -92,7 +91,7 @@ def _plus_one(codes: Any) -> Any:
 
 
 def scores(X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
-    """Return log losses by fold and way, paired differences, what was chosen, and the processor time of fits."""
+    """Return log losses by fold and way, what was chosen, and the processor time of fits."""
     classes, codes = np.unique(y, return_inverse=True)
     folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))
     of_row: dict[str, np.ndarray] = {}
@@ -119,20 +118,7 @@ def scores(X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
         for name, peer in peers(rows).items():
             score(name, peer.fit(rows, labels), test)
     loss = {way: [float(values[test].mean()) for _, test in folds] for way, values in of_row.items()}
-    differences = {f"average, {rule}": against(of_row, rule) for rule in RULES}
-    return {"log_loss": loss, "differences": differences, "seconds": seconds, "chosen": dict(chosen.most_common())}
-
-
-def against(of_row: dict[str, np.ndarray], rule: str) -> dict[str, list[float]]:
-    """Return by how much the log loss of an average exceeds that of each other way, and the paired standard error."""
-    own = of_row[f"average, {rule}"]
-    others = {name: of_row[f"{name}, {rule}"] for name in FAMILIES if name != "average"} | {
-        name: of_row[name] for name in PEERS
-    }
-    return {
-        name: [float((own - other).mean()), float((own - other).std(ddof=1) / np.sqrt(len(own)))]
-        for name, other in others.items()
-    }
+    return {"log_loss": loss, "seconds": seconds, "chosen": dict(chosen.most_common())}
 
 
 def main(chosen: list[str]) -> None:

@@ -242,73 +242,40 @@ def scale_groups(result: Result) -> str:
 
 FAMILY_WAYS = {
     "auto, bayes-optimal": "by evidence",
-    "average, bayes-optimal": "averaged",
     "Gaussian, bayes-optimal": "Gaussian",
     "GaussianNB": "GaussianNB",
     "CategoricalNB": "CategoricalNB after ten quantiles",
 }
-"""Naive Bayes with families by evidence, chosen and averaged, its peers, and what they are called."""
+"""Naive Bayes with families by evidence, its peers, and what they are called."""
 MOST_NATS = 100.0
 """Log losses above it are shown as such: variances of columns that hardly vary are almost 0."""
-EQUAL_NATS = 1e-6
-"""Largest difference of log losses that are called equal: the answers are the same."""
 
 
 def families_by_evidence(result: Result) -> str:
     """Return the log losses of families by evidence and of their peers, what was chosen, and what the fit takes."""
-    chosen, averaged, *peers = FAMILY_WAYS
-    lines, better = [], {way: {peer: [0, 0] for peer in peers} for way in (chosen, averaged)}
+    chosen, *peers = FAMILY_WAYS
+    lines, better = [], dict.fromkeys(peers, 0)
     for name, found in result["tables"].items():
         loss = {way: mean(values) for way, values in found["log_loss"].items() if way in FAMILY_WAYS}
-        for way, of_peers in better.items():
-            for peer, counts in of_peers.items() if way in loss else ():
-                counts[0] += loss[way] < loss[peer]
-                counts[1] += 1
+        for peer in peers:
+            better[peer] += loss[chosen] < loss[peer]
         shape = (
             f"{name} ({found['rows']:,} × {found['columns']}, {found['numbers']} numbers, {found['classes']} classes)"
         )
         shown = {way: f"> {MOST_NATS:.0f}" if one > MOST_NATS else f"{one:.3f}" for way, one in loss.items()}
         shown = {way: f"**{text}**" if loss[way] == min(loss.values()) else text for way, text in shown.items()}
         gaussian = median(found["seconds"]["gaussian"])
-        ratios = [
-            f"× {_rounded(median(took) / gaussian)}" for way, took in found["seconds"].items() if way != "gaussian"
-        ]
+        ratio = f"× {_rounded(median(found['seconds']['auto']) / gaussian)}"
         most = ", ".join(f"{family} {number}" for family, number in list(found["chosen"].items())[:3])
-        lines.append([shape, *(shown.get(way, "") for way in FAMILY_WAYS), ", ".join(ratios), most])
+        lines.append([shape, *(shown.get(way, "") for way in FAMILY_WAYS), ratio, most])
     head = ["table", *FAMILY_WAYS.values(), "fit", "chosen most, columns of all folds"]
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    about = [f"Mean log loss of {result['folds']} folds, in nats per row, Bayes-optimal."]
-    for way, of_peers in better.items():
-        counted = ", ".join(f"{FAMILY_WAYS[peer]} on {won} of {total}" for peer, (won, total) in of_peers.items())
-        about.append(f"Families {FAMILY_WAYS[way]} are better than {counted} tables.")
-    about.append("× is the CPU time of a fit, of families by evidence and averaged, to that of Gaussian columns")
-    return "\n\n".join([markdown(head, lines), f"{' '.join(about)}; {versions}.", *_averages(result)])
-
-
-def _averages(result: Result) -> list[str]:
-    """Return how often an average over families is better than other ways, by paired differences of rows."""
-    with_all = [found["differences"] for found in result["tables"].values() if "differences" in found]
-    lines = []
-    for way in with_all[0] if with_all else ():
-        for peer in with_all[0][way]:
-            pairs = [found[way][peer] for found in with_all]
-            equal = sum(abs(difference) <= EQUAL_NATS for difference, _ in pairs)
-            counts = [
-                sum(sign * difference > max(EQUAL_NATS, errors * se) for difference, se in pairs)
-                for sign, errors in ((-1, 0), (-1, 2), (1, 0), (1, 2))
-            ]
-            middle = f"{median(difference for difference, _ in pairs):+.4f}".replace("-", "−")
-            name = {"auto": "by evidence"}.get(peer, peer)
-            lines.append(
-                [way, name, *(f"{one} ({sure})" for one, sure in (counts[:2], counts[2:])), f"{equal}", middle]
-            )
-    head = ["average by", "against", "smaller log loss (by 2 se)", "larger (by 2 se)", "equal", "median difference"]
-    said = (
-        f"Tables of {len(with_all)} on which averaging over families has a smaller or larger log loss of held-out rows "
-        "than another way, naive Bayes by the same rule; in parentheses those where the mean difference of rows is "
-        "more than two of its standard errors."
+    counted = ", ".join(f"{FAMILY_WAYS[peer]} on {won}" for peer, won in better.items())
+    text = (
+        f"Mean log loss of {result['folds']} folds, in nats per row, Bayes-optimal. Families by evidence are better "
+        f"than {counted} of {len(lines)} tables. × is the CPU time of a fit to that of Gaussian columns; {versions}."
     )
-    return [markdown(head, lines), said] if lines else []
+    return "\n\n".join([markdown(head, lines), text])
 
 
 def ng_jordan(result: Result) -> str:

@@ -201,7 +201,6 @@ def test_a_trace_shows_its_ends_and_what_is_known_of_the_last():
 
 CONCISE = {
     "Gaussian()": bc.families.Gaussian(),
-    "VonMises(period=24)": bc.families.VonMises(period=24),
     "Hurdle(family=Gamma(median=2.0))": bc.families.Hurdle(bc.families.Gamma(median=2.0)),
     "LearnedScale(groups='kinds')": bc.LearnedScale(groups="kinds"),
     "LearnedScale(given={'age': 1.0})": bc.LearnedScale(given={"age": 1.0}),

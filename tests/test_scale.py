@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import HalfNormal, Poisson
+from bayesclf.families import Poisson
 
 RULES = ("mle", "map", "mean", "bayes-optimal", "predictive", "gibbs")
 ROWS = 30
@@ -26,7 +26,6 @@ EXACT = bc.Exact(draws=25)
 ONE_COLUMN = {
     "class-feature": lambda: bc.GaussianNB(inference=EXACT, random_state=1),
     "feature": lambda: bc.GaussianNB("feature", inference=EXACT, random_state=1),
-    "half-normal": lambda: bc.GaussianNB(scale_prior=HalfNormal(), inference="map"),
     "selected": lambda: bc.NaiveBayes(select=True, inference=EXACT, random_state=1),
     "shared covariance": lambda: bc.GaussianDiscriminantAnalysis(inference=EXACT, random_state=1),
     "own covariance": lambda: bc.GaussianDiscriminantAnalysis("class", inference=EXACT, random_state=1),
@@ -104,7 +103,7 @@ def answers(clf, factor, columns):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:for . of 30 rows:bayesclf.errors.PredictionWarning")
 @pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "half-normal"])
+@pytest.mark.parametrize("name", MODELS)
 def test_nothing_else_depends_on_the_scale_but_by_the_jacobian(name, scale):
     make, columns = MODELS[name]
     factor = np.where(columns, scale, 1.0)
@@ -154,7 +153,6 @@ def test_explicit_priors_are_in_the_units_of_the_columns(scale):
     def made(c):
         return {
             "m": bc.GaussianNB(m=c, a=2.0),
-            "half-normal": bc.GaussianNB(m=c, scale_prior=HalfNormal(3.0 * c), inference="map"),
             "psi": bc.GaussianDiscriminantAnalysis(m=[c, c, c]),
         }
 

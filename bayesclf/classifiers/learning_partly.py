@@ -11,10 +11,8 @@ from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.training import about_numbers, weighted
 from bayesclf.classifiers.unlabeled import UNLABELED, about_impossible, about_unlabeled
 from bayesclf.classifiers.updating import Updating
-from bayesclf.errors import InputError, Refused
-from bayesclf.families.averaged_by_evidence import AveragedByEvidence
+from bayesclf.errors import InputError
 from bayesclf.inference import found_point, infer_partly
-from bayesclf.inference.unlabeled import NOT_AVERAGED
 from bayesclf.models.base import Model
 from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.typing import Array, Integers, Parameters
@@ -99,8 +97,6 @@ class LearningPartly(Updating):
         # all rows first, so that what is wrong with a cell is told by its row of the table
         of_one_class = np.zeros(len(frame), dtype=np.intp)
         every = self._learn(frame, of_one_class, weight, None, every_row=False)
-        if any(isinstance(block.family, AveragedByEvidence) for block in every.blocks):
-            raise Refused(NOT_AVERAGED)
         learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
         self._gather(learnt.widened(every))
         if any(block.candidate for block in self._learnt.blocks):

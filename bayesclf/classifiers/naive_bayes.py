@@ -14,8 +14,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier, own_options_fi
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
-from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, HalfNormal, LearntAlpha, Multinomial
-from bayesclf.families.averaged_by_evidence import AveragedByEvidence
+from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
@@ -32,20 +31,18 @@ if TYPE_CHECKING:
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
 
-    Numbers are Gaussian, of the family that their evidence prefers, or averaged over families; words, booleans and
-    pandas categoricals are categorical.
+    Numbers are Gaussian, or of the family that their evidence prefers; words, booleans and pandas categoricals are
+    categorical.
 
     Parameters
     ----------
     families : str or sequence of str
         Family of the numbers that `blocks` does not name: ``"gaussian"``, or any family of numbers by its name in
-        `bayesclf.families.FAMILIES`; ``"auto"``, for each column the one of largest evidence; names of candidates to
-        choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`; or ``"average"``, for each column the
-        average over all candidates by their probabilities, `bayesclf.families.Averaged`, without those below 1e-12.
+        `bayesclf.families.FAMILIES`; ``"auto"``, for each column the one of largest evidence; or names of candidates
+        to choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`.
         Evidence is that of cells as wide as the last recorded decimal, so that densities and masses compare, and joint
         over the classes; all candidates are equally probable a priori. What was chosen is in `families_`, in the notes
-        of the fit, and in its report. Of other rows, a cell that the chosen family cannot have, or none of those that
-        are averaged, counts as missing.
+        of the fit, and in its report. Of other rows, a cell that the chosen family cannot have counts as missing.
     blocks : dict or None
         Families for some of the columns: a mapping from a column name, or a tuple of names, to a family or its name,
         as in ``{("age", "bmi"): bc.families.Gaussian("feature")}``. Columns that are not named get theirs by dtype.
@@ -65,7 +62,7 @@ class NaiveBayes(GenerativeClassifier):
     inclusion_ : Series
         Posterior probability that each column depends on the class, with `select`.
     choices_ : tuple of Choices
-        Log evidences of the families of all columns whose families are chosen or averaged,
+        Log evidences of the families of all columns whose families are chosen,
         `bayesclf.families.by_evidence.Choices`; empty where none is.
     families_ : DataFrame of shape (feature, family)
         Posterior probabilities of the families of each column, with families to choose from.
@@ -94,7 +91,7 @@ class NaiveBayes(GenerativeClassifier):
 
     @property
     def families_(self) -> pd.DataFrame:
-        """P(family | the rows of a column) of each column whose families were chosen or averaged, (feature, family).
+        """P(family | the rows of a column) of each column whose families were chosen, (feature, family).
 
         It compares evidences, so that it depends on the priors: the default ones are set from the pooled rows.
         """
@@ -103,8 +100,8 @@ class NaiveBayes(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         if not self.choices_:
             raise AttributeError(
-                "families_ exists for a fit that chooses or averages families by itself, as with families='auto', and "
-                "not for one that goes on from as_prior"
+                "families_ exists for a fit that chooses families by itself, as with families='auto', and not for one "
+                "that goes on from as_prior"
             )
         (choices,) = self.choices_
         return pd.DataFrame(choices.probabilities, index=list(choices.features), columns=list(choices.families))
@@ -149,19 +146,17 @@ class NaiveBayes(GenerativeClassifier):
         if isinstance(self.families, str):
             if self.families == "auto":
                 return ByEvidence()
-            if self.families == "average":
-                return AveragedByEvidence()
             family = FAMILIES.get(self.families)
             if family is None or family.kind != "number":
                 raise InputError(
-                    "families must be 'auto', 'average', a family of numbers such as 'gaussian', or several of "
+                    "families must be 'auto', a family of numbers such as 'gaussian', or several of "
                     f"{known}, not {self.families!r}"
                 )
             return family()
         names = tuple(self.families) if isinstance(self.families, list | tuple) else ()
         unknown = [name for name in names if name not in CANDIDATES]
         if unknown or not names:
-            raise InputError(f"families must be 'auto', 'average', a name or several of {known}, not {self.families!r}")
+            raise InputError(f"families must be 'auto', a name or several of {known}, not {self.families!r}")
         return ByEvidence(names)
 
     def _gather(self, learnt: Learnt) -> None:
@@ -176,7 +171,7 @@ class NaiveBayes(GenerativeClassifier):
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
         model = super()._conditioned(of_all)
         for choices in self.choices_:
-            self.notes_ += [f"{choices.about}: {sentence}" for sentence in choices.sentences()]
+            self.notes_ += [f"family by evidence and its probability: {sentence}" for sentence in choices.sentences()]
         return model
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -258,6 +253,9 @@ class CategoricalNB(GenerativeClassifier):
 class GaussianNB(GenerativeClassifier):
     """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
 
+    For a prior that is not conjugate, such as a half-normal one of σ, change `to_pymc(X, y)` in PyMC, and take the
+    posterior back by `with_posterior`.
+
     Parameters
     ----------
     variance : {"class-feature", "feature", "class", "shared"}
@@ -273,8 +271,6 @@ class GaussianNB(GenerativeClassifier):
         Scale of the inverse gamma prior of the variances.
     unbiased : bool
         Whether the MLE of a variance is the unbiased one (Mitchell eq 15).
-    scale_prior : HalfNormal or None
-        `bayesclf.families.HalfNormal()` instead of the inverse gamma; then NUTS samples the posterior.
 
     Attributes
     ----------
@@ -308,7 +304,6 @@ class GaussianNB(GenerativeClassifier):
     a: float | Array | None = None
     b: float | Array | None = None
     unbiased: bool = False
-    scale_prior: HalfNormal | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -317,7 +312,7 @@ class GaussianNB(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""
-        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased, self.scale_prior)
+        family = Gaussian(self.variance, self.m, self.kappa, self.a, self.b, self.unbiased)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
 

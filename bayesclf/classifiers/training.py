@@ -18,9 +18,9 @@ from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
+from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.left_out import learned_from_rows
-from bayesclf.families.value_counts import ValueCounts
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Table

@@ -3,15 +3,12 @@
 from importlib import import_module
 from typing import Any
 
-from bayesclf.families.averaged import Averaged
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
-from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian
-from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
@@ -23,15 +20,14 @@ from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.ordinal import Ordinal
-from bayesclf.families.poisson import Poisson
+from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.one_dependence import OneDependence
-from bayesclf.families.von_mises import VonMises
 from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
-_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram, VonMises)
+_NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
 _CATEGORIES = (Categorical, Ordinal)
 _MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
 _ALL = (*_CATEGORIES, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
@@ -42,7 +38,6 @@ FAMILIES = {family.name: family for family in _ALL}
 __all__ = [
     "FAMILIES",
     "LKJ",
-    "Averaged",
     "Axes",
     "BayesianNetwork",
     "Bernoulli",
@@ -53,7 +48,6 @@ __all__ = [
     "Family",
     "Gamma",
     "Gaussian",
-    "HalfNormal",
     "Histogram",
     "Hurdle",
     "JointTable",
@@ -71,7 +65,6 @@ __all__ = [
     "Poisson",
     "Rows",
     "Selected",
-    "VonMises",
 ]
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,13 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Linear
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.augmentation import Alternation
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
+
+FRACTIONS = "rows with missing cells have weights that are not whole numbers"
+"""Why there is no data augmentation: such a row has no number of completions to be drawn."""
 
 
 @dataclass(frozen=True)
@@ -487,3 +489,42 @@ def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str
     except ValueError:
         what = f"({axes}) = {shape}" if axes else f"{shape}"
         raise InputError(f"{name} has shape {np.shape(value)}, which does not broadcast to {what}") from None
+
+
+class Alternation(Protocol):
+    """Draws of missing cells given parameters, and of parameters given completed cells, for several chains at once.
+
+    A state is a vector of numbers, those of one chain after the other: the parameters that the missing cells depend on.
+
+    References
+    ----------
+    Tanner and Wong (1987), *The calculation of posterior distributions by data augmentation*, JASA 82.
+    """
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """Draw where the chains start, farther apart than the posterior is wide."""
+
+    def step(self, state: Array, rng: np.random.Generator) -> Array:
+        """Draw the missing cells given a state, and the next state given the completed cells."""
+
+    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
+        """Return the family's parameters (draw, …) from states of single chains (draw, number)."""
+
+
+class WithoutPyMC:
+    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks, or has no posterior."""
+
+    _no_pymc: ClassVar[str]
+    """Why there is none, and what to take."""
+
+    def pymc(self, statistics: Any, suffix: str) -> NoReturn:
+        """Refuse, and say why."""
+        raise Refused(self._no_pymc)
+
+    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        raise Refused(self._no_pymc)
+
+    def from_pymc(self, draws: Any, suffix: str) -> NoReturn:
+        """Refuse, as `pymc` does."""
+        raise Refused(self._no_pymc)

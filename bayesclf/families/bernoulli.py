@@ -22,7 +22,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Linear
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 ABSENT = "(all that is absent)"
 """Stands for all features that are absent from a row of a sparse table."""
@@ -135,7 +135,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
-        from bayesclf.families.pymc_statistics import observe_presences
+        from bayesclf.families.pymc import observe_presences
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
         observe_presences(suffix, theta, statistics.n, statistics.successes, ("outcome", f"feature{suffix}"))
@@ -155,7 +155,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi)."""
         import pymc as pm
 
-        from bayesclf.families.pymc_rows import dense
+        from bayesclf.families.pymc import dense
 
         cells = dense(X)
         present, dims = (self.threshold < cells).astype(np.int64), ("row", f"feature{suffix}")

@@ -16,18 +16,16 @@ from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.cells import MOST_EVENTS
-from bayesclf.families.exponential import Exponential
+from bayesclf.families.cells import MOST_EVENTS, ValueCounts
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.negative_binomial import NegativeBinomial
-from bayesclf.families.poisson import Poisson
-from bayesclf.families.value_counts import ValueCounts
+from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import counted, first_upper
+from bayesclf.wording import counted
 
 
 @dataclass(frozen=True)
@@ -61,15 +59,6 @@ class Candidate:
         if len(values) < 2 or (self.has_zeros and (values[0] != 0 or len(values) == 2)):
             return False
         return bool(self.possible(values).all())
-
-    def masses(self, values: Array) -> NDArray[np.bool_]:
-        """Return which of the cells that it can have have a mass rather than a density, elementwise."""
-        return ~np.isnan(values) & ((values == 0) if self.has_density else True) & self.has_masses
-
-    @property
-    def has_masses(self) -> bool:
-        """Whether it has a mass at some number."""
-        return self.has_zeros or not self.has_density
 
     def log_evidence(self, columns: ValueCounts) -> Array:
         """Return the log evidence of columns as that of cells, (feature); −∞ where the family has none.
@@ -147,7 +136,7 @@ MOST_REPEATED = 2**16
 
 
 type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
-"""The name of a candidate, its family, its columns, and their statistics; no name for an average of several."""
+"""The name of a candidate, its family, its columns, and their statistics."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,14 +152,11 @@ class Choices(Displayed):
     log_evidence
         Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be of, and NaN
         for a column without two different values.
-    averaged
-        Whether the families of a column are averaged by their probabilities rather than the most probable one taken.
     """
 
     features: tuple[str, ...]
     families: tuple[str, ...]
     log_evidence: Array
-    averaged: bool = False
 
     @property
     def probabilities(self) -> Array:
@@ -189,25 +175,11 @@ class Choices(Displayed):
         ]
         header = ("column", "most probable", *["next"] * (SHOWN_FAMILIES - 1))
         padded = [(*line, *[""] * (len(header) - len(line))) for line in lines]
-        return Display(f"{first_upper(self.about)}, {counted(len(lines), 'column')}", header, padded)
-
-    @property
-    def about(self) -> str:
-        """What `sentences` are about."""
-        return "families averaged by evidence" if self.averaged else "family by evidence and its probability"
+        return Display(f"Family by evidence and its probability, {counted(len(lines), 'column')}", header, padded)
 
     def sentences(self) -> list[str]:
-        """Return "capital_gain: zero-inflated log-normal, .98" for each column that has a choice.
-
-        Of an average they name all families above `LEAST_SHOWN`: "capital_gain: histogram .63, gamma .37".
-        """
+        """Return "capital_gain: zero-inflated log-normal, .98" for each column that has a choice."""
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
-        if self.averaged:
-            return [
-                f"{name}: {', '.join(self._ranked(probability))}"
-                for name, _, probability in rows
-                if probability[0] >= 0
-            ]
         return [
             f"{name}: {self.families[family]}, {_short(probability[family])}"
             for name, family, probability in rows

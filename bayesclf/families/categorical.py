@@ -17,7 +17,7 @@ from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
-        from bayesclf.families.pymc_statistics import observe_simplexes
+        from bayesclf.families.pymc import observe_simplexes
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
         observe_simplexes(theta, statistics.counts, self.axes.sizes, suffix)
@@ -130,7 +130,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of levels, by that number, (outcome, simplex, value)."""
-        from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes
+        from bayesclf.families.pymc import add_simplexes, join_simplexes
 
         theta = add_simplexes(alpha, self.axes.sizes, self.axes.features, suffix)
         join_simplexes(theta, self.axes.sizes, suffix, "level")
@@ -199,7 +199,7 @@ def observe_codes(X: Integers, rows: LabeledRows, theta: dict[int, Any], sizes: 
     """
     import pymc as pm
 
-    from bayesclf.families.pymc_statistics import sized
+    from bayesclf.families.pymc import sized
 
     for size, of_size in theta.items():
         codes = X[:, np.asarray(sizes) == size]

@@ -1,16 +1,41 @@
-"""Cells of numbers as families read them: whole numbers of at least 0, numbers of at least 0, numbers above 0."""
+"""Cells as families read them: which numbers they can have, which are missing, and how often each value occurs."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
-from bayesclf.families.base import Axes
-from bayesclf.typing import Array
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Axes, Statistics
+from bayesclf.typing import Array, Integers
 
 MOST_EVENTS = 2.0**53
 """Largest count: above it floating-point numbers are no longer all whole numbers."""
+
+type Booleans = NDArray[np.bool_]
+
+MOST_VALUES = 10**5
+"""Different values of a column above which they are rounded down to multiples of a power of two."""
+
+MOST_COUNTS, FEWEST_VALUES = 10**6, 1000
+"""Counts of a column, values × classes, above which they are too, and the number of values that is always kept."""
+
+MOST_DECIMALS = 15
+"""Decimals that a floating-point number of size 1 can have."""
+
+REAL = MOST_DECIMALS + 1.0
+"""Stands for the decimals of numbers that have more, or none in their unit."""
+
+EXACT_WHOLE = 1e14
+"""Largest whole number of steps that is told apart from a number with a fraction."""
+
+PROBE = 256
+"""Values that are looked at first for the number of decimals, as one is enough to rule a number out."""
 
 
 def events(X: Array, axes: Axes) -> tuple[Array, Array]:
@@ -53,3 +78,194 @@ def require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None
         row, feature = np.argwhere(~holds)[0]
         cell = f"column {axes.features[feature]!r} has {X[row, feature] * axes.unit[feature]:g} in row {row + 1}"
         raise InputError(f"{cell}, {reason} for it")
+
+
+def by_pattern(missing: Booleans) -> Iterator[tuple[Booleans, Integers]]:
+    """Yield each set of observed cells (feature) with the positions of the rows that have exactly these.
+
+    Rows without an observed cell are left out.
+
+    Parameters
+    ----------
+    missing
+        Whether a cell is missing, (row, feature).
+    """
+    if not missing.any():
+        if len(missing):
+            yield np.ones(missing.shape[1], dtype=bool), np.arange(len(missing))
+        return
+    patterns, of_row = np.unique(missing, axis=0, return_inverse=True)
+    order = np.argsort(of_row, kind="stable")
+    ends = np.cumsum(np.bincount(of_row, minlength=len(patterns)))
+    for absent, rows in zip(patterns, np.split(order, ends[:-1]), strict=True):
+        if not absent.all():
+            yield ~absent, rows
+
+
+@dataclass(frozen=True)
+class ValueCounts(Statistics):
+    """How often each value of a column occurs in each class; the values of all features are concatenated.
+
+    The values of a feature are different and increase. Where there are more than 100,000, or with more than ten classes
+    more than a million counts, they are rounded down to multiples of the smallest power of two that leaves at most as
+    many. That power depends on the set of values and the number of classes only, so that statistics of parts add up to
+    those of the whole in any order.
+
+    Attributes
+    ----------
+    values
+        (value).
+    counts
+        Weight of the rows with each, (outcome, value).
+    sizes
+        Number of different values of each feature, (feature).
+    decimals
+        Number of decimals that the values of each feature are recorded with, from 0 to 15; 16 for real numbers, which
+        have more, and in a unit other than 1; −1 without any value, (feature).
+    """
+
+    axes: Axes
+    values: Array
+    counts: Array
+    sizes: Integers
+    decimals: Array
+    averages: ClassVar[tuple[str, ...]] = ("values", "sizes", "decimals")
+
+    @classmethod
+    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Count the values in rows `X` (row, feature), NaN where a cell is missing, with label codes `y` (row)."""
+        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        parts = []
+        for column, unit in zip(np.asarray(X, dtype=float).T, axes.unit, strict=True):
+            seen = ~np.isnan(column) & (weight > 0)
+            different, place = np.unique(column[seen], return_inverse=True)
+            values, group = _rounded(different, len(axes.labels))
+            flat = np.bincount(group[place] + len(values) * y[seen], weight[seen], len(axes.labels) * len(values))
+            counts = flat.reshape(len(axes.labels), len(values))
+            parts.append((values, counts, _decimals(different) if unit == 1 else REAL))
+        return cls._joined(axes, parts)
+
+    @classmethod
+    def _joined(cls, axes: Axes, parts: list[tuple[Array, Array, float]]) -> Self:
+        """Return the statistics of features with values (value), counts (outcome, value) and decimals each."""
+        empty = np.empty((len(axes.labels), 0))
+        return cls(
+            axes,
+            np.concatenate([np.empty(0), *(values for values, _, _ in parts)]),
+            np.concatenate([empty, *(counts for _, counts, _ in parts)], axis=1),
+            np.array([len(values) for values, _, _ in parts], dtype=np.intp),
+            np.array([decimals for _, _, decimals in parts], dtype=float),
+        )
+
+    @override
+    def __add__(self, other: Self) -> Self:
+        parts = []
+        for j in range(len(self.sizes)):
+            (mine, my_counts), (theirs, their_counts) = self.column(j), other.column(j)
+            different = np.union1d(mine, theirs)
+            values, group = _rounded(different, len(my_counts))
+            counts = np.zeros((len(my_counts), len(values)))
+            np.add.at(counts.T, group[np.searchsorted(different, mine)], my_counts.T)
+            np.add.at(counts.T, group[np.searchsorted(different, theirs)], their_counts.T)
+            parts.append((values, counts, max(self.decimals[j], other.decimals[j])))
+        return self._joined(self.axes, parts)
+
+    @override
+    def pooled(self) -> Self:
+        """Return the counts of each value under one label."""
+        pooled = self.counts.sum(axis=0, keepdims=True)
+        return type(self)(self.axes.pooled(), self.values, pooled, self.sizes, self.decimals)
+
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the values and counts of some of the features."""
+        own = np.repeat(features, self.sizes)
+        kept = self.values[own], self.counts[:, own], self.sizes[features], self.decimals[features]
+        return type(self)(self.axes.select(features), *kept)
+
+    @override
+    def reindex(self, axes: Axes) -> Self:
+        """Return the counts on axes with additional labels or features, and values in their units."""
+        place = {name: position for position, name in enumerate(self.axes.features)}
+        parts = []
+        for j, name in enumerate(axes.features):
+            counts = np.zeros((len(axes.labels), 0))
+            if name not in place:
+                parts.append((np.empty(0), counts, -1.0))
+                continue
+            i = place[name]
+            ratio = self.axes.unit[i] / axes.unit[j]
+            values, own = self.column(i)
+            counts = np.zeros((len(axes.labels), len(values)))
+            counts[self.axes.labels_in(axes)] = own
+            parts.append((values * ratio, counts, self.decimals[i] if ratio == 1 else REAL))
+        return self._joined(axes, parts)
+
+    @property
+    def n(self) -> Array:
+        """Weight of the observed cells, (outcome, feature)."""
+        out = np.zeros((len(self.counts), len(self.sizes)))
+        some = self.sizes > 0
+        if some.any():
+            out[:, some] = np.add.reduceat(self.counts, dirichlet.starts(tuple(self.sizes[some])), axis=1)
+        return out
+
+    def without_zeros(self) -> Self:
+        """Return the statistics of the values other than 0."""
+        kept = self.values != 0
+        sizes = np.array([np.count_nonzero(self.column(j)[0]) for j in range(len(self.sizes))], dtype=np.intp)
+        return type(self)(self.axes, self.values[kept], self.counts[:, kept], sizes, self.decimals)
+
+    def column(self, feature: int) -> tuple[Array, Array]:
+        """Return the values (value) of a feature and their counts (outcome, value)."""
+        end = int(self.sizes[: feature + 1].sum())
+        own = slice(end - int(self.sizes[feature]), end)
+        return self.values[own], self.counts[:, own]
+
+    def step(self, feature: int) -> float:
+        """Return the width of the cells that the values of a feature stand for.
+
+        It is the last decimal that they are recorded with, or else the resolution of floating-point numbers.
+        """
+        if self.decimals[feature] < REAL:
+            return float(10.0 ** -max(self.decimals[feature], 0.0))
+        values, _ = self.column(feature)
+        return float(4 * np.spacing(np.abs(values).max(initial=1.0)))
+
+
+def _decimals(values: Array) -> float:
+    """Return the least number of decimals with which all values can be written, or `REAL`."""
+    if not len(values):
+        return -1.0
+    for decimals in range(MOST_DECIMALS + 1):
+        scale = 10.0**decimals
+        if np.abs(values[[0, -1]]).max() * scale > EXACT_WHOLE:
+            break
+        if _whole(values[:PROBE] * scale) and _whole(values * scale):
+            return float(decimals)
+    return REAL
+
+
+def _whole(values: Array) -> bool:
+    """Return whether values are whole numbers up to the rounding of a product."""
+    return bool((np.abs(values - np.rint(values)) <= 4 * np.spacing(np.abs(values))).all())
+
+
+def _rounded(values: Array, labels: int) -> tuple[Array, Integers]:
+    """Return values rounded down so that there are not too many, and which of them each value becomes, (value)."""
+    most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_COUNTS // labels))
+    if len(values) <= most:
+        return values, np.arange(len(values))
+    _, top = np.frexp(np.abs(values[[0, -1]]).max())
+    # All values differ at the lower power, and none at the upper one but for their sign.
+    low, high = int(np.frexp(np.diff(values).min())[1]) - 1, int(top)
+    low = max(low, high - 1000)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if 1 + np.count_nonzero(np.diff(np.floor(np.ldexp(values, -middle)))) <= most:
+            high = middle
+        else:
+            low = middle
+    floors = np.floor(np.ldexp(values, -high))
+    begins = np.concatenate(([True], np.diff(floors) != 0))
+    return np.ldexp(floors[begins], high), np.asarray(np.cumsum(begins) - 1)

@@ -29,7 +29,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 SPREAD = 1.5
 """Standard deviation of the prior of log α: a row tells of log α about as much, 1 to √2 where its mean is known."""
@@ -233,7 +233,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
     @override
     def pymc(self, statistics: GammaStatistics, suffix: str) -> None:
         """Add α and β, observing Σx and Σ log x, with the log likelihood of the cells."""
-        from bayesclf.families.pymc_statistics import observe_sums
+        from bayesclf.families.pymc import observe_sums
 
         shape, rate = self._pymc_parameters(statistics, suffix)
         sums = {"x": statistics.total, "log x": statistics.logs}
@@ -254,7 +254,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        from bayesclf.families import pymc_conditionals
+        from bayesclf.families.pymc import standardized_rate
 
         names = ("median", "spread", "kappa", "m", "n", "total", "logs")
         median, spread, kappa, m, n, total, logs = (
@@ -264,7 +264,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         shape = pm.LogNormal(f"shape{suffix}", pt.log(median), spread, dims=dims)
         a, b = 1 + (kappa + n) * shape, kappa * m + total
         more, sums = pm.Data(f"rate_n{suffix}", statistics.n), pm.Data(f"rate_total{suffix}", statistics.total)
-        rate = pymc_conditionals.rate(f"rate{suffix}", (a, b), (a + more * shape, b + sums), dims)
+        rate = standardized_rate(f"rate{suffix}", (a, b), (a + more * shape, b + sums), dims)
         if self.variant:
             prior = (1 + kappa * shape) * pt.log(kappa * m) - pt.gammaln(1 + kappa * shape)
             rows = (shape - 1) * logs - n * pt.gammaln(shape) + pt.gammaln(a) - a * pt.log(b)

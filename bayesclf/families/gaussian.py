@@ -2,33 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from bayesclf.constraints import Flag, Instance, Number, OrNone, require
+from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
-from bayesclf.families.half_normal import HalfNormal
 from bayesclf.families.moments import Moments
-from bayesclf.families.normal_scores import NormalScores, StudentScores
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
-from bayesclf.tables.numbers import Numbers
+from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
+
+CACHED_CELLS = 2**15
+"""Cells that several passes go over."""
+
+LARGEST_LOG = 700.0
+"""Logarithm of what a product may reach: a little below the largest number."""
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
+
+
+def _few_rows(X: Array) -> Iterator[tuple[slice, Array, NDArray[np.bool_] | None]]:
+    """Yield a few rows at a time: which, their cells, and which of these are missing, None where none is.
+
+    Cells of a row are next to each other, so that sums over them do not depend on how the table lies in memory.
+    """
+    for rows in blocks_of(len(X), X.shape[1], CACHED_CELLS):
+        cells = np.ascontiguousarray(X[rows])
+        yield rows, cells, np.isnan(cells) if np.isnan(cells.sum()) else None
+
+
+@dataclass(frozen=True, eq=False)
+class NormalScores:
+    """Σ_i log Normal(x_i; μ_ik, σ²_ik) over the observed cells, of draws of μ and σ².
+
+    The square is expanded around c, the mean of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all draws are
+    one matrix product, and as μ−c is small nothing cancels, whatever the origin of x. What does not depend on x is
+    computed once.
+
+    Attributes
+    ----------
+    mu, sigma2
+        (draw, outcome, feature).
+    log_unit
+        Logarithms of what 1 stands for, (feature).
+    """
+
+    mu: Array
+    sigma2: Array
+    log_unit: Array
+
+    def __call__(self, X: Array) -> Array:
+        """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (draw, row, outcome)."""
+        draws, labels, features = self.mu.shape
+        out = np.empty((len(X), labels, draws))
+        for rows, cells, missing in _few_rows(X):
+            factors = self._of_complete if missing is None else self._of_incomplete
+            seen = np.ones((len(cells), 1)) if missing is None else (~missing).astype(float)
+            for k in range(labels):
+                z = cells - self._center[k]
+                if missing is not None:
+                    z[missing] = 0.0
+                if draws > 1:
+                    np.matmul(np.hstack([z * z, z, seen]), factors[k], out=out[rows, k])
+                    continue
+                z *= z
+                np.matmul(z, factors[k, :features], out=out[rows, k])
+                out[rows, k] += factors[k, -1] if missing is None else seen @ factors[k, -features:]
+        return np.moveaxis(out, 2, 0)
+
+    @cached_property
+    def _center(self) -> Array:
+        """The mean of each class's draws, (outcome, feature)."""
+        return np.asarray(self.mu.mean(axis=0))
+
+    @cached_property
+    def _of_incomplete(self) -> Array:
+        """What z², z, and whether a cell is observed are multiplied by, (outcome, column, draw)."""
+        shift, precision = self.mu - self._center, 1 / self.sigma2
+        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2) - self.log_unit
+        factors = np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
+        return np.ascontiguousarray(factors.transpose(1, 2, 0))
+
+    @cached_property
+    def _of_complete(self) -> Array:
+        """The same of rows without missing cells, whose constants are added up."""
+        squares, constants = np.split(self._of_incomplete, [2 * self.mu.shape[2]], axis=1)
+        return np.concatenate([squares, constants.sum(axis=1, keepdims=True)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class StudentScores:
+    """Σ_i log t(x_i; ν_ik, m_ik, s²_ik) over the observed cells, with ν degrees of freedom.
+
+    Features of the same ν need one logarithm, that of the product of their 1 + z²/ν. Of each factor what exceeds 1 is
+    kept, as beside the 1 it would keep few digits where ν is large.
+
+    Attributes
+    ----------
+    nu, m, scale
+        ν, location m and squared scale s², (outcome, feature).
+    log_unit
+        Logarithms of what 1 stands for, (feature).
+    """
+
+    nu: Array
+    m: Array
+    scale: Array
+    log_unit: Array
+
+    def __call__(self, X: Array) -> Array:
+        """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (row, outcome)."""
+        out = np.empty((len(X), len(self.m)))
+        order, starts = self._groups
+        m, rate, constant = self.m[:, order], (1 / (self.scale * self.nu))[:, order], self._constants[:, order]
+        exponent = -0.5 * (np.broadcast_to(self.nu, m.shape)[:, order] + 1)
+        for rows, cells, missing in _few_rows(X):
+            columns = np.ascontiguousarray(cells.T[order])
+            lacking = None if missing is None else missing.T[order]
+            for k in range(len(m)):
+                excess = columns - m[k, :, None]
+                excess *= excess
+                excess *= rate[k, :, None]
+                if lacking is not None:
+                    excess[lacking] = 0.0
+                places, logs = _log_products(excess, starts)
+                own = constant[k].sum() if lacking is None else constant[k] @ ~lacking
+                out[rows, k] = exponent[k, places] @ logs + own
+        return out
+
+    @cached_property
+    def _groups(self) -> tuple[Integers, Integers]:
+        """The features in an order in which those of the same ν are neighbors, and where each ν starts."""
+        _, group = np.unique(np.broadcast_to(self.nu, self.m.shape), axis=1, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        return order, np.flatnonzero(np.diff(group[order], prepend=-1))
+
+    @cached_property
+    def _constants(self) -> Array:
+        """What does not depend on x, (outcome, feature)."""
+        nu = self.nu
+        log_scale = np.log(nu * np.pi) + np.log(self.scale)
+        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale - self.log_unit)
+
+
+def _log_products(excess: Array, starts: Integers) -> tuple[list[int], Array]:
+    """Return log Π (1 + e) of neighboring features, (group, row), and the first feature of each group.
+
+    Groups end where another of the `starts` is, and before a product could be too large for a number.
+
+    Parameters
+    ----------
+    excess
+        e (feature, row), which is overwritten.
+    starts
+        Features at which a group begins.
+    """
+    many = max(1, int(LARGEST_LOG / max(np.log1p(excess.max(initial=0.0)), 1.0)))
+    ends = [*starts.tolist(), len(excess)]
+    places = [place for start, end in pairwise(ends) for place in range(start, end, many)]
+    products = [_product_less_one(excess[start:end]) for start, end in pairwise([*places, len(excess)])]
+    return places, np.log1p(np.stack(products))
+
+
+def _product_less_one(excess: Array) -> Array:
+    """Return Π (1 + e) − 1, (row), of e (feature, row), which is overwritten: halves are multiplied with each other."""
+    left = len(excess)
+    while left > 1:
+        half = left // 2
+        one, other = excess[:half], excess[left - half : left]
+        product = one * other
+        one += other
+        one += product
+        left -= half
+    return np.asarray(excess[0])
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,9 +222,6 @@ class Gaussian(Family[Moments]):
         mean of their variances), so that E[σ²] = s².
     unbiased : bool
         Whether the MLE's variance is the unbiased one.
-    scale_prior : HalfNormal or None
-        A `HalfNormal` prior of σ, which is not conjugate, instead of the inverse gamma of σ²; a and b are then not
-        used.
     axes : Axes
         Set by `resolve_prior`.
 
@@ -77,7 +236,6 @@ class Gaussian(Family[Moments]):
     a: float | Array | None = None
     b: float | Array | None = None
     unbiased: bool = False
-    scale_prior: HalfNormal | None = None
     axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
@@ -90,7 +248,6 @@ class Gaussian(Family[Moments]):
         require(OrNone(Number(array=True)), m=self.m)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
         require(Flag(), unbiased=self.unbiased)
-        require(OrNone(Instance(HalfNormal)), scale_prior=self.scale_prior)
 
     def resolve_prior(self, statistics: Moments) -> Self:
         """Return the prior with all hyperparameters as arrays, in units of the columns."""
@@ -108,11 +265,8 @@ class Gaussian(Family[Moments]):
         b: float | Array = (np.asarray(a) - 1) * s2
         if self.b is not None:
             b = units.variances(broadcast("b", self.b, groups), 1 / of_variance)
-        if self.scale_prior is not None:
-            b = 1.0  # a placeholder: σ has a prior of its own
         return replace(
             self,
-            scale_prior=None if self.scale_prior is None else self.scale_prior.resolve(s2, groups, of_variance),
             m=broadcast("m", pooled.mean, cells) if self.m is None else broadcast("m", self.m, cells) / unit,
             kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
             a=broadcast("a", a, groups),
@@ -123,8 +277,7 @@ class Gaussian(Family[Moments]):
     @override
     def units(self, X: Array | Numbers) -> Array:
         """Return the units of columns by their cells and given hyperparameters, the same if they share a variance."""
-        scale = None if self.scale_prior is None else self.scale_prior.scale
-        largest = units.extent(X, self.m, None if self.b is None else np.sqrt(self.b), scale)
+        largest = units.extent(X, self.m, None if self.b is None else np.sqrt(self.b))
         return units.unit_of(np.full_like(largest, largest.max(initial=0.0)) if 1 in self._shared else largest)
 
     @override
@@ -139,17 +292,11 @@ class Gaussian(Family[Moments]):
             return self
         m, _, _, b = self._hyperparameters()
         ratio = self.axes.unit / axes.unit
-        of_variance, scale = ratio[: b.shape[1]], self.scale_prior
-        if scale is not None:
-            scale = replace(scale, scale=np.asarray(scale.scale) * of_variance)
-        else:
-            b = units.variances(b, of_variance)
-        return replace(self, m=m * ratio, b=b, scale_prior=scale, axes=axes)
+        return replace(self, m=m * ratio, b=units.variances(b, ratio[: b.shape[1]]), axes=axes)
 
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
-        scale = self.b if self.scale_prior is None else self.scale_prior.scale
-        if self.m is not None and scale is not None:
+        if self.m is not None and self.b is not None:
             return np.ones(statistics.n.shape[1], dtype=bool)
         return ~statistics.constant()
 
@@ -158,10 +305,7 @@ class Gaussian(Family[Moments]):
         """Return the normal priors of μ given σ², and those of σ²."""
         m, kappa, a, b = self._hyperparameters()
         means = prior_lines("mu", "Normal({m}, sigma2/{kappa})", self.axes, m=m, kappa=kappa)
-        if self.scale_prior is None:
-            return [*means, *prior_lines("sigma2", "InvGamma({a}, {b})", self.axes, a=a, b=b)]
-        sds = prior_lines("sigma2", "HalfNormal({scale})²", self.axes, scale=np.asarray(self.scale_prior.scale))
-        return [*means, *sds]
+        return [*means, *prior_lines("sigma2", "InvGamma({a}, {b})", self.axes, a=a, b=b)]
 
     def mle(self, statistics: Moments) -> Parameters:
         """Return means and variances by maximum likelihood; raises `DoesNotExist` for an empty or constant group."""
@@ -177,28 +321,17 @@ class Gaussian(Family[Moments]):
         """Return the joint posterior mode of means and variances."""
         m, _, a, b = self._updated(statistics)
         sharing = self._group(np.ones(m.shape))
-        if self.scale_prior is not None:
-            return {"mu": m[None], "sigma2": self._half_normal_mode(statistics, sharing)[None]}
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
-    def not_conjugate(self, statistics: Moments) -> str:
-        """Return that the prior of σ is half-normal, if it is."""
-        return "" if self.scale_prior is None else "a half-normal prior of a standard deviation is not conjugate"
-
     def posterior(self, statistics: Moments) -> Self:
-        """Return the normal-inverse-gamma posterior; raises `Refused` under a half-normal prior."""
-        if reason := self.not_conjugate(statistics):
-            raise Refused(f"the posterior is not of the prior's family: {reason}")
+        """Return the normal-inverse-gamma posterior."""
         m, kappa, a, b = self._updated(statistics)
         return replace(self, m=m, kappa=kappa, a=a, b=b)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
         m, kappa, a, b = self._hyperparameters()
-        if self.scale_prior is None:
-            sigma2 = b / rng.standard_gamma(a, size=(draws, *a.shape))
-        else:
-            sigma2 = self.scale_prior.draw(rng, draws)
+        sigma2 = b / rng.standard_gamma(a, size=(draws, *a.shape))
         mu = m + np.sqrt(sigma2 / kappa) * rng.standard_normal((draws, *m.shape))
         return {"mu": mu, "sigma2": self._squeeze(sigma2)}
 
@@ -212,7 +345,7 @@ class Gaussian(Family[Moments]):
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments."""
-        from bayesclf.families.pymc_statistics import observe_moments
+        from bayesclf.families.pymc import observe_moments
 
         mu, spread = self.pymc_parameters(suffix)
         moments = statistics.n, statistics.mean, statistics.scatter
@@ -235,25 +368,11 @@ class Gaussian(Family[Moments]):
 
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
-        if self.scale_prior is None:
-            shape, rate = (
-                pm.Data(f"sigma2_{name}{suffix}", self._squeeze(value)) for name, value in (("a", a), ("b", b))
-            )
-            sigma2 = pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims)
-        else:
-            variance = self.scale_prior.pymc(f"sigma{suffix}", self._squeeze(np.asarray(self.scale_prior.scale)), dims)
-            sigma2 = pm.Deterministic(f"sigma2{suffix}", variance, dims=dims)
-        spread = self._expand(sigma2)
+        shape, rate = (pm.Data(f"sigma2_{name}{suffix}", self._squeeze(value)) for name, value in (("a", a), ("b", b)))
+        spread = self._expand(pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims))
         scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
         mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", f"feature{suffix}"))
         return mu, spread
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return μ and σ²; under a half-normal prior PyMC samples σ."""
-        if self.scale_prior is None:
-            return super().from_pymc(draws, suffix)
-        return {"mu": draws[f"mu{suffix}"], "sigma2": draws[f"sigma{suffix}"] ** 2}
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome)."""
@@ -318,13 +437,11 @@ class Gaussian(Family[Moments]):
         return np.asarray(constant - self._group(statistics.n * np.log(statistics.axes.unit)))
 
     def log_prior(self, parameters: Parameters) -> Density:
-        """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b), or σ ~ HalfNormal(s); one part for each variance."""
+        """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b); one part for each variance."""
         m, kappa, a, b = self._hyperparameters()
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
-        if self.scale_prior is None:
-            return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
-        return self._parts(cells, 0.5 * np.log(sigma2) - 0.5 * sigma2 / np.asarray(self.scale_prior.scale) ** 2)
+        return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
 
     def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density:
         """−(n/2) log σ² − (S + n(x̄ − μ)²)/2σ², whatever the prior."""
@@ -364,12 +481,6 @@ class Gaussian(Family[Moments]):
         dims = ("outcome", "feature")
         return {"mu": dims, "sigma2": tuple(dims[axis] for axis in (0, 1) if axis not in self._shared)}
 
-    @property
-    @override
-    def variant(self) -> str:
-        """Name of the prior of the scale."""
-        return "inverse-gamma" if self.scale_prior is None else "half-normal"
-
     def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
         return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
 
@@ -396,18 +507,6 @@ class Gaussian(Family[Moments]):
         if 1 in self._shared:
             distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))
         return np.asarray(log_student_t(distance, 2 * shape, cells, log_scale).sum(axis=1))
-
-    def _half_normal_mode(self, statistics: Moments, sharing: Array) -> Array:
-        """Return the mode of σ² under a half-normal prior of σ; raises `DoesNotExist` where it is at 0."""
-        assert self.scale_prior is not None
-        m, kappa, _, _ = self._hyperparameters()
-        n = statistics.n
-        shrunk = kappa * n / (kappa + n) * (statistics.mean - m) ** 2
-        scatter = self._group(statistics.without_rounding() + shrunk)
-        if not (scatter > 0).all():
-            cause = "under a half-normal prior the most probable σ of a class without different values is 0"
-            raise DoesNotExist(f"{cause}, where the density has no maximum; take another rule or another prior")
-        return self._squeeze(self.scale_prior.mode((self._group(n) + sharing) / 2, scatter))
 
     @property
     def _shared(self) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
@@ -227,7 +227,7 @@ class Smoothed(Wrapper):
     @override
     def pymc(self, statistics: Any, suffix: str) -> None:
         """Add α, observing the counts with θ integrated out."""
-        from bayesclf.families.pymc_statistics import observe_tables
+        from bayesclf.families.pymc import observe_tables
 
         tables = self.family.tables(statistics)
         observe_tables(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)

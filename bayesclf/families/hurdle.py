@@ -13,15 +13,15 @@ from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
-from bayesclf.families.exponential import Exponential
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 POSITIVE = (LogNormal, Gamma, Exponential)
 FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"
@@ -233,11 +233,6 @@ class Hurdle(Family[HurdleStatistics]):
     def map(self, statistics: HurdleStatistics) -> Parameters:
         """Return the mode of θ, (α + z − 1)/(α + β + n − 2), and that of the family."""
         return {**self.of_zeros.map(statistics.zeros), **self.family.map(statistics.others)}
-
-    @override
-    def not_conjugate(self, statistics: HurdleStatistics) -> str:
-        """Return why the family above 0 has no closed form; empty where it has one."""
-        return self.family.not_conjugate(statistics.others)
 
     def posterior(self, statistics: HurdleStatistics) -> Self:
         """Return both posteriors."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, override
 
@@ -20,7 +19,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Pair
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 LARGEST_LOG = 700.0
 """Logarithms of cells that are drawn are within ± this, so that the cells themselves neither overflow nor become 0."""
@@ -49,7 +48,7 @@ class LogNormal(Family[Moments]):
     Parameters
     ----------
     of_logs : Gaussian
-        The family of the logarithms: a `Gaussian` with any of its variance structures and priors.
+        The family of the logarithms: a `Gaussian` with any of its variance structures.
 
     References
     ----------
@@ -106,13 +105,8 @@ class LogNormal(Family[Moments]):
         """Return the joint posterior mode of means and variances of log x."""
         return self.of_logs.map(statistics)
 
-    @override
-    def not_conjugate(self, statistics: Moments) -> str:
-        """Return why the normal model of log x has no closed form; empty where it has one."""
-        return self.of_logs.not_conjugate(statistics)
-
     def posterior(self, statistics: Moments) -> Self:
-        """Return the normal-inverse-gamma posterior; raises `Refused` under a half-normal prior."""
+        """Return the normal-inverse-gamma posterior."""
         return replace(self, of_logs=self.of_logs.posterior(statistics))
 
     @override
@@ -143,11 +137,6 @@ class LogNormal(Family[Moments]):
         sigma, dims = pt.broadcast_to(pt.sqrt(spread), mu.shape), ("row", f"feature{suffix}")
         given = (mu[rows.y], sigma[rows.y])
         rows.observe(f"x{suffix}", pm.LogNormal, given, values, dims, observed > 0, inside=1.0)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return μ and σ² of log x."""
-        return self.of_logs.from_pymc(draws, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(log x_i; μ_ik, σ²) − log x_i over the observed cells, (draw, row, outcome)."""
@@ -206,12 +195,6 @@ class LogNormal(Family[Moments]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of μ and σ² of log x."""
         return self.of_logs.dims()
-
-    @property
-    @override
-    def variant(self) -> str:
-        """Name of the prior of the scale of log x."""
-        return self.of_logs.variant
 
 
 def _logs(X: Array, axes: Axes) -> Array:

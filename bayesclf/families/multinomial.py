@@ -20,7 +20,7 @@ from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pa
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 STEPS = 16
 """Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
@@ -108,7 +108,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
         """Add θ, observing the counts of the words of each class."""
-        from bayesclf.families.pymc_statistics import observe_counts
+        from bayesclf.families.pymc import observe_counts
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
         observe_counts(f"words{suffix}", theta, statistics.counts, ("outcome", f"word{suffix}"))
@@ -124,8 +124,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     @override
     def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
         """Observe the words of each document, given how many there are: log density Σ_j x_j log θ_yj."""
-        from bayesclf.families.pymc_rows import dense
-        from bayesclf.families.pymc_statistics import observe_counts
+        from bayesclf.families.pymc import dense, observe_counts
 
         observe_counts(f"words{suffix}", theta[rows.y], dense(X), ("row", f"word{suffix}"), rows.weight)
 

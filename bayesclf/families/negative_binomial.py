@@ -31,7 +31,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 SPREAD = 2.0
 """Standard deviation of the prior of log r: a row tells of log r about as much where r is near the mean."""
@@ -244,7 +244,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
         Σ log Γ(x + r)/Γ(r) of the rows is data of the likelihood and is not generated.
         """
-        from bayesclf.families.pymc_statistics import observe_sums
+        from bayesclf.families.pymc import observe_sums
 
         sums = {"x": statistics.total, "x²": statistics.squares}
         constants = {"rising": statistics.rising, "log_factorials": statistics.log_factorials}
@@ -268,7 +268,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        from bayesclf.families import pymc_conditionals
+        from bayesclf.families.pymc import standardized_probability
 
         names = ("median", "spread", "kappa", "m", "n", "total")
         *given, rising = self.hyperparameters()
@@ -279,7 +279,7 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         r = pm.LogNormal(f"dispersion{suffix}", pt.log(median), spread, dims=dims)
         a, b = 1 + (kappa + n) * r, 1 + kappa * m + total
         more, sums = pm.Data(f"theta_n{suffix}", statistics.n), pm.Data(f"theta_total{suffix}", statistics.total)
-        theta = pymc_conditionals.probability(f"theta{suffix}", (a, b), (a + more * r, b + sums), dims)
+        theta = standardized_probability(f"theta{suffix}", (a, b), (a + more * r, b + sums), dims)
         if self.variant:
             prior = pt.betaln(1 + kappa * r, 1 + kappa * m)
             of_counts = _pymc_at(pm.Data(f"dispersion_rising{suffix}", np.moveaxis(rising, 0, 2)), pt.log(r))

@@ -4,28 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import CategoricalStatistics, observe_codes
-from bayesclf.families.cut_family import CutFamily, require_concentrations
-from bayesclf.families.histogram_bins import Smoothings
-from bayesclf.families.level_runs import LevelRuns
+from bayesclf.families.cuts import CutFamily, CutSets, Segments, Smoothings, require_concentrations, run_sums
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 MOST_LEVELS = 256
 """Most levels of a feature: sums over all sets of cuts take their number cubed."""
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRuns(Segments):
+    """All runs i, …, j − 1 of the m levels of a feature; made by `of`.
+
+    The shares of the levels of a run are φ ~ Dirichlet(α + n), n the counts of all classes: they are expected in
+    proportion to α + n, which thereby takes the place of the widths of a histogram's cells.
+    """
+
+    @classmethod
+    def of(cls, counts: Array, prior: Array) -> Self:
+        """Return the runs of levels with such counts (outcome, level) and α (level)."""
+        return cls(counts, prior, prior + counts.sum(axis=0))
+
+    @override
+    def with_counts(self, counts: Array) -> Self:
+        """Return the same with other counts."""
+        return self.of(counts, self.prior)
+
+    @cached_property
+    @override
+    def cuts(self) -> CutSets:
+        """The posterior of the set of cuts."""
+        prior, counts, alpha = self._sums
+        of_runs = (gammaln(prior + counts) - gammaln(prior)).sum(axis=0)
+        of_levels = run_sums(gammaln(self.widths) - gammaln(self.prior))
+        return CutSets(of_runs + of_levels - (gammaln(alpha) - gammaln(prior)))
+
+    @override
+    def _drawn_shares(self, begins: NDArray[np.bool_], rng: np.random.Generator) -> Array:
+        """Draw φ of the runs, which one after another are the simplexes of all draws in a row."""
+        sizes = np.diff(np.append(np.flatnonzero(begins), begins.size))
+        alpha = np.tile(self.widths, len(begins))
+        return dirichlet.draw(alpha, tuple(sizes.tolist()), rng, 1).reshape(begins.shape)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,7 +90,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
 
     A hypothesis is a set of cuts, θ and φ; its parameter `theta` has the probability of each level, θ_kr φ_l. Evidence,
     predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming
-    (`families.cut_sets`). MLE cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the
+    (`families.cuts`). MLE cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the
     softmax basis, which are their posterior means. The mean is over the sets of cuts too. In PyMC they are the most
     probable one, as NUTS has no discrete parameters. A missing cell, or one with an unknown level, is integrated out.
 
@@ -142,7 +177,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
         """Add θ and φ of the runs of the most probable cuts, observing the counts of the levels."""
-        from bayesclf.families.pymc_statistics import observe_simplexes
+        from bayesclf.families.pymc import observe_simplexes
 
         observe_simplexes(self._pymc_theta(suffix), statistics.counts, self.sizes, suffix)
 
@@ -156,7 +191,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        from bayesclf.families.pymc_statistics import add_simplexes, flat_simplexes, split_simplexes
+        from bayesclf.families.pymc import add_simplexes, flat_simplexes, split_simplexes
 
         runs, alpha = self._bins, self._prior_of_cells + self._counts
         of_runs, in_runs = f"{RUNS}{suffix}", f"{SHARES}{suffix}"

@@ -156,8 +156,6 @@ class QuadratureFamily[S: Statistics](Family[S]):
     """
 
     bounds: ClassVar[tuple[float, float]] = BOUNDS
-    _nodes: ClassVar[int] = NODES
-    _depth: ClassVar[float] = DEPTH
 
     @abstractmethod
     def log_marginal(self, t: Array) -> Array:
@@ -178,7 +176,7 @@ class QuadratureFamily[S: Statistics](Family[S]):
     @cached_property
     def grid(self) -> Grid:
         """The distribution of t under these hyperparameters."""
-        return Grid.of(self.log_marginal, self.cells_shape, self.bounds, self._nodes, self._depth)
+        return Grid.of(self.log_marginal, self.cells_shape, self.bounds, NODES, DEPTH)
 
     def draw_t(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw t, (draw, outcome, feature)."""

@@ -10,9 +10,8 @@ from scipy.special import expit, logit
 
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Axes
+from bayesclf.families.base import Axes, WithoutPyMC
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.without_pymc import WithoutPyMC
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed

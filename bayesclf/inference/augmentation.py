@@ -9,7 +9,7 @@ import numpy as np
 from bayesclf.constraints import Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
-from bayesclf.families.augmentation import Alternation
+from bayesclf.families.base import Alternation
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, Tell, checked, shown

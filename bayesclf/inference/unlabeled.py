@@ -22,14 +22,8 @@ TOLERANCE, ITERATIONS = 1e-9, 5_000
 NEGLIGIBLE = 1e-16
 """A label of at most this probability adds no more than rounding to sums over rows, and is left out."""
 
-AVERAGING = ("every-tree", "one-dependence", "averaged")
-"""Families that average over structures, or over families, whose weights are those of labeled rows."""
-
-NOT_AVERAGED = (
-    "rows without a label are not for averages over structures or families, whose weights are those of labeled rows; "
-    "drop these rows, or fit BayesNetClassifier with edges or NaiveBayes(families='auto')"
-)
-"""Why rows without a label are refused there."""
+AVERAGING = ("every-tree", "one-dependence")
+"""Families that average over structures, whose weights are those of labeled rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +199,10 @@ def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     """Return the engine for a model with rows without labels; raises `Refused` where there is none."""
     for block in partly.model.blocks:
         if block.family.name in AVERAGING:
-            raise Refused(NOT_AVERAGED)
+            raise Refused(
+                "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
+                "drop these rows, or fit BayesNetClassifier with edges"
+            )
         if isinstance(block.family, Smoothed):
             raise Refused(
                 "rows without a label are not for an α that is learned by evidence; give alpha a number, or learn it "

@@ -15,7 +15,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import Choice, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.dependence import log_evidence_of_scatter, log_evidence_of_table
+from bayesclf.families.networks.structure import log_evidence_of_scatter, log_evidence_of_table
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.independence import independent_groups
 from bayesclf.tables import columns

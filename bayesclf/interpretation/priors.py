@@ -11,8 +11,6 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.given import GIVEN, is_given
-from bayesclf.families.averaged import Averaged
-from bayesclf.families.averaged_by_evidence import NEGLIGIBLE as LEFT_OUT
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
@@ -153,11 +151,6 @@ def _generative(model: GenerativeModel) -> tuple[list[str], list[PriorLine]]:
         sentences.append(f"{names} | outcome ~ {_of_block(family.likelihood, block)}")
         if isinstance(family, Selected):
             sentences.append("where included is 0, a column has the same distribution in all classes")
-        if isinstance(family, Averaged) and family.by_evidence:
-            sentences.append(
-                f"all families that the cells of {names} can have are equally probable before the rows; those whose "
-                f"probability given the rows is at most {LEFT_OUT:g} are left out"
-            )
         lines += _priors(block)
     return sentences, lines
 

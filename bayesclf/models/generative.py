@@ -159,7 +159,7 @@ class GenerativeModel:
         """Return the PyMC model of the same prior, observing the statistics."""
         import pymc as pm
 
-        from bayesclf.families.pymc_statistics import keep_names
+        from bayesclf.families.pymc import keep_names
 
         self._require_labels()
         coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
@@ -184,8 +184,7 @@ class GenerativeModel:
         """
         import pymc as pm
 
-        from bayesclf.families.pymc_rows import LabeledRows, observe
-        from bayesclf.families.pymc_statistics import keep_names
+        from bayesclf.families.pymc import LabeledRows, keep_names, observe
 
         coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
         with pm.Model(coords={**coords, "row": np.arange(len(rows))}) as model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Averaged
 from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import boundary, style
@@ -156,11 +155,6 @@ class _Panels:
         """Return the block that has a feature."""
         return next(block for block in self.model.blocks if feature in block.statistics.axes.features)
 
-    def names_of(self, feature: str) -> set[str]:
-        """Return the names of the family of a feature, or of those that it may have."""
-        family = self.block_of(feature).family
-        return {one.name for one in family.families} if isinstance(family, Averaged) else {family.name}
-
     def levels_of(self, feature: str) -> tuple[Any, ...]:
         """Return the levels of a feature; a number has none."""
         axes = self.block_of(feature).statistics.axes
@@ -228,8 +222,8 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
     known = column[~np.isnan(column)]
     if not known.size:
         raise Refused(f"column {feature!r} has no numbers in these rows")
-    names = panels.names_of(feature)
-    masses = not WHOLE_NUMBERS.isdisjoint(names)
+    family = panels.block_of(feature).family.name
+    masses = family in WHOLE_NUMBERS
     low, high = known.min(), known.max()
     room = 0.05 * (high - low) or 1.0
     if masses and high - low < GRID:
@@ -239,7 +233,7 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
         x, edges = np.linspace(low - room, high + room, GRID), np.linspace(low, high, BINS + 1)
         if low == high:
             edges = np.array([low - room, high + room])
-    x = _possible(np.round(x) if masses else x, names)
+    x = _possible(np.round(x) if masses else x, family)
     density = panels.of_column(feature, x)
     mean = density.mean(axis=0)
     lower, upper = np.quantile(density, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
@@ -262,10 +256,10 @@ def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:
     ax.set_ylabel("P(x | y)" if masses else "p(x | y)")
 
 
-def _possible(x: Array, names: Collection[str]) -> Array:
-    """Return the numbers that families of these names can all have."""
+def _possible(x: Array, family: str) -> Array:
+    """Return the numbers that a family can have, by its name."""
     for candidate in CANDIDATES.values():
-        if candidate.family.name in names:
+        if candidate.family.name == family:
             x = x[candidate.possible(x)]
     return x
 
@@ -306,7 +300,8 @@ def _draw_pair(ax: Axes, panels: _Panels, pair: tuple[str, str]) -> None:
             raise InputError(f"column {name!r} is a category; contours need two columns of numbers")
     rows = columns.numbers(panels.frame[list(pair)], pair)
     known = ~np.isnan(rows).any(axis=1)
-    x, y = (_possible(boundary.places(v), panels.names_of(name)) for name, v in zip(pair, rows.T, strict=True))
+    families = (panels.block_of(name).family.name for name in pair)
+    x, y = (_possible(boundary.places(v), family) for v, family in zip(rows.T, families, strict=True))
     density = panels.of_pair(pair, np.tile(x, len(y)), np.repeat(y, len(x))).reshape(len(y), len(x), -1)
     thin = max(1, int(known.sum()) // boundary.MOST_ROWS)
     for k in panels.shown:

@@ -17,10 +17,8 @@ VERSION = 2
 """Version that is written. It rises with the first change of what is stored after a release."""
 
 LATER: dict[str, Any] = {
-    "Averaged.by_evidence": False,
     "BayesNetClassifier.class_free": (),
     "BayesianNetwork.class_free": (),
-    "Choices.averaged": False,
     "Column.of_numbers": False,
     "Column.ordered": False,
     "ColumnBlock.mixed": (),
@@ -107,6 +105,7 @@ CHANGES = {
             "NaiveBayes.families": "gaussian",
             "NaiveBayes.alpha": 2.0,
         },
+        removed=frozenset({"Gaussian.scale_prior", "GaussianNB.scale_prior"}),
     )
 }
 """By version, what changed from it to the next."""
@@ -168,18 +167,14 @@ def classes() -> dict[str, type]:
         FAMILIES,
         LKJ,
         Axes,
-        HalfNormal,
         KnownClassPrior,
         LearntAlpha,
         LearntClassPrior,
         Selected,
     )
-    from bayesclf.families.averaged import Averaged
-    from bayesclf.families.averaged_by_evidence import AveragedByEvidence
-    from bayesclf.families.averaged_statistics import AveragedStatistics
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
-    from bayesclf.families.histogram_cells import CellLayout
+    from bayesclf.families.histogram import CellLayout
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
@@ -203,12 +198,8 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(
             Axes,
-            HalfNormal,
             LearntAlpha,
             LKJ,
-            Averaged,
-            AveragedByEvidence,
-            AveragedStatistics,
             ByEvidence,
             CellLayout,
             Choices,

@@ -76,7 +76,7 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 def _names(block: Block) -> int:
     """Return how many features, levels and cells a block names, without naming any."""
     from bayesclf.families.mixed.network import ConditionalGaussian
-    from bayesclf.families.networks.tables import ConditionalTables
+    from bayesclf.families.networks.network import ConditionalTables
     from bayesclf.families.trees.pairs import PairCounts
 
     axes = block.statistics.axes

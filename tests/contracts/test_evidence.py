@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.cases import AVERAGES, DISCRETE, HISTOGRAMS, ORDINALS, PRIORS
+from helpers.cases import DISCRETE, HISTOGRAMS, ORDINALS, PRIORS
 from helpers.families import MAIN_SUITE
 from helpers.suites import mostly_slow
 from scipy import integrate, stats
@@ -67,7 +67,7 @@ def test_evidence_by_feature_is_that_of_each_feature_alone(case):
         np.testing.assert_allclose(alone, np.where(np.arange(3) == j, whole, 0.0), rtol=1e-12, atol=1e-12)
 
 
-@mostly_slow([*CELLWISE, *HISTOGRAMS, *ORDINALS, *AVERAGES], MAIN_SUITE)
+@mostly_slow([*CELLWISE, *HISTOGRAMS, *ORDINALS], MAIN_SUITE)
 @pytest.mark.parametrize("features", [(0,), (0, 2)])
 def test_the_part_of_a_family_of_some_features_is_the_family_of_these_alone(case, features):
     X, y = case.data(5)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import CATEGORICAL, EVERY, GAUSSIAN, WRAPPERS
+from helpers.cases import CATEGORICAL, EVERY, GAUSSIAN
 from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian, ids
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ def test_a_family_shows_its_settings_and_not_what_rows_have_set(case):
 
 
 def test_every_family_has_a_case():
-    assert {type(case.family) for case in EVERY} == {*FAMILIES.values(), *WRAPPERS}
+    assert {type(case.family) for case in EVERY} == {*FAMILIES.values()}
 
 
 @every_family

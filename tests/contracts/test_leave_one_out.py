@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from helpers.cases import DISCRETE, MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TABLES, TREES, WRAPPERS
+from helpers.cases import DISCRETE, MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TABLES, TREES
 from helpers.families import MAIN_SUITE
 from helpers.suites import mostly_slow
 
@@ -43,7 +43,7 @@ def by_chain_rule(case, X, y):
 
 
 def test_every_family_is_tested():
-    assert {type(case.family) for case in (*PRIORS, *DISCRETE, *PLUG_INS)} == {*FAMILIES.values(), *WRAPPERS}
+    assert {type(case.family) for case in (*PRIORS, *DISCRETE, *PLUG_INS)} == {*FAMILIES.values()}
 
 
 @every_prior

@@ -20,7 +20,6 @@ from helpers.cases import (
     NEGATIVE_BINOMIAL,
     POISSON,
     TABLES,
-    VON_MISES,
 )
 from scipy import stats
 
@@ -41,7 +40,6 @@ CASES = (
     NEGATIVE_BINOMIAL[0],
     LOG_NORMAL[0],
     HURDLE[1],
-    VON_MISES[1],
     *(next(case for case in GAUSSIAN if case.family.variance == variance) for variance in SHARED_OVER),
     *MULTIVARIATE_GAUSSIAN[:2],
     MIXED[2],

@@ -20,7 +20,7 @@ from bayesclf.families import LearntAlpha
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
 
-IN_CLOSED_FORM = ("nb selected", "nb average", "all trees", "all forests")
+IN_CLOSED_FORM = ("nb selected", "all trees", "all forests")
 """Cases without a PyMC model, as discrete hypotheses are summed over."""
 
 LIKE_OTHERS = ("categorical", "gnb feature", "gnb class", "gnb class-feature", "lr mixed")

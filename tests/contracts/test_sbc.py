@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import Refused
-from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial, VonMises
+from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.inference import NUTS, Augmentation, Exact, Laplace, engines
 
@@ -143,15 +143,6 @@ def negative_binomial(rng):
     return {"pi": pi, "dispersion": r, "theta": theta}, X, y
 
 
-def von_mises(rng):
-    """Return a truth and rows of two columns of degrees."""
-    pi, y = labels(rng)
-    kappa = np.exp(np.log(1.5) + 0.7 * rng.normal(size=(3, 2)))
-    mu = rng.uniform(0, 360, (3, 2))
-    X = (mu[y] + np.degrees(rng.vonmises(0.0, kappa[y]))) % 360
-    return {"pi": pi, "mu": mu, "kappa": kappa}, pd.DataFrame(X, columns=["x0", "x1"]), y
-
-
 def hurdle(rng):
     """Return a truth and rows of two columns, some cells 0 and the logarithms of the others normal."""
     truth, logs, y = gaussian("class-feature", rng)
@@ -244,18 +235,10 @@ def ranks(simulate, make, simulations, thin=1, classes=LABELS):
         draws = shown(clf)
         if not found:
             assert_same_draws(clf.posterior_["posterior"], draws)
-        kept = {name: in_one_turn(clf, name, draws[name][::thin]) for name in truth}
+        kept = {name: draws[name][::thin] for name in truth}
         below = [(kept[name] < value).sum(axis=0) for name, value in truth.items()]
         found.append(np.concatenate([np.ravel(part) for part in below]))
     return np.array(found), len(next(iter(kept.values())))
-
-
-def in_one_turn(clf, name, values):
-    """Return draws (draw, ...), directions from 0 to their period as the truth is."""
-    if name != "mu" or not isinstance(clf, bc.NaiveBayes):
-        return values
-    family = clf.model_.blocks[0].family
-    return values % family.period if isinstance(family, VonMises) else values
 
 
 def shown(clf):
@@ -299,7 +282,6 @@ CASES = {
         negative_binomial,
         blocks(NegativeBinomial(median=1.5, spread=0.7, kappa=0.8, m=3.0)),
     ),
-    "von Mises": (von_mises, blocks(VonMises(360.0, median=1.5, spread=0.7))),
     "hurdle": (hurdle, blocks(Hurdle(LogNormal(Gaussian(m=M, kappa=KAPPA, a=A, b=B)), *SHAPES[:, :, :2]))),
     **{
         f"gaussian {variance}": (partial(gaussian, variance), bc.GaussianNB(variance, a=A, b=B, **EXPLICIT))

@@ -26,7 +26,6 @@ SETTINGS = [
     bc.NaiveBayes(select=True),
     bc.NaiveBayes(missing="level"),
     bc.NaiveBayes(families="auto"),
-    bc.NaiveBayes(families="average"),
     bc.CategoricalNB(basis="softmax"),
     bc.CategoricalNB(missing="level"),
     bc.CategoricalNB(alpha=LearntAlpha(), basis="softmax"),

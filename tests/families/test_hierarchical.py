@@ -17,7 +17,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.hierarchical import HIGHEST, LOWEST, TEXTBOOK, UNDETERMINED, most_probable
-from bayesclf.families.pymc_statistics import observe_tables
+from bayesclf.families.pymc import observe_tables
 from bayesclf.inference import NUTS
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")

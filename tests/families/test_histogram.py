@@ -12,9 +12,9 @@ from scipy.special import gammaln, logsumexp
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Histogram
-from bayesclf.families.cut_sets import CutSets
+from bayesclf.families.cells import REAL
+from bayesclf.families.cuts import CutSets
 from bayesclf.families.terms import Pair
-from bayesclf.families.value_counts import REAL
 
 AXES = Axes(("no", "maybe", "yes"), ("u", "v"))
 

@@ -19,12 +19,10 @@ from bayesclf.families import (
     Exponential,
     Gamma,
     Gaussian,
-    HalfNormal,
     Hurdle,
     LogNormal,
     NegativeBinomial,
     Poisson,
-    VonMises,
 )
 from bayesclf.inference import Exact
 from bayesclf.rules import RULES
@@ -41,7 +39,6 @@ FAMILIES = {
     "negative-binomial": (NegativeBinomial(), COUNTS**2),
     "exponential": (Exponential(), ZEROS),
     "gamma": (Gamma(), POSITIVE),
-    "von-mises": (VonMises(), POSITIVE % (2 * np.pi)),
     "log-normal": (LogNormal(), POSITIVE),
     "log-normal, one variance": (LogNormal(Gaussian("shared")), POSITIVE),
     "hurdle log-normal": (Hurdle(), ZEROS),
@@ -315,13 +312,6 @@ def test_log_odds_of_an_exponential_are_linear():
 def test_other_log_odds_are_not_linear(name):
     with pytest.raises(Refused, match="log-odds are not"):
         fitted(name).to_logistic()
-
-
-def test_a_half_normal_prior_of_logarithms_is_not_conjugate():
-    family = Hurdle(LogNormal(Gaussian(scale_prior=HalfNormal())))
-    clf = bc.NaiveBayes({("u", "v"): family}, inference="map").fit(ZEROS, Y)
-    assert np.isfinite(clf.predict_proba(ZEROS)).all()
-    assert "half-normal" in clf.model_.not_conjugate()
 
 
 # What they refuse

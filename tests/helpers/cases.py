@@ -6,12 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 from helpers.case import FEATURES, LABELS
-from helpers.direction_cases import VonMisesCase
 from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, OrdinalCase, TablesCase, TreesCase
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
 from helpers.number_cases import (
-    AveragedCase,
     ExponentialCase,
     GammaCase,
     HistogramCase,
@@ -22,7 +20,6 @@ from helpers.number_cases import (
 )
 
 from bayesclf.families import (
-    Averaged,
     Axes,
     BayesianNetwork,
     Bernoulli,
@@ -42,7 +39,6 @@ from bayesclf.families import (
     OneDependence,
     Ordinal,
     Poisson,
-    VonMises,
 )
 from bayesclf.families.gaussian import SHARED_OVER
 
@@ -133,10 +129,6 @@ NEGATIVE_BINOMIAL = (
     NegativeBinomialCase("negative binomial", NegativeBinomial(median=3.0, spread=0.7), Axes(LABELS, FEATURES)),
 )
 LOG_NORMAL = (LogNormalCase("log-normal", LogNormal(), Axes(LABELS, FEATURES)),)
-VON_MISES = (
-    VonMisesCase("von Mises radians", VonMises(), Axes(LABELS, FEATURES)),
-    VonMisesCase("von Mises hours", VonMises(24.0, median=3.0, spread=0.7), Axes(LABELS, FEATURES)),
-)
 HURDLE = (
     HurdleCase("hurdle log-normal", Hurdle(), Axes(LABELS, FEATURES), LOG_NORMAL[0]),
     HurdleCase(
@@ -169,7 +161,7 @@ MIXED = (
         ((2, (0,), ()), (1, (), (2,))),
     ),
 )
-NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE, *VON_MISES)
+NUMBERS = (*POISSON, *NEGATIVE_BINOMIAL, *EXPONENTIAL, *GAMMA, *LOG_NORMAL, *HURDLE)
 CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *MULTINOMIAL, *NUMBERS, *MIXED)
 """Families whose parameters have a density."""
 
@@ -199,21 +191,6 @@ HISTOGRAMS = (
 )
 """Families with sets of cuts."""
 
-AVERAGES = (
-    AveragedCase("averaged", Averaged(("Gaussian", "log-normal", "gamma", "histogram")), Axes(LABELS, FEATURES)),
-    AveragedCase(
-        "averaged with masses, weights given",
-        Averaged(
-            ("Gaussian", "zero-inflated log-normal", "zero-inflated exponential"),
-            np.array([0.1, 0.1, 0.2]),
-            np.log([[0.2], [0.5], [0.3]]),
-        ),
-        Axes(LABELS, FEATURES),
-        zeros=0.3,
-    ),
-)
-"""Averages over families."""
-
 _MANY_LEVELS = (("a", "b"), tuple(range(5)), ("low", "mid", "high"))
 ORDINALS = (
     OrdinalCase("ordinal", Ordinal(), Axes(LABELS, FEATURES, _MANY_LEVELS)),
@@ -221,11 +198,8 @@ ORDINALS = (
 )
 """Families with sets of cuts between levels."""
 
-DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS, *AVERAGES)
+DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS)
 """Families with a discrete parameter."""
-
-WRAPPERS = {Averaged}
-"""Families made of others, which have no name of their own."""
 
 EVERY = (*CASES, *DISCRETE, *PLUG_INS)
 """A family without an entry here fails the contract."""

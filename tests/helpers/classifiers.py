@@ -67,7 +67,6 @@ class FilledCase(Case):
 GENERATIVE = (
     Case("nb", bc.NaiveBayes, NUMBERS + WORDS),
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
-    Case("nb average", bc.NaiveBayes, NUMBERS + WORDS, {"families": "average"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
     Case("nb ordinal", bc.NaiveBayes, ["ward", *NUMBERS], {"blocks": {"ward": Ordinal(WARDS)}}),
     Case("nb selected", bc.NaiveBayes, NUMBERS + WORDS, {"select": True}),

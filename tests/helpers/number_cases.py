@@ -436,18 +436,3 @@ class HistogramCase(Case):
     @property
     def absent(self):
         return np.nan
-
-
-@dataclass(frozen=True, eq=False)
-class AveragedCase(Case):
-    """Numbers of at least 0 in tenths, of which some are 0 where the families have a mass there."""
-
-    zeros: float = 0.0
-
-    @property
-    def absent(self):
-        return np.nan
-
-    def rows(self, rng, y, missing=MISSING_SHARE):
-        X = np.round(0.1 + rng.gamma(2.0, np.array([[1.0, 4.0, 0.5], [2.0, 2.0, 1.0], [3.0, 1.0, 2.0]])[y]), 1)
-        return absent(rng, np.where(rng.random(X.shape) < self.zeros, 0.0, X), missing)

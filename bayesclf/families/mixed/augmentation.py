@@ -17,15 +17,14 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import marginals
-from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
-from bayesclf.families.mixed.gaps import Network
 from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
-from bayesclf.families.mixed.regressions import Regression
-from bayesclf.families.networks import completions
+from bayesclf.families.mixed.marginals import Network
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
+from bayesclf.families.networks import row_counts
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.families.patterns import by_pattern
 from bayesclf.typing import Array, Integers, Parameters
 
 WORK = 2**20
@@ -205,7 +204,7 @@ class CompletedRows:
         labels, layout = len(network.axes.labels), network.layout
         counts = np.zeros((labels, 0 if layout is None else layout.cells))
         if layout is not None:
-            counts, _ = completions.split(layout, _row_counts(complete, layout))
+            counts, _ = row_counts.split(layout, _row_counts(complete, layout))
         return cls(
             network,
             np.zeros_like(counts) if alpha is None else alpha,

@@ -15,9 +15,9 @@ from scipy import sparse
 
 from bayesclf import memory
 from bayesclf.families.base import MISSING, UNSEEN, Axes, Statistics
+from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.row_counts import RowCounts, different
-from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers
 
 SEEN = 0

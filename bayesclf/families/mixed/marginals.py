@@ -14,13 +14,12 @@ from math import prod
 
 import numpy as np
 
-from bayesclf.errors import Refused
-from bayesclf.families.base import MISSING, Axes
-from bayesclf.families.mixed import linear
-from bayesclf.families.mixed.groups import are_categories, are_seen
-from bayesclf.families.mixed.regressions import Regression
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.families.base import MISSING, UNSEEN, Axes
+from bayesclf.families.cells import Booleans, by_pattern
+from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
+from bayesclf.families.mixed.regressions import Regression, root_of_inverse
 from bayesclf.families.networks.factors import Layout
-from bayesclf.families.patterns import Booleans, by_pattern
 from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_SUM = 2**12
@@ -158,9 +157,66 @@ def given_numbers(
     D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
     A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
     right = np.einsum("...fh,...f->...h", A, D * r)
-    root = linear.root_of_inverse(np.einsum("...fh,...f,...fi->...hi", A, D, A))
+    root = root_of_inverse(np.einsum("...fh,...f,...fi->...hi", A, D, A))
     whitened = np.einsum("...ih,...i->...h", root, right)
     log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
     total = total + 0.5 * ((whitened**2).sum(axis=-1) + log_det + len(hidden) * np.log(2 * np.pi))
     start = np.stack([np.broadcast_to(values[h], total.shape) for h in hidden], axis=-1)
     return GivenNumbers(total, start - np.einsum("...hi,...i->...h", root, whitened), root)
+
+
+@dataclass(frozen=True)
+class Network:
+    """The tables of the categories and the regressions of the numbers.
+
+    Attributes
+    ----------
+    axes
+        Of the block.
+    layout
+        The tables; None without categories.
+    regressions
+        Parents first.
+    """
+
+    axes: Axes
+    layout: Layout | None
+    regressions: tuple[Regression, ...]
+
+    def hidden(self, seen: Booleans) -> Booleans:
+        """Return which features (feature) are missing and matter, as an observed one depends on them."""
+        return needed(seen, self.layout, self.regressions, self.axes) & ~seen
+
+    def split(self, statistics: GroupedMoments) -> tuple[GroupedMoments, GroupedMoments]:
+        """Return the moments of the rows without missing cells that matter, and those of the others."""
+        gaps = np.zeros(len(statistics.groups), dtype=bool)
+        for pattern, groups in by_pattern(~statistics.seen):
+            gaps[groups] = self.hidden(pattern).any()
+        return statistics.where(~gaps), statistics.where(gaps)
+
+    def coupling(self, codes: Array | Integers, seen: Booleans) -> str:
+        """Return the first column with missing cells that matter, as a clause; empty where none does.
+
+        Of cells (row, feature), by their codes of categories, and which are observed.
+        """
+        for pattern, rows in by_pattern(~seen):
+            for j in np.flatnonzero(self.hidden(pattern)):
+                unseen = are_categories(self.axes)[j] and (codes[rows, j] == UNSEEN).any()
+                lacking = "levels that the prior lacks, so that they count as missing cells," if unseen else ""
+                return f"column {self.axes.features[j]!r} has {lacking or 'missing cells'} that others depend on"
+        return ""
+
+
+def require_conjugate(reason: str, remedy: str = "use inference='augmentation', or leave these rows out") -> None:
+    """Raise `Refused` for a reason why the posterior has no closed form; nothing where it is empty."""
+    if reason:
+        raise Refused(f"this posterior has no closed form ({reason}); {remedy}")
+
+
+def require_estimate(reason: str) -> None:
+    """Raise `DoesNotExist` for the same reason: estimates are not computed there."""
+    if reason:
+        raise DoesNotExist(
+            f"{reason}, where the estimates of a network with numbers are not computed; take inference='augmentation' "
+            "and a rule that averages over the posterior, such as 'bayes-optimal'"
+        )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
@@ -13,31 +14,150 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import units
-from bayesclf.families.augmentation import FRACTIONS
-from bayesclf.families.base import MISSING, Axes, Family, Statistics, require_choice, require_each, require_positive
-from bayesclf.families.mixed import conjugate, estimates, marginals, regressions
+from bayesclf.families.base import (
+    FRACTIONS,
+    MISSING,
+    Axes,
+    Family,
+    Statistics,
+    require_choice,
+    require_each,
+    require_positive,
+)
+from bayesclf.families.mixed import marginals, regressions
 from bayesclf.families.mixed.augmentation import CompletedRows
-from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
-from bayesclf.families.mixed.gaps import Network, require_conjugate, require_estimate
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
-from bayesclf.families.mixed.regressions import Regression
-from bayesclf.families.mixed.structure import best_tree
+from bayesclf.families.mixed.marginals import Network, require_conjugate, require_estimate
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.networks import structure
-from bayesclf.families.networks.network import LEARNT, BayesianNetwork, JointTable
-from bayesclf.families.networks.tables import ConditionalTables
+from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
+from bayesclf.families.networks.structure import Edge
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
+
+type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
+
+DIGITS = 9
+"""Decimals, in nats, to which gains are rounded: sums differ in the last bits."""
 
 ALL = "all"
 """One table of all categories, and each number on all of them and on the numbers before it."""
 
 LARGEST_PARAMETERS = 2**15
 """Terms (outcome × term) of one hypothesis above which the regressions are refused."""
+
+
+def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...]:
+    """Return the edges of the forest of greatest evidence: each column has at most one parent.
+
+    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone, on the
+    rows in which both are observed. As every column also has the class as a parent, the evidence of a forest is that of
+    naive Bayes times the gains of its edges; one whose gain is not positive is left out. No category has a number as a
+    parent, so that the edges have directions, and the forest of largest total gain is a maximum spanning arborescence,
+    found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the parameters
+    would not be conjugate.
+
+    Parameters
+    ----------
+    statistics
+        Of all training rows.
+    evidence
+        The log evidence of two columns with the edges given.
+
+    References
+    ----------
+    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
+    *Optimum branchings*, Journal of Research of the National Bureau of Standards 71B.
+    """
+    features = statistics.axes.features
+    parents = arborescence(gains(statistics, evidence))
+    return tuple((features[parent], features[child]) for child, parent in enumerate(parents) if parent is not None)
+
+
+def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
+    """Return the gain of each edge, (parent, child), −∞ where there can be none."""
+    names, category = statistics.axes.features, are_categories(statistics.axes)
+    complete = statistics.seen.all(axis=0)
+    out = np.full((len(names), len(names)), -np.inf)
+    for i, j in combinations(range(len(names)), 2):
+        both = statistics.of_pair(i, j)
+        apart = evidence(both, ())
+        for parent, child in ((i, j), (j, i)):
+            if complete[parent] and (category[parent] or not category[child]):
+                out[parent, child] = np.round(evidence(both, ((names[parent], names[child]),)) - apart, DIGITS)
+    return out
+
+
+def arborescence(weight: Array) -> list[int | None]:
+    """Return the parent of each node, None for a root, of the forest of largest total weight; ties to the first.
+
+    Parameters
+    ----------
+    weight
+        Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
+
+    Examples
+    --------
+    >>> arborescence(np.array([[0.0, 3.0, 1.0], [4.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
+    [1, None, 1]
+    """
+    count = len(weight)
+    # A root above all nodes, at weight 0, makes the forest a tree.
+    whole = np.full((count + 1, count + 1), -np.inf)
+    whole[:count, :count] = weight
+    np.fill_diagonal(whole, -np.inf)
+    whole[count, :count] = 0.0
+    found = _maximum(whole, count)
+    return [None if found[child] == count else found[child] for child in range(count)]
+
+
+def _maximum(weight: Array, root: int) -> dict[int, int]:
+    """Return the parent of each node but the root in the spanning arborescence of largest weight."""
+    count = len(weight)
+    best = {child: int(np.argmax(_root_first(weight[:, child], root))) for child in range(count) if child != root}
+    best = {child: (root if parent == 0 else parent - (parent <= root)) for child, parent in best.items()}
+    cycle = _cycle(best, root)
+    if not cycle:
+        return best
+    outside = [node for node in range(count) if node not in cycle]
+    merged = len(outside)
+    smaller = np.full((merged + 1, merged + 1), -np.inf)
+    smaller[:merged, :merged] = weight[np.ix_(outside, outside)]
+    into = weight[np.ix_(outside, cycle)] - np.array([weight[best[node], node] for node in cycle])
+    smaller[:merged, merged] = into.max(axis=1)
+    out_of = weight[np.ix_(cycle, outside)]
+    smaller[merged, :merged] = out_of.max(axis=0)
+    found = _maximum(smaller, outside.index(root))
+    parents = {node: best[node] for node in cycle}
+    for child, parent in found.items():
+        if child == merged:
+            entered = cycle[int(into[parent].argmax())]
+            parents[entered] = outside[parent]
+        else:
+            at = cycle[int(out_of[:, child].argmax())] if parent == merged else outside[parent]
+            parents[outside[child]] = at
+    return parents
+
+
+def _root_first(column: Array, root: int) -> Array:
+    """Return weights with that of the root first, so that a tie is the root's."""
+    return np.concatenate([[column[root]], np.delete(column, root)])
+
+
+def _cycle(parent: dict[int, int], root: int) -> list[int]:
+    """Return the nodes of a cycle, in order; empty where all paths lead to the root."""
+    for start in sorted(parent):
+        path = [start]
+        while path[-1] != root and parent[path[-1]] not in path:
+            path.append(parent[path[-1]])
+        if path[-1] != root:
+            return sorted(path[path.index(parent[path[-1]]) :])
+    return []
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,8 +263,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
         if np.asarray(self.a).ndim or np.asarray(self.kappa).ndim:
             raise InputError("kappa and a must be one number each, for all columns")
         kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else float(np.asarray(self.a))
-        centre, parts = conjugate.unit_information(plain.regressions, statistics, kappa, a)
-        resolved = replace(plain, centre=centre, **conjugate.joined(labels, parts))
+        centre, parts = regressions.unit_information(plain.regressions, statistics, kappa, a)
+        resolved = replace(plain, centre=centre, **regressions.on_flat_axes(labels, parts))
         if resolved.of_categories is None:
             return resolved
         return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.row_counts()).alpha)
@@ -219,7 +339,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
             return self
         ratio = self.axes.unit / axes.unit
         parts = [part.in_units(ratio[own.of], ratio[list(own.on)]) for own, part in self.parts()]
-        flat = conjugate.joined(len(self.axes.labels), parts)
+        flat = regressions.on_flat_axes(len(self.axes.labels), parts)
         return replace(self, centre=np.asarray(self.centre) * ratio, axes=axes, **flat)
 
     def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
@@ -243,7 +363,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Return the priors of the tables, and of the variances and coefficients given these."""
         lines = [] if self.of_categories is None else self.of_categories.priors()
         for own, part in self.parts():
-            lines += conjugate.priors_of(own, part, self.axes)
+            lines += regressions.priors_of(own, part, self.axes)
         return lines
 
     def mle(self, statistics: GroupedMoments) -> Parameters:
@@ -255,7 +375,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         of_all = [name in self.class_free for name in statistics.axes.features]
         require_each(np.where(of_all, there.any(axis=0), there), statistics.axes, "has no value")
         theta = {} if plain.of_categories is None else plain.of_categories.mle(statistics.row_counts())
-        return {**theta, **estimates.least_squares(statistics, plain.regressions, plain.of_categories, theta)}
+        return {**theta, **regressions.least_squares(statistics, plain.regressions, plain.of_categories, theta)}
 
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
@@ -299,7 +419,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Return the posterior of the prior's family, for rows without missing cells that matter."""
         require_conjugate(self.not_conjugate(statistics))
         parts = [part.updated(Sums.of(own, statistics)) for own, part in self.parts()]
-        flat = conjugate.joined(len(self.axes.labels), parts)
+        flat = regressions.on_flat_axes(len(self.axes.labels), parts)
         alpha = (
             self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.row_counts()).alpha
         )
@@ -438,7 +558,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     @override
     def log_prior(self, parameters: Parameters) -> Density:
         """A Dirichlet for each simplex, a normal-inverse-gamma for each regression, those of all classes once."""
-        own = conjugate.log_prior(tuple(self.parts()), len(self.axes.labels), parameters)
+        own = regressions.log_prior(tuple(self.parts()), len(self.axes.labels), parameters)
         return own if self.of_categories is None else Density.joined(self.of_categories.log_prior(parameters), own)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -481,7 +601,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def parts(self) -> Iterator[tuple[Regression, NormalInverseGamma]]:
         """Yield the regressions of each number, and their distribution."""
         flat = (np.asarray(values) for values in (self.centre, self.m, self.precision, self.a, self.b))
-        return zip(self.regressions, conjugate.split(self.regressions, *flat), strict=True)
+        return zip(self.regressions, regressions.split(self.regressions, *flat), strict=True)
 
     def _flat(self, parts: list[tuple[Array, Array]]) -> Parameters:
         """Return β and σ² on the flat axes from (draw, outcome, configuration, term) and so on; those of all tied."""

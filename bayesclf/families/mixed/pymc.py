@@ -16,11 +16,9 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
 from bayesclf.families.base import Axes
-from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
 from bayesclf.families.mixed.groups import are_categories, are_seen
-from bayesclf.families.mixed.regressions import Regression, names
-from bayesclf.families.pymc_rows import LabeledRows, observe
-from bayesclf.families.pymc_statistics import ALL, whole
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, names
+from bayesclf.families.pymc import ALL, LabeledRows, observe, whole
 from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13

@@ -2,21 +2,72 @@
 
 The arrays of all regressions stand along flat axes: one of regressions, one of terms (the intercept and a slope for
 each parent among the numbers), and one of the entries of precision matrices. A `Regression` is the part of these axes
-that belongs to one number: it has as many regressions as its parents among the categories have configurations.
+that belongs to one number: it has as many regressions as its parents among the categories have configurations. Its
+normal-inverse-gamma distribution is updated by moments; estimates are by least squares, where they exist.
+
+The systems that are solved have rows in very different units. Elimination compares numbers of different columns when it
+chooses its pivots, so that a column that is 1e20 times as large as another takes digits from it. Cells are therefore
+brought to a diagonal near 1 first, by powers of two, which are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress, product
 from math import prod
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
 
-from bayesclf.families.base import Axes
-from bayesclf.families.mixed.groups import are_categories
-from bayesclf.typing import Array, Integers
+from bayesclf.errors import DoesNotExist
+from bayesclf.families.base import MISSING, Axes
+from bayesclf.families.gaussian import log_student_t
+from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
+from bayesclf.families.moments import Moments
+from bayesclf.families.networks.network import ConditionalTables
+from bayesclf.families.prior_lines import PriorLine, prior_lines, written
+from bayesclf.families.terms import Density
+from bayesclf.families.units import LOST, variances
+from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import joined
+
+RANK_TOLERANCE = 1e-13
+"""Smallest eigenvalue of the parents' correlations, per parent, and share of residuals, beyond rounding."""
+
+NO_PART = 1e-6
+"""Weight of a column in a combination of columns that is constant, below which it has no part in it."""
+
+
+def solved(matrix: Array, right: Array) -> Array:
+    """Return x with Ax = right, for matrices A (…, term, other term) and `right` (…, term).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> solved(np.array([[4.0, 2e20], [2e20, 4e40]]), np.array([6.0, 6e20]))
+    array([1.e+00, 1.e-20])
+    """
+    scale = _scale(matrix)
+    inside = matrix * scale[..., :, None] * scale[..., None, :]
+    return np.asarray(scale * np.linalg.solve(inside, (scale * right)[..., None])[..., 0])
+
+
+def root_of_inverse(matrix: Array) -> Array:
+    """Return upper triangular F with FFᵀ = A⁻¹, (…, term, other term).
+
+    Neither the Cholesky decomposition nor elimination of an upper triangular matrix compares columns.
+    """
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(matrix).swapaxes(-1, -2)))
+
+
+def _scale(matrix: Array) -> Array:
+    """Return powers of two (…, term) that bring the diagonal between ½ and 2; 1 where it is 0."""
+    diagonal = np.diagonal(matrix, axis1=-2, axis2=-1)
+    _, exponent = np.frexp(np.where(diagonal > 0, diagonal, 1.0))
+    return np.asarray(np.ldexp(1.0, -(exponent // 2)))
 
 
 @dataclass(frozen=True)
@@ -120,3 +171,384 @@ def once(own: Regression, values: Array) -> Array:
     if not own.class_free:
         return values
     return np.where(np.arange(values.shape[-2])[:, None] == 0, values, 0.0)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Moments of the rows of each class and configuration of one number: of its parents among the numbers and itself.
+
+    Attributes
+    ----------
+    n
+        (outcome, configuration).
+    mean
+        Of the parents, then of the number, (outcome, configuration, column).
+    scatter
+        (outcome, configuration, column, other column).
+    """
+
+    n: Array
+    mean: Array
+    scatter: Array
+
+    @classmethod
+    def of(cls, own: Regression, statistics: GroupedMoments) -> Self:
+        """Return those of the rows in which the number and its parents are observed."""
+        axes, scope = statistics.axes, [*own.on, own.of]
+        there = statistics.seen[:, [*own.given, *scope]].all(axis=1)
+        groups = statistics.groups[there]
+        columns = (np.cumsum(~are_categories(axes)) - 1)[scope]
+        labels = 1 if own.class_free else len(axes.labels)
+        label = np.zeros(len(groups), dtype=np.intp) if own.class_free else groups[:, 0]
+        scatter = statistics.scatter[there][:, columns][:, :, columns]
+        which = label * own.count + own.configuration(groups[:, 1:])
+        n, mean, merged = merge(
+            which, labels * own.count, statistics.n[there], statistics.mean[there][:, columns], scatter
+        )
+        shape = (labels, own.count)
+        tied = cls(n.reshape(shape), mean.reshape(*shape, -1), merged.reshape(*shape, len(scope), -1))
+        # Rows of all classes tell of the regressions of all, and are repeated for each class.
+        return tied if not own.class_free else tied.repeated(len(axes.labels))
+
+    def repeated(self, labels: int) -> Self:
+        """Return the same for each class."""
+        return type(self)(*(np.repeat(values, labels, axis=0) for values in (self.n, self.mean, self.scatter)))
+
+    def added(self, other: Self) -> Self:
+        """Return the moments of the rows of both, by the update of Chan, Golub & LeVeque (1983)."""
+        n = self.n + other.n
+        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
+        away = other.mean - self.mean
+        mean = np.where((self.n > 0)[..., None], self.mean + share[..., None] * away, other.mean)
+        between = (self.n * share)[..., None, None] * away[..., :, None] * away[..., None, :]
+        return type(self)(n, mean, self.scatter + other.scatter + between)
+
+    def squares(self, slopes: Array) -> Array:
+        """Return the sum of squared deviations of x_of − Σ slope_i x_i from its mean, (outcome, configuration)."""
+        weights = np.concatenate([-slopes, np.ones((*slopes.shape[:-1], 1))], axis=-1)
+        return np.asarray(np.maximum(np.einsum("kci,kcij,kcj->kc", weights, self.scatter, weights), 0.0))
+
+
+@dataclass(frozen=True)
+class NormalInverseGamma:
+    """β | σ² ~ Normal(m, σ²Λ⁻¹) and σ² ~ InvGamma(a, b) of the regressions of one number.
+
+    β0 stands here for the number's mean where its parents are at `centre`, so that columns far from 0 cost no digits.
+
+    Attributes
+    ----------
+    m, precision
+        (outcome, configuration, term) and (outcome, configuration, term, other term).
+    a, b
+        (outcome, configuration).
+    centre
+        Of the parents among the numbers, (parent).
+    """
+
+    m: Array
+    precision: Array
+    a: Array
+    b: Array
+    centre: Array
+
+    def updated(self, sums: Sums) -> Self:
+        """Return the posterior given rows.
+
+        b_n is b + ½ Σ(x − βᵀz)² + ½ (m_n − m)ᵀΛ(m_n − m) at β = m_n, a sum of squares.
+
+        References
+        ----------
+        Murphy (2012), *Machine Learning: A Probabilistic Perspective*, §7.6.3.
+        """
+        z = self.regressors(sums.mean[..., :-1])
+        slopes = self.m[..., 1:]
+        residual = sums.mean[..., -1] - (self.m * z).sum(axis=-1)
+        within, cross = sums.scatter[..., :-1, :-1], sums.scatter[..., :-1, -1]
+        moments = sums.n[..., None, None] * z[..., :, None] * z[..., None, :]
+        moments[..., 1:, 1:] += within
+        right = (sums.n * residual)[..., None] * z
+        right[..., 1:] += cross - (within @ slopes[..., None])[..., 0]
+        precision = self.precision + moments
+        change = solved(precision, right)
+        m = self.m + change
+        left = sums.n * (residual - (change * z).sum(axis=-1)) ** 2
+        shrunk = np.einsum("kci,kcij,kcj->kc", change, self.precision, change)
+        b = self.b + 0.5 * (sums.squares(m[..., 1:]) + left + shrunk)
+        return replace(self, m=m, precision=precision, a=self.a + sums.n / 2, b=b)
+
+    def regressors(self, values: Array) -> Array:
+        """Return z = (1, x − centre) from the parents' cells (…, parent)."""
+        return np.concatenate([np.ones((*values.shape[:-1], 1)), values - self.centre], axis=-1)
+
+    def moved(self, beta: Array, back: bool = False) -> Array:
+        """Return β (…, term) with β0 the number's mean at x_on = 0 from that at the centre, or the other way `back`."""
+        shift = (beta[..., 1:] * self.centre).sum(axis=-1)
+        return np.concatenate([(beta[..., 0] + (shift if back else -shift))[..., None], beta[..., 1:]], axis=-1)
+
+    def in_units(self, ratio: float, of_parents: Array) -> Self:
+        """Return the same with the number and its parents (parent) multiplied by ratios of units."""
+        of_terms = np.concatenate([[1.0], of_parents])
+        return replace(
+            self,
+            m=self.m * ratio / of_terms,
+            precision=self.precision * of_terms[:, None] * of_terms,
+            b=variances(self.b, ratio),
+            centre=self.centre * of_parents,
+        )
+
+    def factor(self) -> Array:
+        """Return F with FFᵀ = Λ⁻¹, (outcome, configuration, term, other term)."""
+        return root_of_inverse(self.precision)
+
+    def marginal_precision(self) -> Array:
+        """Return 1/(Λ⁻¹)_ii, (outcome, configuration, term): β_i | σ² has the variance σ² over it.
+
+        It is the diagonal of Λ where the coefficients are independent of each other given σ².
+        """
+        return np.asarray(1 / (self.factor() ** 2).sum(axis=-1))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
+        """Draw β (draw, outcome, configuration, term), from 0, and σ²."""
+        sigma2 = self.b / rng.standard_gamma(self.a, size=(draws, *self.a.shape))
+        noise = rng.standard_normal((draws, *self.m.shape)) * np.sqrt(sigma2)[..., None]
+        return self.moved(self.m + (self.factor() @ noise[..., None])[..., 0]), sigma2
+
+    def log_density(self, beta: Array, sigma2: Array) -> Array:
+        """Return the log density of draws of β, from 0, and of log σ², (draw, outcome, configuration)."""
+        away = self.moved(beta, back=True) - self.m
+        square = np.einsum("skci,kcij,skcj->skc", away, self.precision, away)
+        return np.asarray(-(self.a + 0.5 * beta.shape[-1]) * np.log(sigma2) - (self.b + 0.5 * square) / sigma2)
+
+    def log_normalizer(self) -> Array:
+        """Return log Γ(a) b^−a |Λ|^−½, (outcome, configuration)."""
+        log_root = np.log(np.diagonal(self.factor(), axis1=-2, axis2=-1)).sum(axis=-1)
+        return np.asarray(gammaln(self.a) - self.a * np.log(self.b) + log_root)
+
+    def log_predictive(self, x: Array, on: Array, configuration: Integers) -> Array:
+        """Return the log density of Student's t, (row, outcome), of cells x (row) given the parents' (row, parent)."""
+        z = self.regressors(on)
+        distance, leverage = self._placed(x, z, configuration)
+        a, b = self.a[:, configuration], self.b[:, configuration]
+        scale = (1 + leverage) * b / a
+        return log_student_t(distance**2 / scale, 2 * a, 1.0, np.log(scale)).T
+
+    def log_predictive_without(
+        self, x: Array, on: Array, configuration: Integers, y: Integers
+    ) -> tuple[Array, NDArray[np.bool_]]:
+        """Return the same (row) without the row's own contribution to its class, and whether the digits suffice.
+
+        With e = x − mᵀz and h = zᵀΛ⁻¹z, the posterior without the row has a − ½ and b − ½e²/(1 − h), and predicts x
+        with the residual e/(1 − h) and the spread 1/(1 − h).
+        """
+        distance, leverage = (
+            values[y, np.arange(len(y))] for values in self._placed(x, self.regressors(on), configuration)
+        )
+        a, b = self.a[y, configuration] - 0.5, self.b[y, configuration]
+        left = np.where(leverage < 1 - LOST, 1 - leverage, 1.0)
+        rate = b - 0.5 * distance**2 / left
+        kept = (leverage < 1 - LOST) & (rate > LOST * b)
+        scale = np.where(kept, rate, b) / a / left
+        return log_student_t((distance / left) ** 2 / scale, 2 * a, 1.0, np.log(scale)), kept
+
+    def _placed(self, x: Array, z: Array, configuration: Integers) -> tuple[Array, Array]:
+        """Return x − mᵀz and zᵀΛ⁻¹z, (outcome, row)."""
+        residual = x - np.einsum("kri,ri->kr", self.m[:, configuration], z)
+        whitened = np.einsum("krij,ri->krj", self.factor()[:, configuration], z)
+        return residual, (whitened**2).sum(axis=-1)
+
+
+def unit_information(
+    all_regressions: Sequence[Regression], statistics: GroupedMoments, kappa: float, a: float
+) -> tuple[Array, list[NormalInverseGamma]]:
+    """Return the pooled means (feature), and the prior of each number that is worth `kappa` of the pooled rows.
+
+    Slopes have mean 0 and, where the number is expected not to depend on its parents, the spread that κ rows give them.
+    """
+    axes, pooled = statistics.axes, statistics.cells()
+    centre, s2 = np.zeros((2, len(axes.features)))
+    number = ~are_categories(axes)
+    centre[number], s2[number] = pooled.mean[0], (pooled.scatter / np.maximum(pooled.n, 1))[0]
+    parts = []
+    for own in all_regressions:
+        shape, on = (len(axes.labels), own.count), list(own.on)
+        m = np.zeros((*shape, own.width))
+        m[..., 0] = centre[own.of]
+        precision = np.tile(kappa * np.diag(np.concatenate([[1.0], s2[on]])), (*shape, 1, 1))
+        parts.append(
+            NormalInverseGamma(m, precision, np.full(shape, a), np.full(shape, (a - 1) * s2[own.of]), centre[on])
+        )
+    return centre, parts
+
+
+def log_prior(parts: Sequence[tuple[Regression, NormalInverseGamma]], labels: int, parameters: Parameters) -> Density:
+    """Return the log density of draws of β and σ², a part for each class and regression, those of all classes once."""
+    draws = len(next(iter(parameters.values())))
+    densities, part_of, width = [np.empty((draws, labels, 0))], [np.empty((labels, 0), dtype=np.intp)], []
+    count = parts[-1][0].ends[0] if parts else 0
+    for own, part in parts:
+        values = part.log_density(own.of_terms(parameters["beta"]), own.of_regressions(parameters["sigma2"]))
+        densities.append(once(own, values))
+        places = np.arange(labels)[:, None] * count + np.arange(own.first[0], own.ends[0])
+        part_of.append(np.where(own.class_free, places[:1], places))
+        width += [own.width] * own.count
+    of_regressions = np.hstack(part_of)
+    named = {"beta": np.repeat(of_regressions, width, axis=1), "sigma2": of_regressions} if parts else {}
+    return Density(np.concatenate(densities, axis=2).reshape(draws, -1), named)
+
+
+CORRELATED = ", correlated with the other coefficients"
+"""What is added to the prior of a coefficient that is not independent of the others given sigma2."""
+
+
+def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[PriorLine]:
+    """Return the priors of the coefficients and the variance of one number, once where all configurations have one.
+
+    That of a coefficient is its marginal one given σ², and says so where the posterior of earlier rows made it differ
+    from the conditional one.
+    """
+    of_terms, of_regressions = names(axes, [own])
+    at = ", ".join(f"{axes.features[i]}={written(c)}" for i, c in zip(own.on, part.centre, strict=True))
+    diagonal = np.diagonal(part.precision, axis1=-2, axis2=-1)
+    correlated = np.count_nonzero(part.precision) > np.count_nonzero(diagonal)
+    of_each = part.marginal_precision() if correlated else diagonal
+    m, of_each, a, b = (values.reshape(len(part.a), -1) for values in (part.m, of_each, part.a, part.b))
+    if at:
+        for place in range(0, len(of_terms), own.width):
+            name, bar, where = of_terms[place].partition(" | ")
+            of_terms[place] = f"{name} at {at}{bar}{where}"
+    lines: list[PriorLine] = []
+    for form, every, width, numbers in (
+        ("beta", of_terms, own.width, {"m": m, "precision": of_each}),
+        ("sigma2", of_regressions, 1, {"a": a, "b": b}),
+    ):
+        by_configuration = {key: values.reshape(len(values), -1, width) for key, values in numbers.items()}
+        if all((values == values[:, :1]).all() for values in by_configuration.values()):
+            every = [name.partition(" | ")[0] for name in every[:width]]
+            numbers = {key: values[:, 0] for key, values in by_configuration.items()}
+        normal = f"Normal({{m}}, sigma2/{{precision}}){CORRELATED if correlated else ''}"
+        words = normal if form == "beta" else "InvGamma({a}, {b})"
+        lines += prior_lines(form, words, Axes(axes.labels, tuple(every)), **numbers)
+    return lines
+
+
+def split(regressions: Sequence[Regression], centre: Array, *flat: Array) -> Iterator[NormalInverseGamma]:
+    """Yield the distribution of each number's regressions from m, Λ, a and b on the flat axes, and all centers."""
+    m, precision, a, b = flat
+    for own in regressions:
+        yield NormalInverseGamma(
+            own.of_terms(m),
+            own.of_entries(precision),
+            own.of_regressions(a),
+            own.of_regressions(b),
+            centre[list(own.on)],
+        )
+
+
+def on_flat_axes(labels: int, parts: Sequence[NormalInverseGamma]) -> dict[str, Any]:
+    """Return m, Λ, a and b on the flat axes, (outcome, …); nothing without numbers."""
+    return {
+        name: np.concatenate([getattr(part, name).reshape(labels, -1) for part in parts], axis=1)
+        for name in ("m", "precision", "a", "b")
+        if parts
+    }
+
+
+def least_squares(
+    statistics: GroupedMoments,
+    all_regressions: Sequence[Regression],
+    tables: ConditionalTables | None,
+    theta: Parameters,
+) -> Parameters:
+    """Return β and σ² by maximum likelihood, (1, outcome, …): none at all without numbers.
+
+    A regression of a configuration that no row has is arbitrary where the configuration is impossible, and the standard
+    normal distribution here.
+
+    Parameters
+    ----------
+    statistics
+        Of the training rows.
+    all_regressions
+        Those of the numbers.
+    tables, theta
+        The tables of the categories, and their estimate.
+
+    Raises
+    ------
+    DoesNotExist
+        Where a class and configuration has too few rows, or parents that are collinear in them.
+    """
+    betas, variances = [], []
+    for own in all_regressions:
+        sums = Sums.of(own, statistics)
+        within, cross = sums.scatter[..., :-1, :-1], sums.scatter[..., :-1, -1]
+        sd = np.sqrt(np.diagonal(_without_rounding(sums), axis1=-2, axis2=-1))
+        smallest = np.linalg.eigvalsh(_correlations(within, sd[..., :-1])).min(axis=-1, initial=np.inf)
+        regular = (sums.n > 0) & (sd[..., :-1] > 0).all(axis=-1) & (smallest > RANK_TOLERANCE * own.width)
+        solvable = np.where(regular[..., None, None], within, np.eye(own.width - 1))
+        slopes = np.where(regular[..., None], solved(solvable, cross), 0.0)
+        squares = sums.squares(slopes)
+        defined = regular & (squares > RANK_TOLERANCE * sd[..., -1] ** 2) & (sd[..., -1] > 0)
+        lacking = np.argwhere(~defined & _possible(own, statistics.axes, tables, theta))
+        if len(lacking):
+            label, place = lacking[0]
+            raise DoesNotExist(_reason(own, statistics.axes, sums, sd, label, place))
+        intercept = sums.mean[..., -1] - (slopes * sums.mean[..., :-1]).sum(axis=-1)
+        beta = np.concatenate([intercept[..., None], slopes], axis=-1)
+        betas.append(np.where(defined[..., None], beta, 0.0).reshape(1, len(beta), -1))
+        variances.append(np.where(defined, squares / np.maximum(sums.n, 1e-300), 1.0)[None])
+    if not betas:
+        return {}
+    return {"beta": np.concatenate(betas, axis=2), "sigma2": np.concatenate(variances, axis=2)}
+
+
+def _possible(own: Regression, axes: Axes, tables: ConditionalTables | None, theta: Parameters) -> NDArray[np.bool_]:
+    """Return whether each configuration of a number's parents has a probability above 0, (outcome, configuration)."""
+    if tables is None or not own.given:
+        return np.ones((len(axes.labels), own.count), dtype=bool)
+    codes = np.full((own.count, len(axes.features)), MISSING)
+    codes[:, own.given] = np.stack(np.unravel_index(np.arange(own.count), own.sizes), axis=1)
+    return np.asarray(-np.inf < tables.log_density(codes[:, are_categories(axes)], theta)[0].T)
+
+
+def _without_rounding(sums: Sums) -> Array:
+    """Return the scatters, (outcome, configuration, column, other column), a constant column's diagonal set to 0."""
+    diagonal = np.diagonal(sums.scatter, axis1=-2, axis2=-1)
+    n = np.broadcast_to(sums.n[..., None], diagonal.shape)
+    cells = Moments(Axes((), ()), n, sums.mean, diagonal).without_rounding()
+    out = sums.scatter.copy()
+    columns = np.arange(out.shape[-1])
+    out[..., columns, columns] = cells
+    return out
+
+
+def _correlations(within: Array, sd: Array) -> Array:
+    """Return scatters (…, column, other column) as correlations, 0 of a constant column."""
+    unit = np.where(sd > 0, sd, 1.0)
+    return np.asarray(within / unit[..., :, None] / unit[..., None, :])
+
+
+def _reason(own: Regression, axes: Axes, sums: Sums, sd: Array, label: int, place: int) -> str:
+    """Return why a class and configuration has no estimate, given the square roots of the scatters' diagonals."""
+    _, of_regressions = names(axes, [own])
+    name, _, where = of_regressions[place].partition(" | ")
+    who, where = f"class {axes.labels[label]!r} has", f" where {where}" if where else ""
+    parents, sd = [repr(axes.features[i]) for i in own.on], sd[label, place]
+    on = f" and of {', '.join(parents)}" if parents else ""
+    if sums.n[label, place] == 0:
+        return f"{who} no value in column {name!r}{on}{where}"
+    if sd[-1] == 0 or sums.n[label, place] <= own.width:
+        return f"{who} too few different values in column {name!r}{on}{where} for a variance by maximum likelihood"
+    if constant := list(compress(parents, sd[:-1] == 0)):
+        return f"{who} one value only in column {constant[0]}{where}, so that {name!r} has no slope on it"
+    values, vectors = np.linalg.eigh(_correlations(sums.scatter[label, place, :-1, :-1], sd[:-1]))
+    if len(parents) > 1 and values[0] <= RANK_TOLERANCE * own.width:
+        together = compress(parents, np.abs(vectors[:, 0]) > NO_PART)
+        return (
+            f"{who} collinear columns {joined(together)}{where}, so that the slopes of {name!r} on them are not unique "
+            "by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes them unique"
+        )
+    return (
+        f"{who} values of column {name!r}{where} that are a linear function of {joined(parents)}, so that their "
+        "variance by maximum likelihood is 0"
+    )

@@ -11,10 +11,10 @@ from typing import Self
 
 import numpy as np
 
-from bayesclf.families.multivariate import estimates
+from bayesclf.families.cells import Booleans
+from bayesclf.families.multivariate import scatters
 from bayesclf.families.multivariate.covariance import cholesky, inverse_wishart_factors, outer
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.patterns import Booleans
 from bayesclf.typing import Array, Integers, Parameters
 
 RANK_TOLERANCE = 1e-13
@@ -56,7 +56,7 @@ class NormalInverseWishart:
         shrunk = (self.kappa * n / kappa)[:, None, None] * deviation[..., :, None] * deviation[..., None, :]
         moments = scatter + shrunk
         psi = self.psi + (moments.sum(axis=1, keepdims=True) if self.shared else moments)
-        nu = self.nu + estimates.shared_scatter(n, self.shared)
+        nu = self.nu + scatters.shared_scatter(n, self.shared)
         flat = inverse_wishart_factors(np.tile(nu, len(mean)), psi.reshape(-1, *psi.shape[2:]), rng, 1)
         factors = flat.reshape(psi.shape)
         noise = rng.standard_normal((*mean.shape, 1)) / np.sqrt(kappa)[:, None, None]
@@ -154,7 +154,7 @@ class CompletedScatters:
     @classmethod
     def of(cls, prior: NormalInverseWishart, statistics: Scatters, chains: int) -> Self:
         """Return the alternation of rows with these scatters; the prior is in numbers."""
-        start = estimates.start(statistics, shared=True)
+        start = scatters.start(statistics, shared=True)
         center, spread = start["mu"][0], np.diagonal(start["Sigma"][0])
         complete = statistics.n[0], statistics.mean[0], statistics.scatter[0]
         return cls(prior, chains, complete, Incomplete.of(statistics), center, spread)

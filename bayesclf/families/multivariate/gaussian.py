@@ -14,10 +14,10 @@ from scipy.special import multigammaln
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import units
-from bayesclf.families.augmentation import FRACTIONS
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import FRACTIONS, Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.gaussian import log_student_t
-from bayesclf.families.multivariate import estimates
+from bayesclf.families.multivariate import scatters
 from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
 from bayesclf.families.multivariate.covariance import (
     LKJ,
@@ -30,7 +30,6 @@ from bayesclf.families.multivariate.covariance import (
     submatrix,
 )
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.patterns import by_pattern
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, listing, prior_lines
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
     from bayesclf.families.multivariate.pymc import Reference
-    from bayesclf.families.pymc_rows import LabeledRows
+    from bayesclf.families.pymc import LabeledRows
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
@@ -130,7 +129,7 @@ class MultivariateGaussian(Family[Scatters]):
             raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
         psi = (nu - d - 1)[:, None, None] * np.diag(s2)
         if self.psi is not None:
-            psi = _in_units(estimates.given_scale(self.psi, (groups, d, d)), 1 / unit)
+            psi = _in_units(scatters.given_scale(self.psi, (groups, d, d)), 1 / unit)
         return replace(
             self,
             m=m,
@@ -187,15 +186,15 @@ class MultivariateGaussian(Family[Scatters]):
 
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
-        estimates.require_estimable(statistics, self._shared)
-        of_complete = partial(estimates.maximum_likelihood, shared=self._shared)
-        return estimates.estimate(statistics, of_complete, estimates.start(statistics, self._shared))
+        scatters.require_estimable(statistics, self._shared)
+        of_complete = partial(scatters.maximum_likelihood, shared=self._shared)
+        return scatters.estimate(statistics, of_complete, scatters.start(statistics, self._shared))
 
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
         if self.covariance_prior is not None:
             raise DoesNotExist("the posterior mode under an LKJ prior has no closed form; take another rule than 'map'")
-        return estimates.estimate(statistics, self._mode, estimates.start(statistics, self._shared))
+        return scatters.estimate(statistics, self._mode, scatters.start(statistics, self._shared))
 
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return that the prior is an LKJ, or that cells are missing."""
@@ -328,13 +327,13 @@ class MultivariateGaussian(Family[Scatters]):
         """
         _, kappa, nu, psi = self._hyperparameters()
         d = len(self.axes.features)
-        of_means = estimates.shared_scatter(0.5 * d * np.log(kappa), self._shared)
+        of_means = scatters.shared_scatter(0.5 * d * np.log(kappa), self._shared)
         of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
         return np.asarray(of_covariance - of_means)[:, None]
 
     def log_base(self, statistics: Scatters) -> Array:
         """log (2π)^(−nd/2), and the Jacobian of the units."""
-        n = estimates.shared_scatter(statistics.n.sum(axis=0), self._shared)
+        n = scatters.shared_scatter(statistics.n.sum(axis=0), self._shared)
         constant = -0.5 * np.log(2 * np.pi) * len(self.axes.features) * n
         return np.asarray(constant - np.log(statistics.axes.unit).sum() * n)[:, None]
 
@@ -393,10 +392,10 @@ class MultivariateGaussian(Family[Scatters]):
 
         m, kappa, nu, psi = self._hyperparameters()
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point, _ = estimates.maximize(statistics, self._mode, guess, steps=100)
+        point, _ = scatters.maximize(statistics, self._mode, guess, steps=100)
         n = statistics.n.sum(axis=0)
         return Reference(
-            point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + estimates.shared_scatter(n, self._shared))
+            point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + scatters.shared_scatter(n, self._shared))
         )
 
     def _updated(self, complete: Scatters) -> tuple[Array, Array, Array, Array]:
@@ -407,8 +406,8 @@ class MultivariateGaussian(Family[Scatters]):
         return (
             m + (n / (kappa + n))[:, None] * deviation,
             kappa + n,
-            nu + estimates.shared_scatter(n, self._shared),
-            psi + estimates.shared_scatter(complete.scatter[0] + shrunk, self._shared),
+            nu + scatters.shared_scatter(n, self._shared),
+            psi + scatters.shared_scatter(complete.scatter[0] + shrunk, self._shared),
         )
 
     def _mode(self, complete: Scatters) -> Parameters:

@@ -20,8 +20,7 @@ from pytensor.tensor import TensorVariable
 
 from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.pymc_rows import LabeledRows
-from bayesclf.families.pymc_statistics import whole
+from bayesclf.families.pymc import LabeledRows, whole
 from bayesclf.typing import Array
 
 
@@ -157,7 +156,7 @@ def observe_scatters(suffix: str, mu: TensorVariable, Sigma: TensorVariable, sta
     """Observe (n, x̄, S) of rows that are Normal(μ_k, Σ_k), one set for each pattern of missing cells.
 
     It generates x̄ ~ Normal(μ, Σ/n) and S ~ Wishart(n − 1, Σ). All of the log likelihood is the logp of x̄; see
-    `bayesclf.families.pymc_statistics.observe_moments`.
+    `bayesclf.families.pymc.observe_moments`.
 
     Log likelihood −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the observed columns, for any real n ≥ 0 and
     S ⪰ 0. A missing column enters as a standard normal coordinate of its own, which adds nothing.

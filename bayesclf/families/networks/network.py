@@ -1,25 +1,332 @@
 """Tables of features that depend on each other: the joint table, and Bayesian networks.
 
 In a network each feature depends on the class and on its parents among the features; in the joint table on all others.
+Each simplex of their tables has a Dirichlet prior.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self, override
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.errors import InputError
-from bayesclf.families.base import Axes
-from bayesclf.families.networks import structure
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families import dirichlet
+from bayesclf.families.base import (
+    FRACTIONS,
+    Axes,
+    Statistics,
+    broadcast,
+    require_choice,
+    require_each,
+    require_positive,
+)
+from bayesclf.families.networks import factors, row_counts, structure
+from bayesclf.families.networks.augmentation import CompletedTables
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.families.networks.tables import ConditionalTables
+from bayesclf.families.simplexes import BASES, SimplexFamily
+from bayesclf.families.terms import Density
+from bayesclf.typing import Array, Integers, Parameters
+
+if TYPE_CHECKING:
+    from bayesclf.families.pymc import LabeledRows
+
+LARGEST_THETA = 2**15
+"""Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
 
 LEARNT = "tan"
 """The tree that is learned from the rows."""
+
+
+@dataclass(frozen=True, repr=False)
+class ConditionalTables(SimplexFamily[RowCounts]):
+    """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses define the tables."""
+
+    alpha: float | Array = 2.0
+    basis: str = "simplex"
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    kind: ClassVar[str] = "category"
+    statistics_type: ClassVar[type[Statistics]] = RowCounts
+
+    def __post_init__(self) -> None:
+        require_positive(alpha=self.alpha)
+        require_choice("basis", self.basis, BASES)
+
+    @abstractmethod
+    def layout(self, axes: Axes) -> Layout:
+        """Return the tables on these features and levels."""
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters: a simplex of J cells has J − 1; those of all classes count once."""
+        layout = self.layout(self.axes)
+        shared = int(np.count_nonzero(layout.class_free) - np.count_nonzero(layout.class_free_simplexes))
+        each = layout.cells - len(layout.simplexes) - shared
+        return len(self.axes.labels) * each + shared
+
+    def resolve_prior(self, statistics: RowCounts) -> Self:
+        """Return the prior with α as an array (outcome, cell).
+
+        Raises
+        ------
+        Refused
+            If the tables are too large to keep in memory.
+        """
+        layout = self.layout(statistics.axes)
+        shape = (len(statistics.axes.labels), layout.cells)
+        if shape[0] * shape[1] > LARGEST_THETA:
+            cells = f"{shape[1]:,}" if shape[1] < 10**12 else f"{shape[1]:.0e}"
+            raise Refused(
+                f"{self._what(layout)} has {shape[0]} × {cells} probabilities (limit {LARGEST_THETA:,}); take fewer "
+                "columns, or naive Bayes"
+            )
+        alpha = broadcast("alpha", self.alpha, shape, "outcome, cell")
+        if (different := np.flatnonzero((alpha != layout.tied(alpha)).any(axis=0))).size:
+            raise InputError(
+                f"alpha gives the cell {layout.names()[different[0]]!r} other concentrations in some classes than in "
+                "others, but its column does not depend on the class; give the same number for all classes"
+            )
+        return replace(self, alpha=alpha, axes=statistics.axes)
+
+    def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
+        """Return False for a feature without an observed cell."""
+        return np.asarray((statistics.rows >= 0).any(axis=0))
+
+    def mle(self, statistics: RowCounts) -> Parameters:
+        """Return the relative frequencies, by EM where cells are missing.
+
+        A simplex of a configuration that no row has is arbitrary where the configuration itself has probability zero,
+        and uniform here; where it has not, or where a class has no row, the estimate does not exist.
+
+        Raises
+        ------
+        DoesNotExist
+            If there is no estimate; the message names the class and what its rows lack.
+        """
+        layout = self.layout(statistics.axes)
+        there = statistics.counts @ (statistics.rows >= 0) > 0
+        of_all = [j for factor in layout.factors if factor.class_free for j in factor.of]
+        there[:, of_all] = there[:, of_all].any(axis=0)
+        require_each(there, statistics.axes, "has no value")
+        counts, sums = row_counts.split(layout, statistics)
+        counts = layout.pooled(counts)
+        if len(sums):
+            theta = row_counts.expectation_maximization(counts, sums, np.zeros_like(counts), layout)
+        else:
+            theta = dirichlet.normalize(counts, layout.simplexes)
+        undefined = np.isnan(theta)
+        filled = np.where(undefined, 1 / np.repeat(layout.simplexes, layout.simplexes), theta)[None]
+        _require_irrelevant(layout, undefined, filled)
+        return {"theta": filled}
+
+    def map(self, statistics: RowCounts) -> Parameters:
+        """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
+        layout = self.layout(self.axes)
+        counts, sums = row_counts.split(layout, statistics)
+        counts = layout.pooled(counts)
+        alpha = np.asarray(self.alpha)
+        less = 0.0 if self.basis == "softmax" else 1.0
+        if len(sums):
+            theta = row_counts.expectation_maximization(counts, sums, alpha - less, layout)
+            bounded = np.minimum.reduceat(counts + alpha - less, dirichlet.starts(layout.simplexes), axis=1) >= 0
+            theta = np.where(np.repeat(bounded, layout.simplexes, axis=1), theta, np.nan)
+        else:
+            mode = dirichlet.normalize if self.basis == "softmax" else dirichlet.mode
+            theta = mode(alpha + counts, layout.simplexes)
+        if np.isnan(theta).any():
+            label, cell = np.argwhere(np.isnan(theta))[0]
+            raise DoesNotExist(
+                f"class {self.axes.labels[label]!r} has no single most probable θ for {layout.names()[cell]!r} "
+                "(some count + α is below 1, or all are 1)"
+            )
+        return {"theta": theta[None]}
+
+    def not_conjugate(self, statistics: RowCounts) -> str:
+        """Return the first column whose missing training cells couple the tables."""
+        layout = self.layout(statistics.axes)
+        for seen in np.unique(statistics.rows >= 0, axis=0):
+            for hidden in layout.plan(seen).hidden:
+                name = statistics.axes.features[hidden.features[0]]
+                return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
+        return ""
+
+    def not_augmentable(self, statistics: RowCounts) -> str:
+        """Return that rows with missing cells count a fraction: then they are no draws from the model."""
+        of_gaps = statistics.counts[:, (statistics.rows < 0).any(axis=1)]
+        return FRACTIONS if np.any(of_gaps != np.floor(of_gaps)) else ""
+
+    @override
+    def alternation(self, statistics: RowCounts, chains: int) -> CompletedTables:
+        """Return the alternation between missing cells and θ; raises `Refused` for too many completions."""
+        layout = self.layout(self.axes)
+        counts, keys, of_keys = row_counts.keyed(layout, statistics)
+        return CompletedTables.of(layout, np.asarray(self.alpha) + layout.pooled(counts), keys, of_keys, chains)
+
+    def posterior(self, statistics: RowCounts) -> Self:
+        """Return Dirichlet(α + n), for rows without missing cells that matter."""
+        if reason := self.not_conjugate(statistics):
+            raise Refused(f"this posterior has no closed form ({reason})")
+        layout = self.layout(self.axes)
+        counts, _ = row_counts.split(layout, statistics)
+        return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
+
+    @override
+    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
+        """Return α (outcome, cell), and the length of each conditional distribution."""
+        return np.asarray(self.alpha), self.layout(self.axes).simplexes
+
+    @override
+    def _simplex_names(self) -> list[str]:
+        return self.layout(self.axes).simplex_names()
+
+    @override
+    def pymc(self, statistics: RowCounts, suffix: str) -> None:
+        """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
+        from bayesclf.families.networks.pymc import add_tables, observe_sums
+
+        layout = self.layout(self.axes)
+        counts, sums = row_counts.split(layout, statistics)
+        theta = add_tables(layout, self.simplexes()[0], suffix, counts)
+        if len(sums):
+            observe_sums(f"sums{suffix}", theta, sums)
+
+    @override
+    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, cell), above the simplexes of each size."""
+        from bayesclf.families.networks.pymc import add_tables
+
+        return add_tables(self.layout(self.axes), alpha, suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ from variables that hold the simplexes of one size each, those of all classes by themselves."""
+        layout = self.layout(self.axes)
+        if not layout.class_free.any():
+            return super().from_pymc(draws, suffix)
+        theta = np.empty((0, 0, 0))
+        for part, cells, sizes, _ in layout.by_classes():
+            values = dirichlet.simplexes_of(draws, sizes, f"{part}{suffix}")
+            if not len(theta):
+                theta = np.empty((len(values), len(self.axes.labels), layout.cells))
+            theta[:, :, cells] = values
+        return {"theta": theta}
+
+    @override
+    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: Any, suffix: str) -> None:
+        """Observe the level codes of rows, one table after the other; missing cells are summed out."""
+        from bayesclf.families.networks.pymc import observe_codes
+
+        observe_codes(f"codes{suffix}", self.layout(self.axes), theta[rows.y], X, rows.weight, f"column{suffix}")
+
+    def log_density(self, X: Integers, parameters: Parameters) -> Array:
+        """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""
+        return factors.log_density(self.layout(self.axes), X, parameters["theta"])
+
+    def log_predictive_without(self, X: Integers, y: Integers) -> Array:
+        """Own class: Π_f (α_c − 1)/(Σα − 1) over the cells c that the row uses, α of the posterior.
+
+        A factor that does not depend on the class has this in all classes.
+        """
+        layout, (alpha, sizes) = self.layout(self.axes), self.simplexes()
+        cells = layout.cells_of(X)
+        out = self._with_own(X, y, dirichlet.log_mean_without(alpha, sizes, cells, y))
+        if layout.class_free.any():
+            of_all = np.where(layout.class_free[cells], cells, -1)
+            with_it = dirichlet.weighted_logs(
+                dirichlet.indicators(of_all, layout.cells), dirichlet.normalize(alpha, sizes)[None, :1]
+            )
+            change = dirichlet.log_mean_without(alpha, sizes, of_all, y) - with_it[0, :, 0]
+            others = np.arange(len(self.axes.labels)) != y[:, None]
+            out = np.where(others, out + change[:, None], out)
+        return out
+
+    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw θ ~ Dirichlet(α), each simplex by itself, those of all classes once."""
+        return {"theta": self.layout(self.axes).tied(super().draw(rng, draws)["theta"])}
+
+    def log_normalizer(self) -> Array:
+        """log B(α), summed over all simplexes: the edges are those of the whole block.
+
+        References
+        ----------
+        Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
+        """
+        of_simplexes = super().log_normalizer()
+        of_simplexes[1:, self.layout(self.axes).class_free_simplexes] = 0.0  # those of all classes count once
+        return of_simplexes.sum(axis=1, keepdims=True)
+
+    @override
+    def log_prior(self, parameters: Parameters) -> Density:
+        """A Dirichlet for each simplex, those of all classes for the first one only."""
+        layout = self.layout(self.axes)
+        density = super().log_prior(parameters)
+        shape = (len(self.axes.labels), len(layout.simplexes))
+        once = np.ones(shape, dtype=bool)
+        once[1:, layout.class_free_simplexes] = False
+        part_of = {name: layout.tied(parts) for name, parts in density.part_of.items()}
+        return Density(density.log_density * once.ravel(), part_of)
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
+        """Draw level codes (row, feature), one factor after the other."""
+        layout, theta = self.layout(self.axes), parameters["theta"][0]
+        X = np.zeros((len(y), layout.features), dtype=np.intp)
+        for f, factor in enumerate(layout.factors):
+            sizes = tuple(self.axes.sizes[j] for j in factor.of)
+            X[:, factor.of] = 0
+            first = layout.cells_of(X)[:, f]
+            below = np.cumsum(theta[y[:, None], first[:, None] + np.arange(np.prod(sizes))], axis=1)[:, :-1]
+            drawn = (rng.random((len(y), 1)) >= below).sum(axis=1)
+            X[:, factor.of] = np.column_stack(np.unravel_index(drawn, sizes))
+        return X
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ."""
+        return {"theta": ("outcome", "cell")}
+
+    @property
+    def variant(self) -> str:
+        """How many simplexes of each size there are, and of which classes."""
+        layout = self.layout(self.axes)
+        shared = Counter(
+            size for size, of_all in zip(layout.simplexes, layout.class_free_simplexes, strict=True) if of_all
+        )
+        return f"{Counter(layout.simplexes)}{shared or ''}"
+
+    def coords(self) -> dict[str, Any]:
+        """Return the cells' names, such as "wind=weak | outlook=sunny"."""
+        return {"cell": self.layout(self.axes).names()}
+
+    @abstractmethod
+    def _what(self, layout: Layout) -> str:
+        """Return the name of the tables in messages."""
+
+
+def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Array) -> None:
+    """Raise for the first simplex without counts whose configuration has a probability above zero."""
+    simplex = 0
+    for factor in layout.factors:
+        width = layout.count(factor.of)
+        configurations = layout.count(factor.given)
+        start = dirichlet.starts(layout.simplexes)[simplex]
+        simplex += configurations
+        lacking = undefined[:, start : start + width * configurations : width]
+        for number in np.flatnonzero(lacking.any(axis=0)):
+            X = np.full((1, layout.features), -1)
+            X[0, factor.given] = np.unravel_index(number, [layout.axes.sizes[j] for j in factor.given])
+            possible = factors.log_density(layout, X, theta)[0, 0] > -np.inf
+            for label in np.flatnonzero(possible & lacking[:, number]):
+                names = " and ".join(repr(layout.axes.features[j]) for j in factor.of)
+                cell = layout.names()[start + number * width].partition(" | ")[2]
+                where = f" where {cell}" if cell else ""
+                raise DoesNotExist(f"class {layout.axes.labels[label]!r} has no value in column {names}{where}")
 
 
 @dataclass(frozen=True, repr=False)

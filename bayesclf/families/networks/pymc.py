@@ -12,10 +12,10 @@ from pytensor.tensor import TensorVariable
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.networks.completions import LARGEST_SUMS, Sums
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.patterns import by_pattern
-from bayesclf.families.pymc_statistics import add_simplexes, join_simplexes, observe_simplexes
+from bayesclf.families.networks.row_counts import LARGEST_SUMS, Sums
+from bayesclf.families.pymc import add_simplexes, join_simplexes, observe_simplexes
 from bayesclf.typing import Array, Integers
 
 LARGEST_SAMPLED = 2**15

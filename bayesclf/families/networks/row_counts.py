@@ -1,7 +1,11 @@
-"""Counts of distinct rows with each label: the statistics of families whose features depend on each other.
+"""Counts of distinct rows with each label, and what rows with missing cells say of tables.
 
-Rows with missing cells are kept as they are, because estimates have to sum over the completions of a row. A structure
-can be learned from these counts too.
+The counts are the statistics of families whose features depend on each other. Rows with missing cells are kept as they
+are, because estimates have to sum over the completions of a row. A structure can be learned from these counts too.
+
+Under tables of conditional probabilities the likelihood is Π_c θ_c^{n_c} Π_s (Σ_{z ∈ s} Π_f θ_{f(z)})^{m_s}: counts n
+of factors whose features are observed, and sums s over the completions z of missing cells. Observed cells can
+separate these sums, so that a row factors into small sums that many rows have in common.
 """
 
 from __future__ import annotations
@@ -12,11 +16,24 @@ from typing import ClassVar, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.errors import Refused
+from bayesclf.families import dirichlet
 from bayesclf.families.base import MISSING, Axes, Statistics
+from bayesclf.families.cells import by_pattern
+from bayesclf.families.networks.factors import Hidden, Layout
 from bayesclf.typing import Array, Integers
 
 LARGEST_KEY = 2**62
 """Rows are encoded as integers below this to compare them."""
+
+LARGEST_SUMS = 2**20
+"""Completions × factors above which training rows with missing cells are refused."""
+
+SUMMED = -2
+"""Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
+
+TOLERANCE, ITERATIONS = 1e-9, 5000
+"""EM ends when no probability changes by more than this, or after this many steps."""
 
 
 @dataclass(frozen=True)
@@ -110,3 +127,160 @@ def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integer
         keys *= size + 2
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return rows[first], np.asarray(which, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over completions, those of one sum together.
+
+    Attributes
+    ----------
+    cells
+        Cells (completion, factor) whose product a completion contributes, −1 for none.
+    first
+        First completion of each sum, (sum).
+    counts
+        Weight of each sum with each label, (outcome, sum).
+    """
+
+    cells: Integers
+    first: Integers
+    counts: Array
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @property
+    def of(self) -> Integers:
+        """Number of the sum that a completion belongs to, (completion)."""
+        return np.repeat(np.arange(len(self)), np.diff(np.append(self.first, len(self.cells))))
+
+
+def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
+    """Return the counts of cells (outcome, cell), and the sums over missing cells.
+
+    Raises
+    ------
+    Refused
+        Where the sums have too many terms.
+    """
+    counts, keys, of_keys = keyed(layout, statistics)
+    return counts, _expanded(layout, keys, of_keys)
+
+
+def keyed(layout: Layout, statistics: RowCounts) -> tuple[Array, Integers, Array]:
+    """Return the counts of cells that need no sum, and the different sums over missing cells with theirs.
+
+    Returns
+    -------
+    tuple
+        Counts (outcome, cell); codes (sum, feature), the levels of observed cells, `SUMMED` and `MISSING`, of features
+        that do not enter; and the weight of each sum with each label, (outcome, sum).
+    """
+    counts = np.zeros((len(statistics.axes.labels), layout.cells))
+    keys, weights = [np.empty((0, layout.features), dtype=np.intp)], [np.empty((len(counts), 0))]
+    for seen, rows in by_pattern(statistics.rows < 0):
+        plan = layout.plan(seen)
+        X, weight = statistics.rows[rows], statistics.counts[:, rows]
+        for f in np.flatnonzero(plan.seen):
+            counts += added_up(weight, layout.cells_of(X)[:, f], layout.cells)
+        for hidden in plan.hidden:
+            keys.append(_key(layout, X, hidden))
+            weights.append(weight)
+    merged, which = different(np.vstack(keys), layout.axes.sizes)
+    return counts, merged, added_up(np.hstack(weights), which, len(merged))
+
+
+def _key(layout: Layout, X: Integers, hidden: Hidden) -> Integers:
+    """Return rows of codes that identify a sum: observed levels, cells summed over, and cells that do not enter."""
+    key = np.full_like(X, MISSING)
+    touched = sorted({j for f in hidden.factors for j in layout.factors[f].scope})
+    key[:, touched] = X[:, touched]
+    key[:, hidden.features] = SUMMED
+    return key
+
+
+def _expanded(layout: Layout, keys: Integers, counts: Array) -> Sums:
+    """List the completions of each sum."""
+    kinds, which = np.unique(np.where(keys >= 0, 0, keys), axis=0, return_inverse=True)
+    groups = [(np.flatnonzero(which.ravel() == n), np.flatnonzero(kind == SUMMED)) for n, kind in enumerate(kinds)]
+    terms = len(layout.factors) * sum(len(rows) * layout.count(tuple(summed)) for rows, summed in groups)
+    require_few(terms, LARGEST_SUMS)
+    parts = [_completed(layout, keys[rows], summed) for rows, summed in groups]
+    cells = np.vstack([np.empty((0, len(layout.factors)), dtype=np.intp), *parts])
+    order = np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in groups)])
+    lengths = np.repeat([layout.count(tuple(summed)) for _, summed in groups], [len(rows) for rows, _ in groups])
+    return Sums(cells, (np.cumsum(lengths) - lengths).astype(np.intp), counts[:, order])
+
+
+def require_few(terms: int, limit: int) -> None:
+    """Raise `Refused` for more completions × tables than the limit."""
+    if terms > limit:
+        size = f"{terms:,} completions × tables to be summed over (limit {limit:,})"
+        remedy = "fit with missing='level', with fewer edges, or leave out columns with many gaps"
+        raise Refused(f"the training rows' missing cells have {size}; {remedy}")
+
+
+def _completed(layout: Layout, keys: Integers, summed: Integers) -> Integers:
+    """Return the cells (completion, factor) of all values of the summed features, −1 for factors without any."""
+    values = np.indices([layout.axes.sizes[j] for j in summed]).reshape(len(summed), -1).T
+    X = np.repeat(keys, len(values), axis=0)
+    X[:, summed] = np.tile(values, (len(keys), 1))
+    cells = layout.cells_of(X)
+    cells[:, [not set(factor.scope) & set(summed.tolist()) for factor in layout.factors]] = -1
+    return cells
+
+
+def expectation_maximization(counts: Array, sums: Sums, prior: Array, layout: Layout) -> Array:
+    """Return a maximum of Σ_c (n_c + a_c) log θ_c + Σ_s m_s log Σ_z Π θ, shape (outcome, cell).
+
+    The E step expects the counts of all completions, the M step normalizes them; each raises the objective. The start
+    is the estimate from the counts with one more in each cell, so that the maximum is the one near a smooth start;
+    others may exist.
+
+    Parameters
+    ----------
+    counts
+        n (outcome, cell), those of all classes in cells of all.
+    sums
+        The sums over missing cells.
+    prior
+        a (outcome, cell): 0 for maximum likelihood, α − 1 for MAP.
+    layout
+        The tables.
+
+    References
+    ----------
+    Dempster, Laird and Rubin (1977), *Maximum likelihood from incomplete data via the EM algorithm*.
+    """
+    simplexes = layout.simplexes
+    theta = dirichlet.normalize(counts + np.maximum(prior, 0.0) + 1.0, simplexes)
+    for _ in range(ITERATIONS):
+        total = counts + prior + layout.pooled(expected_counts(sums, theta))
+        new = dirichlet.normalize(np.maximum(total, 0.0), simplexes)
+        change = np.abs(new - theta).max(where=~np.isnan(new), initial=0.0)
+        # A simplex without counts keeps its values: nothing depends on them.
+        theta = np.where(np.isnan(new), theta, new)
+        if change < TOLERANCE:
+            break
+    return np.where(dirichlet.totals(total, simplexes) > 0, theta, np.nan)
+
+
+def expected_counts(sums: Sums, theta: Array) -> Array:
+    """Return the expected counts of the completions given the observed cells and θ, (outcome, cell): the E step."""
+    totals, terms = log_sums(sums, theta)
+    with np.errstate(invalid="ignore"):
+        shares = np.exp(terms - totals[:, sums.of])
+    weights = np.nan_to_num(shares) * sums.counts[:, sums.of]
+    return np.asarray((dirichlet.indicators(sums.cells, theta.shape[1]).T @ weights.T).T)
+
+
+def log_sums(sums: Sums, theta: Array) -> tuple[Array, Array]:
+    """Return log Σ_z Π θ (outcome, sum) and the log of each term (outcome, completion)."""
+    if not len(sums):
+        return np.zeros((len(theta), 0)), np.zeros((len(theta), 0))
+    terms = np.asarray(dirichlet.indicators(sums.cells, theta.shape[1]) @ dirichlet.logs(theta).T).T
+    top = np.maximum.reduceat(terms, sums.first, axis=1)
+    top = np.where(np.isneginf(top), 0.0, top)
+    totals = np.add.reduceat(np.exp(terms - top[:, sums.of]), sums.first, axis=1)
+    return dirichlet.logs(totals) + top, terms

@@ -106,7 +106,7 @@ class TreeTables:
         theta
             Probabilities (draw, outcome, cell).
         """
-        from bayesclf.families.trees import kernels
+        from bayesclf.families import kernels
 
         out = np.empty((len(theta), len(X), theta.shape[1]))
         if (X < 0).any():
@@ -146,7 +146,7 @@ def directed(present: Array, features: int) -> tuple[Integers, Integers]:
     tuple
         Parent of each feature, −1 for a root, (…, feature); and the features in an order in which parents come first.
     """
-    from bayesclf.families.trees import kernels
+    from bayesclf.families import kernels
 
     flat = np.ascontiguousarray(present.reshape(int(np.prod(present.shape[:-1])), present.shape[-1]) > 0)
     parent, order = kernels.directed(flat, *pairs(features), features)

@@ -13,15 +13,13 @@ from scipy.special import logsumexp
 
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, require_choice, require_each, require_positive
-from bayesclf.families.patterns import by_pattern
+from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_choice, require_each, require_positive
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
 from bayesclf.families.trees.directed import TreeTables, directed, pairs
-from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
 from bayesclf.families.trees.mixture import Node, TreePrior
-from bayesclf.families.trees.pairs import PairCounts
+from bayesclf.families.trees.pairs import PairCounts, PairTables, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
-from bayesclf.families.without_pymc import WithoutPyMC
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted
 
@@ -61,7 +59,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     ========== ================================ ==============================================================
 
     Evidence, probabilities of edges, predictive and leave-one-out are exact: by the matrix-tree theorem a sum over all
-    trees is a determinant (`trees.laplacian`, `trees.elimination`). Given T the posterior of θ_T is Dirichlet(α + n).
+    trees is a determinant (`trees.spanning`). Given T the posterior of θ_T is Dirichlet(α + n).
     MLE is the tree of Chow and Liu with relative frequencies. MAP is the most probable tree given the most probable
     N', with its θ in the softmax basis, (n + α)/(N + Σα), which is its posterior mean and the same for every root;
     the mode on the simplex often does not exist and depends on the root. The mean of a posterior over trees is

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from bayesclf.families.dirichlet import starts
-from bayesclf.families.trees.elimination import Elimination
-from bayesclf.families.trees.evidence import PairTables
-from bayesclf.families.trees.laplacian import TreeSum
+from bayesclf.families.trees.pairs import PairTables
+from bayesclf.families.trees.spanning import Elimination, TreeSum
 from bayesclf.typing import Array, Integers
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, Self, override
@@ -14,7 +13,7 @@ from scipy.special import logsumexp
 from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, require_each
+from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_each
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.trees.pairs import PairCounts
 from bayesclf.typing import Array, Integers, Parameters
@@ -26,7 +25,7 @@ NO_POSTERIOR = (
 
 
 @dataclass(frozen=True, repr=False)
-class OneDependence(Family[PairCounts]):
+class OneDependence(WithoutPyMC, Family[PairCounts]):
     """P(x | y = k) = (1/d) Σ_i P(x_i | y = k) Π_{j ≠ i} P(x_j | x_i, y = k): the average of d networks.
 
     In network i all features depend on feature i. The weights 1/d are fixed: no data make one network more probable
@@ -53,6 +52,7 @@ class OneDependence(Family[PairCounts]):
     likelihood: ClassVar[str] = "Categorical(given) of each column given one other, averaged over that other"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
+    _no_pymc: ClassVar[str] = NO_POSTERIOR
 
     def __post_init__(self) -> None:
         require(Number(above=0), equivalent_rows=self.equivalent_rows)
@@ -112,21 +112,6 @@ class OneDependence(Family[PairCounts]):
         raise Refused(NO_POSTERIOR)
 
     def mean(self) -> NoReturn:
-        """Refuse: there is no posterior."""
-        raise Refused(NO_POSTERIOR)
-
-    @override
-    def pymc(self, statistics: PairCounts, suffix: str) -> NoReturn:
-        """Refuse: there is no posterior."""
-        raise Refused(NO_POSTERIOR)
-
-    @override
-    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
-        """Refuse: there is no posterior."""
-        raise Refused(NO_POSTERIOR)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> NoReturn:
         """Refuse: there is no posterior."""
         raise Refused(NO_POSTERIOR)
 

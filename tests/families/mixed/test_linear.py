@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesclf.families import Axes, ConditionalGaussian
-from bayesclf.families.mixed import linear
+from bayesclf.families.mixed import regressions
 
 AXES = Axes(("a",), ("u", "v", "x"), ((), (), ()))
 
@@ -62,6 +62,6 @@ def test_the_root_of_an_inverse_has_the_digits_of_each_cell():
     unit = np.array([1.0, 2.0**-70, 2.0**90])
     plain = np.array([[2.0, 1.0, 0.5], [1.0, 2.0, 0.75], [0.5, 0.75, 2.0]])
     inverse = [exact([[Fraction(v) for v in row] for row in plain.tolist()], column) for column in np.eye(3, dtype=int)]
-    root = linear.root_of_inverse(plain * unit[:, None] * unit) * unit[:, None]
+    root = regressions.root_of_inverse(plain * unit[:, None] * unit) * unit[:, None]
     np.testing.assert_array_equal(root, np.triu(root))
     np.testing.assert_allclose(root @ root.T, np.array(inverse, dtype=float), rtol=1e-14)

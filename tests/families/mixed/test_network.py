@@ -12,7 +12,7 @@ from scipy import stats
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, ConditionalGaussian, Gaussian, MultivariateGaussian
-from bayesclf.families.pymc_rows import LabeledRows
+from bayesclf.families.pymc import LabeledRows
 
 NUMBERS = Axes(("a", "b"), ("u", "v", "w"), ((), (), ()))
 BOTH = Axes(("a", "b"), ("c", "u", "v"), (("red", "blue"), (), ()))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bayesclf.families import Axes, ConditionalGaussian
-from bayesclf.families.mixed.structure import arborescence
+from bayesclf.families.mixed.network import arborescence
 
 AXES = Axes(("a", "b"), ("c", "u", "d", "v"), (("red", "blue"), (), (1, 2, 3), ()))
 

@@ -15,9 +15,9 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate import covariance as covariances
 from bayesclf.families.multivariate.covariance import Whitenings, submatrix
-from bayesclf.families.multivariate.estimates import expectation, maximize, maximum_likelihood, start
 from bayesclf.families.multivariate.pymc import observe_rows
-from bayesclf.families.pymc_rows import LabeledRows
+from bayesclf.families.multivariate.scatters import expectation, maximize, maximum_likelihood, start
+from bayesclf.families.pymc import LabeledRows
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))

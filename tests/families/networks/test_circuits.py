@@ -5,8 +5,8 @@ import pytest
 
 from bayesclf.errors import Refused
 from bayesclf.families import Axes, BayesianNetwork, JointTable
-from bayesclf.families.networks import circuits, completions
-from bayesclf.families.networks.circuits import circuit
+from bayesclf.families.networks import augmentation, row_counts
+from bayesclf.families.networks.augmentation import circuit
 from bayesclf.families.networks.row_counts import RowCounts
 
 SIZES = (2, 3, 2, 4, 2)
@@ -33,21 +33,21 @@ def drawable(family, rng):
     """Return counts of observed cells, and the circuit and sums of the same rows with gaps, with their θ."""
     statistics = RowCounts.of(*rows_with_gaps(rng), AXES)
     layout = family.layout(AXES)
-    observed, keys, counts = completions.keyed(layout, statistics)
+    observed, keys, counts = row_counts.keyed(layout, statistics)
     theta = family.resolve_prior(statistics).draw(rng, 1)["theta"][0]
-    return layout, observed, circuit(layout, keys, counts), completions.split(layout, statistics)[1], theta
+    return layout, observed, circuit(layout, keys, counts), row_counts.split(layout, statistics)[1], theta
 
 
 @pytest.mark.parametrize("together", [1, 64], ids=["nested sums", "flat sums"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_expected_counts_are_those_of_the_e_step(name, together, rng, monkeypatch):
-    monkeypatch.setattr(circuits, "SUMMED_TOGETHER", together)
+    monkeypatch.setattr(augmentation, "SUMMED_TOGETHER", together)
     _, _, drawn, sums, theta = drawable(FAMILIES[name], rng)
     nested = sum(len(layer.of) for layer in drawn.layers) > len(drawn.roots)
     assert nested == (together == 1 and name != "joint")
     log_theta = np.log(theta.ravel()[drawn.cells])
     counts = np.array([drawn.draw(log_theta, rng) for _ in range(DRAWS)])
-    expected = completions.expected_counts(sums, theta).ravel()
+    expected = row_counts.expected_counts(sums, theta).ravel()
     assert not np.delete(expected, drawn.cells).any()
     error = counts.std(axis=0) / np.sqrt(DRAWS)
     difference = np.abs(counts.mean(axis=0) - expected[drawn.cells])
@@ -60,7 +60,7 @@ def test_each_row_has_one_cell_of_each_table(name, rng):
     layout, observed, drawn, sums, theta = drawable(FAMILIES[name], rng)
     counts = np.zeros(observed.size)
     counts[drawn.cells] = drawn.draw(np.log(theta.ravel()[drawn.cells]), rng)
-    total = completions.expected_counts(sums, theta)
+    total = row_counts.expected_counts(sums, theta)
     tables = layout.starts
     np.testing.assert_allclose(
         np.add.reduceat(counts.reshape(observed.shape), tables, axis=1), np.add.reduceat(total, tables, axis=1)
@@ -75,7 +75,7 @@ def test_completions_of_one_row_are_drawn_jointly(rng):
     statistics = RowCounts.of(np.repeat(X, 200, axis=0), np.zeros(200, dtype=int), AXES)
     theta = family.resolve_prior(statistics).draw(rng, 1)["theta"]
     layout = family.layout(AXES)
-    _, keys, counts = completions.keyed(layout, statistics)
+    _, keys, counts = row_counts.keyed(layout, statistics)
     drawn = circuit(layout, keys, counts)
     tables = [drawn.draw(np.log(theta[0].ravel()[drawn.cells]), rng) for _ in range(100)]
     own = layout.cells_of(np.array([[a, b, 0, 0, 1] for a in range(2) for b in range(3)]))
@@ -92,7 +92,7 @@ def test_many_rows_cost_what_their_kinds_do(rng):
     sizes = []
     for times in (1, 50):
         statistics = RowCounts.of(np.tile(X, (times, 1)), np.tile(y, times), AXES)
-        _, keys, counts = completions.keyed(layout, statistics)
+        _, keys, counts = row_counts.keyed(layout, statistics)
         sizes.append(circuit(layout, keys, counts).size)
     assert sizes[0] == sizes[1]
 
@@ -107,8 +107,8 @@ def test_long_gaps_take_elimination(rng):
     statistics = RowCounts.of(X, np.zeros(3, dtype=int), axes)
     layout = family.layout(axes)
     with pytest.raises(Refused, match="completions × tables to be summed over"):
-        completions.split(layout, statistics)
-    _, keys, counts = completions.keyed(layout, statistics)
+        row_counts.split(layout, statistics)
+    _, keys, counts = row_counts.keyed(layout, statistics)
     drawn = circuit(layout, keys, counts)
     values = drawn.draw(np.full(len(drawn.cells), np.log(0.5)), rng)
     tables = np.add.reduceat(values, np.searchsorted(drawn.cells, layout.starts[1:]))
@@ -116,6 +116,6 @@ def test_long_gaps_take_elimination(rng):
 
 
 def test_too_large_sums_are_refused(rng, monkeypatch):
-    monkeypatch.setattr(circuits, "LARGEST_CIRCUIT", 10)
+    monkeypatch.setattr(augmentation, "LARGEST_CIRCUIT", 10)
     with pytest.raises(Refused, match=r"completions × tables to be summed over \(limit 10\); fit with missing='level'"):
         drawable(FAMILIES["graph"], rng)

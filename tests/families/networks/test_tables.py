@@ -14,7 +14,7 @@ from scipy.special import logsumexp, xlogy
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, dirichlet
-from bayesclf.families.networks import completions, elimination
+from bayesclf.families.networks import factors, row_counts
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import RowCounts
 
@@ -104,7 +104,7 @@ def test_rows_of_any_number_share_one_pass_in_blocks(rng, monkeypatch):
     family = resolved(FAMILIES["diamond"], *rows(rng))[0]
     X, parameters = rows(rng, 50, 0.5)[0], family.draw(rng, 4)
     at_once = family.log_density(X, parameters)
-    monkeypatch.setattr(elimination, "WORK_BYTES", 1)
+    monkeypatch.setattr(factors, "WORK_BYTES", 1)
     np.testing.assert_allclose(family.log_density(X, parameters), at_once, rtol=1e-13)
 
 
@@ -123,7 +123,7 @@ def test_a_chain_of_many_missing_cells_is_summed_link_by_link():
 
 def test_missing_cells_that_hang_together_by_too_many_are_refused(rng, monkeypatch):
     family = resolved(FAMILIES["diamond"], *rows(rng))[0]
-    monkeypatch.setattr(elimination, "LARGEST_TABLE", 4)
+    monkeypatch.setattr(factors, "LARGEST_TABLE", 4)
     with pytest.raises(Refused, match=r"columns 'a', 'b', 'c' takes a table of 12 combinations \(limit 4\)"):
         family.log_density(np.array([[-1, -1, -1, 0]]), family.draw(rng, 1))
 
@@ -244,10 +244,10 @@ def objective(family, statistics, prior=0.0):
 def test_counts_and_sums_have_the_likelihood_of_the_rows(family, rng):
     prior, statistics = resolved(family, *rows(rng, 80, 0.35))
     layout = prior.layout(AXES)
-    counts, sums = completions.split(layout, statistics)
+    counts, sums = row_counts.split(layout, statistics)
     assert len(sums) > 0
     for theta in hypotheses(family, rng)["theta"]:
-        found = (xlogy(counts, theta).sum() + (sums.counts * completions.log_sums(sums, theta)[0]).sum()).item()
+        found = (xlogy(counts, theta).sum() + (sums.counts * row_counts.log_sums(sums, theta)[0]).sum()).item()
         np.testing.assert_allclose(found, objective(prior, statistics)(theta), rtol=1e-12)
 
 
@@ -272,12 +272,12 @@ def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(family, rng):
 @pytest.mark.parametrize("less", [0.0, 1.0], ids=["mle", "map"])
 def test_each_step_of_em_raises_the_objective(family, less, rng):
     prior, statistics = resolved(family, *rows(rng, 60, 0.3))
-    counts, sums = completions.split(prior.layout(AXES), statistics)
+    counts, sums = row_counts.split(prior.layout(AXES), statistics)
     value = objective(prior, statistics, less)
     theta = dirichlet.normalize(counts + 1.0, prior.layout(AXES).simplexes)
     values = [value(theta)]
     for _ in range(15):
-        total = counts + less + completions.expected_counts(sums, theta)
+        total = counts + less + row_counts.expected_counts(sums, theta)
         new = dirichlet.normalize(total, prior.layout(AXES).simplexes)
         theta = np.where(np.isnan(new), theta, new)
         values.append(value(theta))
@@ -308,7 +308,7 @@ def test_a_missing_cell_that_no_observed_one_depends_on_leaves_a_closed_form(rng
     X[::3, 3] = -1
     family, statistics = resolved(FAMILIES["chain"], X, y)
     assert not family.not_conjugate(statistics)
-    counts, sums = completions.split(family.layout(AXES), statistics)
+    counts, sums = row_counts.split(family.layout(AXES), statistics)
     assert len(sums) == 0
     # Of d only the rows that have it count, of the others all.
     assert [counts[:, start:stop].sum() for start, stop in ((0, 2), (2, 8), (8, 14), (14, 18))] == [60, 60, 60, 40]
@@ -317,13 +317,13 @@ def test_a_missing_cell_that_no_observed_one_depends_on_leaves_a_closed_form(rng
 def test_sums_are_shared_by_rows_and_separated_by_what_is_observed(rng):
     X, y = rows(rng, 400, 0.2)
     family, statistics = resolved(FAMILIES["chain"], X, y)
-    _, sums = completions.split(family.layout(AXES), statistics)
+    _, sums = row_counts.split(family.layout(AXES), statistics)
     assert len(sums) < (statistics.rows < 0).any(axis=1).sum()
 
 
 def test_too_many_completions_are_refused(rng, monkeypatch):
     family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
-    monkeypatch.setattr(completions, "LARGEST_SUMS", 10)
+    monkeypatch.setattr(row_counts, "LARGEST_SUMS", 10)
     with pytest.raises(Refused, match=r"completions × tables to be summed over \(limit 10\); fit with missing='level'"):
         family.map(statistics)
 

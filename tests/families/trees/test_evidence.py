@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesclf.families.trees.evidence import PairTables, log_likelihood_gains
+from bayesclf.families.trees.pairs import PairTables, log_likelihood_gains
 
 LONG = np.longdouble
 

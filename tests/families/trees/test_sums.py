@@ -6,9 +6,7 @@ from helpers.trees import enumerated, every_tree, log_products, symmetric_weight
 from scipy import stats
 from scipy.special import logsumexp
 
-from bayesclf.families.trees.elimination import Elimination
-from bayesclf.families.trees.laplacian import TreeSum
-from bayesclf.families.trees.spanning import MaximumTree
+from bayesclf.families.trees.spanning import Elimination, MaximumTree, TreeSum
 
 SPREADS = (0.0, 1.0, 30.0, 3000.0)
 

@@ -1,12 +1,15 @@
-"""Coordinates of simplexes in PyMC."""
+"""Coordinates of simplexes in PyMC, and cells of sparse tables."""
 
 import numpy as np
 import pytensor.tensor as pt
+import pytest
 from helpers.families import PYTHON
 from numpy.testing import assert_allclose
 from pymc.distributions.transforms import simplex
+from scipy import sparse
 
-from bayesclf.families.pymc_statistics import PAIR
+from bayesclf.errors import Refused
+from bayesclf.families.pymc import PAIR, dense
 
 
 def test_the_number_of_a_lone_pair_is_that_of_the_simplex():
@@ -20,3 +23,15 @@ def test_the_number_of_a_lone_pair_is_that_of_the_simplex():
     step = 1e-5
     high, low = (PAIR.backward(number + side * step).eval(mode=PYTHON)[..., 0] for side in (1, -1))
     assert_allclose(slope, np.log((high - low) / (2 * step)), rtol=1e-8)
+
+
+# Cells of rows
+
+
+def test_a_small_table_is_made_dense():
+    np.testing.assert_array_equal(dense(sparse.csr_array(np.eye(2))), np.eye(2))
+
+
+def test_a_large_table_is_refused():
+    with pytest.raises(Refused, match="would hold all their 4,194,305 cells \\(limit 4,194,304\\)"):
+        dense(sparse.csr_array((1, 2**22 + 1)))

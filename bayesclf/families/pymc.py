@@ -1,22 +1,35 @@
-"""PyMC distributions of sufficient statistics: their logp is the log likelihood of the rows.
+"""PyMC variables that families share: distributions of statistics, cells of rows, and coordinates for NUTS.
 
-Sampling then costs the same for a thousand rows and for ten million. PyMC's own distributions of these statistics
-(Normal, Gamma and Multinomial of mean, scatter and counts) are −∞ or raise for no rows, one row, a constant column
-or fractional weights; the log likelihood of the rows themselves is defined in all these cases. Predictive sampling
-does draw from those distributions, given the number of observed cells of each class, which must be whole.
+The distributions of sufficient statistics have the log likelihood of the rows as their logp. Sampling then costs the
+same for a thousand rows and for ten million. PyMC's own distributions of these statistics (Normal, Gamma and
+Multinomial of mean, scatter and counts) are −∞ or raise for no rows, one row, a constant column or fractional weights;
+the log likelihood of the rows themselves is defined in all these cases. Predictive sampling does draw from those
+distributions, given the number of observed cells of each class, which must be whole.
+
+Cells of rows are given the label of their row, which is a variable that picks their parameters. So labels and cells
+both generate, and an extension of the model can replace either. A missing cell is no free variable: it is 0 in the data
+and in what is drawn, and adds nothing to the log density.
+
+Where a rate or a probability depends on a shape, their joint posterior is narrow along a curve. Given the shape, the
+logarithm of the rate and the logit of the probability are about normal, with a mean and a standard deviation that
+follow from the shape and the sums of the rows, and in these units they hardly depend on it. The density stays the same:
+only the coordinates use the sums.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pymc.logprob.transforms import SimplexTransform
+from numpy.typing import NDArray
+from pymc.logprob.transforms import SimplexTransform, Transform
 from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
+from scipy import sparse
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
@@ -26,6 +39,9 @@ FRACTIONAL = (
     "statistics of rows with fractional weights have a likelihood, but no distribution to draw them from; fit without "
     "sample_weight, or sample the model of the rows, clf.to_pymc(X, y)"
 )
+
+LARGEST_CELLS = 2**22
+"""Cells of a sparse table above which its rows are not made dense."""
 
 
 def whole(n: Any) -> Any:
@@ -342,3 +358,180 @@ def _collapsed_logp(counts: Any, alpha: Any, sizes: Any, totals: Any) -> Any:
     total_alpha = sizes * alpha
     normalizer = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
     return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normalizer / sizes
+
+
+@dataclass(frozen=True, eq=False)
+class LabeledRows:
+    """The rows of an open PyMC model.
+
+    Attributes
+    ----------
+    y
+        The variable of the label codes, (row).
+    weight
+        How often each row counts, (row).
+    """
+
+    y: Any
+    weight: Array
+
+    def observe(
+        self,
+        name: str,
+        distribution: Any,
+        parameters: tuple[Any, ...],
+        X: NDArray[Any],
+        dims: tuple[str, ...],
+        seen: NDArray[np.bool_] | None = None,
+        inside: float = 0.0,
+    ) -> None:
+        """Observe cells that are independent given their parameters.
+
+        Parameters
+        ----------
+        name
+            Name of their variable.
+        distribution
+            A PyMC distribution of numbers.
+        parameters
+            Its parameters, each with an entry per cell.
+        X
+            The cells, (row, feature).
+        dims
+            Axis words of `X`.
+        seen
+            Which of the cells are not missing, (row, feature); by default all.
+        inside
+            A number inside the support: where a cell is missing, the density is evaluated there and multiplied by 0.
+        """
+        observe(name, distribution, parameters, X, dims, _counts(self.weight, X, seen), inside)
+
+
+def observe(
+    name: str,
+    distribution: Any,
+    parameters: tuple[Any, ...],
+    X: NDArray[Any],
+    dims: tuple[str, ...],
+    counts: Array,
+    inside: float = 0.0,
+) -> Any:
+    """Observe values, each of which counts as often as `counts` says, and return their variable.
+
+    Where all count once it is a variable of the distribution itself.
+    """
+    observed = pm.Data(f"{name}_data", np.where(counts > 0, X, 0).astype(X.dtype), dims=dims)
+    if (counts == 1).all():
+        return distribution(name, *parameters, observed=observed, dims=dims)
+
+    def dist(*given: Any) -> Any:
+        """Draw rows, 0 where a cell is missing."""
+        *own, weight, _ = given
+        drawn = distribution.dist(*own, shape=weight.shape)
+        return pt.switch(pt.gt(weight, 0), drawn, pt.zeros_like(drawn))
+
+    def logp(value: Any, *given: Any) -> Any:
+        """Return the log density of each cell, times its weight."""
+        *own, weight = given
+        # Outside of the support the product would be 0 · −∞, and its gradient NaN.
+        counted = pt.switch(pt.gt(weight, 0), value, inside) if inside else value
+        return weight * pm.logp(distribution.dist(*own), counted)
+
+    core = ["(k)" if distribution is pm.Categorical else "()"] * len(parameters)
+    weight = pm.Data(f"{name}_weight", counts)
+    signature = f"{','.join(core)},()->()"
+    return pm.CustomDist(
+        name, *parameters, weight, dist=dist, logp=logp, signature=signature, observed=observed, dims=dims
+    )
+
+
+def dense(X: Any) -> NDArray[Any]:
+    """Return rows of a table, dense or sparse, as an array (row, feature)."""
+    table: Any = X
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    rows, columns = table.shape
+    if rows * columns > LARGEST_CELLS:
+        raise Refused(
+            f"a PyMC model of {rows:,} rows with {columns:,} columns would hold all their {rows * columns:,} cells "
+            f"(limit {LARGEST_CELLS:,}); give fewer rows, or take pymc_model_, which holds sums over rows"
+        )
+    return np.asarray(table.toarray())
+
+
+def _counts(weight: Array, X: NDArray[Any], seen: NDArray[np.bool_] | None) -> Array:
+    """Return how often each cell counts, (row, feature)."""
+    of_rows = np.broadcast_to(weight[:, None], X.shape)
+    return of_rows.astype(float) if seen is None else of_rows * seen
+
+
+class _Standardized(Transform):  # type: ignore[misc]
+    """z = (u − mean)/sd, u the logarithm or the logit; mean and sd are the last two of a variable's four parameters."""
+
+    name = "standardized"
+    ndim_supp = 0
+
+    def __init__(self, link: Any, inverse: Any, log_slope: Any) -> None:
+        self._link, self._inverse, self._log_slope = link, inverse, log_slope
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return z."""
+        return (self._link(value) - inputs[3]) / inputs[4]
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return the variable from z."""
+        return self._inverse(inputs[3] + inputs[4] * value)
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log derivative of the variable by z."""
+        return self._log_slope(inputs[3] + inputs[4] * value) + pt.log(inputs[4])
+
+
+LOG = _Standardized(pt.log, pt.exp, lambda u: u)
+LOGIT = _Standardized(
+    lambda value: pt.log(value) - pt.log1p(-value),
+    pt.sigmoid,
+    lambda u: -pt.softplus(u) - pt.softplus(-u),
+)
+
+
+def standardized_rate(name: str, prior: tuple[Any, Any], with_rows: tuple[Any, Any], dims: tuple[str, ...]) -> Any:
+    """Add β ~ Gamma(a, b) to the open PyMC model; return it.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    prior
+        a and b.
+    with_rows
+        The same after the rows that the model observes.
+    dims
+        Axis words.
+    """
+    a, b = with_rows
+    return _add(name, pm.Gamma, prior, (pt.log(a) - pt.log(b), 1 / pt.sqrt(a)), LOG, dims)
+
+
+def standardized_probability(
+    name: str, prior: tuple[Any, Any], with_rows: tuple[Any, Any], dims: tuple[str, ...]
+) -> Any:
+    """Add θ ~ Beta(a, b) to the open PyMC model; return it. Parameters are those of `standardized_rate`."""
+    a, b = with_rows
+    return _add(name, pm.Beta, prior, (pt.log(a) - pt.log(b), pt.sqrt(1 / a + 1 / b)), LOGIT, dims)
+
+
+def _add(
+    name: str, distribution: Any, prior: tuple[Any, Any], units: tuple[Any, Any], transform: Any, dims: tuple[str, ...]
+) -> Any:
+    return pm.CustomDist(
+        name,
+        *prior,
+        *units,
+        dist=lambda a, b, mean, sd, size: distribution.dist(a, b, size=size),
+        logp=lambda value, a, b, mean, sd: pm.logp(distribution.dist(a, b), value),
+        support_point=lambda rv, size, a, b, mean, sd: transform.backward(pt.zeros_like(mean), size, a, b, mean, sd),
+        signature="(),(),(),()->()",
+        transform=transform,
+        dims=dims,
+    )

@@ -1,0 +1,536 @@
+"""Sets of cuts between cells in a row: their posterior, the bins between them, and families that have them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln, softmax
+
+from bayesclf.errors import InputError
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Family, Statistics, require_each, require_positive
+from bayesclf.families.terms import Contributions, Pair, each
+from bayesclf.typing import Array, Integers, Parameters
+
+NEGLIGIBLE = 1e-13
+"""Posterior probability below which an a is left out of averages."""
+
+
+@dataclass(frozen=True, eq=False)
+class CutSets:
+    """A distribution of the sets of cuts between m cells in a row, a set of B − 1 cuts making B bins.
+
+    .. math:: P(C) ∝ p(B) \\binom{m − 1}{B − 1}^{−1} \\prod_{b} e^{s_b}, p(B) = 1/m,
+
+    where bin b is the cells i, …, j − 1 and has the score s_ij. Sums over all 2^(m − 1) sets are recursions from one
+    cut to the next (Barry & Hartigan 1992). Scores are measured from those of the best path, so that sums neither
+    overflow nor underflow, whatever the number of rows.
+
+    Attributes
+    ----------
+    score
+        s_ij, (m + 1, m + 1); entries with j ≤ i are not used.
+
+    References
+    ----------
+    Barry & Hartigan (1992), *Product partition models for change point problems*, Annals of Statistics 20.
+    Knuth (2019), *Optimal data-based binning for histograms and histogram-based probability density models*.
+    """
+
+    score: Array
+
+    @property
+    def cells(self) -> int:
+        """Number m of cells."""
+        return len(self.score) - 1
+
+    @cached_property
+    def log_prior(self) -> Array:
+        """Log probability of one set of cuts by its number of bins less 1, (m)."""
+        m, cuts = self.cells, np.arange(self.cells)
+        return np.asarray(-np.log(m) - gammaln(m) + gammaln(cuts + 1) + gammaln(m - cuts))
+
+    @cached_property
+    def _potential(self) -> Array:
+        """Return the largest sum of scores of the cells before each cut, (m + 1)."""
+        best = np.zeros(self.cells + 1)
+        for j in range(1, self.cells + 1):
+            best[j] = (best[:j] + self.score[:j, j]).max()
+        return best
+
+    @cached_property
+    def _weight(self) -> Array:
+        """Return e^s of each bin, measured from the best path, (m + 1, m + 1); at most 1, and 0 where j ≤ i."""
+        best = self._potential
+        upper = np.triu(np.ones(self.score.shape, dtype=bool), 1)
+        return np.exp(np.where(upper, self.score + best[:, None] - best, -np.inf))
+
+    @cached_property
+    def _before(self) -> Array:
+        """Return the sum over all ways to cut the cells before a cut into b bins, (b, cut), b = 0, …, m."""
+        out = np.zeros((self.cells + 1, self.cells + 1))
+        out[0, 0] = 1.0
+        for b in range(self.cells):
+            out[b + 1] = out[b] @ self._weight
+        return out
+
+    @cached_property
+    def _after(self) -> Array:
+        """Return the same of the cells after each cut."""
+        out = np.zeros((self.cells + 1, self.cells + 1))
+        out[0, -1] = 1.0
+        for b in range(self.cells):
+            out[b + 1] = self._weight @ out[b]
+        return out
+
+    @cached_property
+    def _bins(self) -> Array:
+        """Return the sum over all sets with each number of bins less 1 under the prior, (m)."""
+        return np.asarray(self._before[1:, -1] * np.exp(self.log_prior))
+
+    def log_sum(self) -> float:
+        """Return log Σ_C p(C) Π_b e^(s_b)."""
+        return float(self._potential[-1] + np.log(self._bins.sum()))
+
+    def probabilities(self) -> Array:
+        """Return the probability that the cells i, …, j − 1 are a bin, (m + 1, m + 1)."""
+        m = self.cells
+        total = np.add.outer(np.arange(m), np.arange(m))  # bins before and after, the number of bins less 1
+        prior = np.where(total < m, np.exp(self.log_prior[np.minimum(total, m - 1)]), 0.0)
+        return np.asarray(self._weight * (self._before[:m].T @ prior @ self._after[:m]) / self._bins.sum())
+
+    def most_probable(self) -> tuple[NDArray[np.bool_], float]:
+        """Return which cells begin a bin of the most probable set, (m), and log P(C) + Σ_b s_b of that set."""
+        m = self.cells
+        upper = np.triu(np.ones(self.score.shape, dtype=bool), 1)
+        score = np.where(upper, self.score, -np.inf)
+        best, came = np.full((m + 1, m + 1), -np.inf), np.zeros((m + 1, m + 1), dtype=np.intp)
+        best[0, 0] = 0.0
+        for b in range(m):
+            paths = best[b][:, None] + score
+            came[b + 1] = paths.argmax(axis=0)
+            best[b + 1] = paths[came[b + 1], np.arange(m + 1)]
+        log_joint = best[1:, m] + self.log_prior
+        bins, cut = int(log_joint.argmax()) + 1, m
+        begins = np.zeros(m, dtype=bool)
+        for b in range(bins, 0, -1):
+            cut = came[b, cut]
+            begins[cut] = True
+        return begins, float(log_joint.max())
+
+    def draw(self, rng: np.random.Generator, draws: int) -> NDArray[np.bool_]:
+        """Draw sets: which cells begin a bin, (draw, m)."""
+        bins = 1 + _choices(np.broadcast_to(self._bins, (draws, self.cells)), rng)
+        begins = np.zeros((draws, self.cells), dtype=bool)
+        cut = np.full(draws, self.cells)
+        going = np.arange(draws)
+        while len(going):
+            bins[going] -= 1
+            cut[going] = _choices(self._before[bins[going]] * self._weight[:, cut[going]].T, rng)
+            begins[going, cut[going]] = True
+            going = going[bins[going] > 0]
+        return begins
+
+
+def _choices(weights: Array, rng: np.random.Generator) -> Integers:
+    """Draw a position for each row of weights (row, position)."""
+    below = np.cumsum(weights, axis=1)
+    return np.asarray((rng.random(len(weights)) * below[:, -1])[:, None] >= below).sum(axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """All bins i, …, j − 1 of the m cells of a feature: sums over their cells, [i, j].
+
+    Attributes
+    ----------
+    counts
+        Weight of the rows of each class in each cell, (outcome, cell).
+    prior
+        a q of each cell, (cell).
+    widths
+        (cell).
+    """
+
+    counts: Array
+    prior: Array
+    widths: Array
+
+    @cached_property
+    def _sums(self) -> tuple[Array, Array, Array]:
+        """Return a q_b (i, j), n_b (outcome, i, j) and width_b (i, j); 1 where there is no bin.
+
+        Each bin is summed by itself: a difference of sums from the left would lose the small ones.
+        """
+        none = np.tril(np.ones((len(self.prior) + 1,) * 2, dtype=bool))
+        return tuple(np.where(none, 1.0, run_sums(values)) for values in (self.prior, self.counts, self.widths))  # type: ignore[return-value]
+
+    @cached_property
+    def cuts(self) -> CutSets:
+        """The posterior of the set of cuts."""
+        prior, counts, widths = self._sums
+        gains = (gammaln(prior + counts) - gammaln(prior)).sum(axis=0)
+        return CutSets(gains - counts.sum(axis=0) * np.log(widths))
+
+    def log_evidence(self) -> float:
+        """Return the log density of the rows in their order, θ and cuts integrated out."""
+        if not self.counts.any():
+            return 0.0
+        return self.cuts.log_sum() + self._log_totals
+
+    def most_probable(self) -> tuple[NDArray[np.bool_], float]:
+        """Return which cells begin a bin of the most probable cuts, (cell), and the log density with these cuts."""
+        begins, log_joint = self.cuts.most_probable()
+        return begins, log_joint + self._log_totals
+
+    @property
+    def _log_totals(self) -> float:
+        """Return Σ_k log Γ(a)/Γ(a + n_k)."""
+        a, n = self.prior.sum(), self.counts.sum(axis=1)
+        return float((gammaln(a) - gammaln(a + n)).sum())
+
+    def with_counts(self, counts: Array) -> Self:
+        """Return the same with other counts."""
+        return replace(self, counts=counts)
+
+    def mean(self) -> Array:
+        """Return the expected probability of each cell, (outcome, cell)."""
+        prior, counts, widths = self._sums
+        theta = (prior + counts) / (self.prior.sum() + self.counts.sum(axis=1))[:, None, None]
+        density = self.cuts.probabilities() * theta / widths
+        # Of all bins that hold a cell: those that begin at it or before, and end after it.
+        within = np.cumsum(np.cumsum(density[:, :, ::-1], axis=2)[:, :, ::-1], axis=1)
+        cell = np.arange(len(self.prior))
+        return np.asarray(within[:, cell, cell + 1] * self.widths)
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
+        begins = self.cuts.draw(rng, draws)
+
+        def theta(alpha: Array, sizes: tuple[int, ...]) -> Array:
+            """Draw θ of the bins given where they begin."""
+            with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
+                return np.asarray(dirichlet.draw(alpha, sizes, rng, 1)[0])
+
+        return self.given(begins, theta, self._drawn_shares(begins, rng))
+
+    def _drawn_shares(self, begins: NDArray[np.bool_], rng: np.random.Generator) -> Array | None:
+        """Draw the share of each cell in its bin, (draw, cell); None where it follows from the widths."""
+        return None
+
+    def given(
+        self,
+        begins: NDArray[np.bool_],
+        theta_of: Callable[[Array, tuple[int, ...]], Array],
+        shares: Array | None = None,
+    ) -> Array:
+        """Return the probabilities of the cells (draw, outcome, cell) given sets of cuts.
+
+        Parameters
+        ----------
+        begins
+            Which cells begin a bin, (draw, cell).
+        theta_of
+            θ from the concentration of the bins, both in the cell that begins each, and 0 in others.
+        shares
+            Of each cell in its bin, (draw, cell); by default in proportion to the widths.
+        """
+        prior, counts, widths = self._sums
+        cell = np.arange(begins.shape[1])
+        first = np.maximum.accumulate(np.where(begins, cell, 0), axis=1)
+        later = np.where(begins, cell, len(cell))
+        after = np.concatenate([later[:, 1:], np.full((len(begins), 1), len(cell))], axis=1)
+        end = np.minimum.accumulate(after[:, ::-1], axis=1)[:, ::-1]
+        alpha = np.moveaxis(prior[first, end] + counts[:, first, end], 0, 1)
+        theta = theta_of(np.where(begins[:, None], alpha, 0.0), (len(cell),))
+        of_bin = np.take_along_axis(theta, np.broadcast_to(first[:, None], theta.shape), axis=2)
+        if shares is None:
+            shares = self.widths / widths[first, end]
+        return of_bin * shares[:, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothings:
+    """The bins of a feature under several a, each as probable a priori.
+
+    Attributes
+    ----------
+    each
+        The bins under each.
+    """
+
+    each: tuple[Segments, ...]
+
+    @classmethod
+    def of(cls, a: tuple[float, ...], counts: Array, shares: Array, widths: Array) -> Smoothings:
+        """Return the bins under each a; other arguments as in `Segments`, q being the shares."""
+        return cls(tuple(Segments(counts, value * shares, widths) for value in a))
+
+    def with_counts(self, counts: Array) -> Smoothings:
+        """Return the same with other counts."""
+        return Smoothings(tuple(segments.with_counts(counts) for segments in self.each))
+
+    @cached_property
+    def _log_evidences(self) -> Array:
+        return np.array([segments.log_evidence() for segments in self.each])
+
+    @cached_property
+    def weights(self) -> Array:
+        """P(a | the counts)."""
+        return np.asarray(softmax(self._log_evidences))
+
+    def log_evidence(self) -> float:
+        """Return the log density of the rows in their order, a, cuts and θ integrated out."""
+        return float(np.logaddexp.reduce(self._log_evidences) - np.log(len(self.each)))
+
+    def mean(self) -> Array:
+        """Return the expected probability of each cell, (outcome, cell)."""
+        pairs = zip(self.weights, self.each, strict=True)
+        return np.sum([weight * segments.mean() for weight, segments in pairs if weight > NEGLIGIBLE], axis=0)
+
+    @cached_property
+    def most_probable(self) -> tuple[Segments, NDArray[np.bool_]]:
+        """The bins under the most probable pair of a and cuts, and which cells begin one, (cell)."""
+        found = [segments.most_probable() for segments in self.each]
+        best = int(np.argmax([log_joint for _, log_joint in found]))
+        return self.each[best], found[best][0]
+
+    def map(self) -> Array:
+        """Return the cells' probabilities (1, outcome, cell) given that pair, θ at its mode in the softmax basis."""
+        segments, begins = self.most_probable
+        return segments.given(begins[None], dirichlet.normalize)
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw a, cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
+        of_a = rng.choice(len(self.each), size=draws, p=self.weights)
+        out = np.empty((draws, *self.each[0].counts.shape))
+        for place, segments in enumerate(self.each):
+            own = of_a == place
+            if own.any():
+                out[own] = segments.draw(rng, int(own.sum()))
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of one set of cuts of each feature.
+
+    Attributes
+    ----------
+    sizes
+        Number of bins of each feature.
+    of_cell
+        The bin of each cell, counted within its feature, (cell).
+    cell
+        The bin of each cell among those of all features, (cell).
+    widths
+        Width of each cell.
+    """
+
+    sizes: tuple[int, ...]
+    of_cell: Integers
+    cell: Integers
+    widths: Array
+
+    @classmethod
+    def of(cls, begins: NDArray[np.bool_], cells: tuple[int, ...], widths: Array) -> Bins:
+        """Return bins from the cells that begin one, and the number of cells of each feature."""
+        cell = np.cumsum(begins) - 1
+        sizes = np.add.reduceat(begins.astype(np.intp), dirichlet.starts(cells))
+        of_cell = cell - np.repeat(np.cumsum(sizes) - sizes, cells)
+        return cls(tuple(sizes.tolist()), of_cell, cell, widths)
+
+    def sums(self, values: Array) -> Array:
+        """Return the sums over the cells of each bin, (…, bin), of values (…, cell)."""
+        return np.asarray(np.add.reduceat(values, np.flatnonzero(np.diff(self.cell, prepend=-1)), axis=-1))
+
+    def spread(self, theta: Array) -> Array:
+        """Return the probabilities of cells (…, cell), by their widths, from those of bins (…, bin)."""
+        return np.asarray(theta[..., self.cell] * self.widths / self.sums(self.widths)[self.cell])
+
+
+def run_sums(values: Array) -> Array:
+    """Return the sum of the values i, …, j − 1, (…, i, j), of values (…, cell)."""
+    size = values.shape[-1]
+    upper = np.triu(np.broadcast_to(values[..., None, :], (*values.shape[:-1], size, size)))
+    out = np.zeros((*values.shape[:-1], size + 1, size + 1))
+    np.cumsum(upper, axis=-1, out=out[..., :-1, 1:])
+    return out
+
+
+def require_concentrations(**given: object) -> None:
+    """Raise `InputError` for a concentration, or one of several that are averaged over, that is not above 0."""
+    require_positive(**given)
+    for name, value in given.items():
+        if not np.size(cast("Any", value)):
+            raise InputError(f"{name} must be a number or several of them, not an empty list")
+
+
+class CutFamily[S: Statistics](Family[S]):
+    """A family whose parameter `theta` has the probability of each cell, averaged over concentrations and sets of cuts.
+
+    Attributes
+    ----------
+    counts, known
+        Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set by.
+    """
+
+    @property
+    @abstractmethod
+    def counts(self) -> Array | None:
+        """Counts (outcome, cell) of the rows that the hyperparameters know of; None before `resolve_prior`."""
+
+    @property
+    @abstractmethod
+    def known(self) -> Array | None:
+        """Counts (outcome, cell) of the rows that the prior was set by; None before `resolve_prior`."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each feature."""
+
+    @property
+    def widths(self) -> Array:
+        """What the probability of each cell is divided by to be a density, (cell)."""
+        return np.ones(sum(self.sizes))
+
+    @abstractmethod
+    def binned(self, statistics: S) -> Array:
+        """Return how often the rows of each class are in each cell, (outcome, cell)."""
+
+    @abstractmethod
+    def codes(self, X: Any) -> Integers:
+        """Return the cell of each value within those of its feature, (row, feature); negative where it has none."""
+
+    @abstractmethod
+    def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
+        """Return the bins of a feature under each concentration, given counts (outcome, cell) of its cells."""
+
+    def mle(self, statistics: S) -> Parameters:
+        """Return the share of each cell; raises `DoesNotExist` where a class has no value in a column."""
+        counts = self.binned(statistics)
+        totals = np.add.reduceat(counts, dirichlet.starts(self.sizes), axis=1)
+        require_each(totals > 0, statistics.axes, "has no value")
+        return {"theta": dirichlet.normalize(counts, self.sizes)[None]}
+
+    def map(self, statistics: S) -> Parameters:
+        """Return the mode of θ in the softmax basis given the most probable concentration and cuts."""
+        every = [smoothings.map() for smoothings in self.posterior(statistics).smoothings]
+        return {"theta": np.concatenate(every, axis=2)}
+
+    def posterior(self, statistics: S) -> Self:
+        """Return the posterior: sets of cuts weighted by their evidence, and Dirichlets given each."""
+        return replace(cast("Any", self), counts=self._counts + self.binned(statistics))  # type: ignore[no-any-return]
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw concentrations and sets of cuts, then θ given them."""
+        return {"theta": np.concatenate([own.draw(rng, draws) for own in self.smoothings], axis=2)}
+
+    def mean(self) -> Parameters:
+        """Return the average of the cells' probabilities over sets of cuts and θ."""
+        return {"theta": self._mean[None]}
+
+    def _log_shape(self, X: Any) -> Array:
+        """Return the sum of the log densities of values relative to their cells, (row)."""
+        return np.zeros(len(X))
+
+    def log_density(self, X: Any, parameters: Parameters) -> Array:
+        """Return Σ_j log θ_jc − log width_c of the cells c of the observed values, (draw, row, outcome)."""
+        inside = dirichlet.indicators(self._cells(X), sum(self.sizes))
+        density = dirichlet.weighted_logs(inside, parameters["theta"] / self.widths)
+        return density + self._log_shape(X)[:, None]
+
+    def log_predictive(self, X: Any) -> Array:
+        """Return the log density averaged over sets of cuts and θ, (row, outcome)."""
+        return np.asarray(self.log_density(X, self.mean())[0])
+
+    def log_predictive_without(self, X: Any, y: Integers) -> Array:
+        """Average over sets of cuts and θ given the counts less one, for each class and cell that has a row."""
+        codes, labels, cells = self.codes(X), len(self.axes.labels), self._slices
+        out = np.repeat(self._log_shape(X)[:, None], labels, axis=1)
+        for j, own in enumerate(cells):
+            seen = np.flatnonzero(codes[:, j] >= 0)
+            pairs, of_row = np.unique(codes[seen, j] * labels + y[seen], return_inverse=True)
+            table = np.empty((len(pairs), labels))
+            for number, (code, label) in enumerate(zip(*np.divmod(pairs, labels), strict=True)):
+                counts = self._counts[:, own].copy()
+                counts[label, code] -= 1
+                mean = self.smoothings[j].with_counts(counts).mean()[:, code]
+                table[number] = np.log(mean / self.widths[own][code])
+            out[seen] += table[of_row]
+        return out
+
+    def log_normalizer(self) -> Array:
+        """Return the log of the sum over sets of cuts of what θ and its shares within bins integrate to, (1, feature).
+
+        The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
+        """
+        return np.array([[own.log_evidence() for own in self.smoothings]])
+
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """log θ_kc/θ_k′c of the cell of each value."""
+        cells, row = self._cells(X), np.arange(len(X))[:, None]
+        ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
+        return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
+
+    def _drawn_codes(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
+        """Draw cells (row, feature), each within those of its feature, of one hypothesis."""
+        theta = parameters["theta"][0]
+        codes = np.empty((len(y), len(self.sizes)), dtype=np.intp)
+        for j, cells in enumerate(self._slices):
+            below = np.cumsum(theta[:, cells], axis=1)[:, :-1]
+            codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
+        return codes
+
+    @property
+    def _counts(self) -> Array:
+        return cast("Array", self.counts)
+
+    @property
+    def _slices(self) -> tuple[slice, ...]:
+        """The cells of each feature."""
+        pairs = zip(dirichlet.starts(self.sizes), self.sizes, strict=True)
+        return tuple(slice(start, start + size) for start, size in pairs)
+
+    @cached_property
+    def smoothings(self) -> tuple[Smoothings, ...]:
+        """The bins of each feature under each concentration, with all that is known of them."""
+        return tuple(self.smoothings_of(j, self._counts[:, own]) for j, own in enumerate(self._slices))
+
+    @cached_property
+    def _modes(self) -> tuple[tuple[Segments, NDArray[np.bool_]], ...]:
+        """Return the most probable concentration and cuts of each feature given the rows that set the prior."""
+        known = cast("Array", self.known)
+        return tuple(self.smoothings_of(j, known[:, own]).most_probable for j, own in enumerate(self._slices))
+
+    @cached_property
+    def _begins(self) -> NDArray[np.bool_]:
+        """Which cells begin a bin of the most probable cuts, (cell)."""
+        return np.concatenate([begins for _, begins in self._modes])
+
+    @cached_property
+    def _bins(self) -> Bins:
+        """Return the bins of the most probable cuts."""
+        return Bins.of(self._begins, self.sizes, self.widths)
+
+    @cached_property
+    def _prior_of_cells(self) -> Array:
+        """Return the most probable concentration of each cell, (cell)."""
+        return np.concatenate([segments.prior for segments, _ in self._modes])
+
+    @cached_property
+    def _mean(self) -> Array:
+        """Return the expected probability of each cell, (outcome, cell)."""
+        empty = np.empty((len(self.axes.labels), 0))
+        return np.concatenate([empty, *(own.mean() for own in self.smoothings)], axis=1)
+
+    def _cells(self, X: Any) -> Integers:
+        """Return the cell of each value (row, feature) among those of all features, −1 where it has none."""
+        return dirichlet.cells_of(self.codes(X), self.sizes)
