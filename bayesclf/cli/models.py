@@ -51,9 +51,6 @@ def fit(
             "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
         ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an interrupted fit in batches, from MODEL.nc.unfinished.")
-    ] = False,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers.updating import Updating
@@ -75,7 +72,7 @@ def fit(
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
     most = STREAMED_BYTES if issubclass(known[model][0], Updating) else None
-    if stream or scheduler or resume or is_streamed(table, most):
+    if stream or scheduler or is_streamed(table, most):
         from bayesclf.cli.streaming import fit_stream
 
         require_elsewhere(path, table, "--output")
@@ -86,7 +83,7 @@ def fit(
             )
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
         kinds = options.column_kinds(kind)
-        where = (path, scheduler, max_bytes, resume)
+        where = (path, scheduler, max_bytes)
         notes = fit_stream(classifier, table, target, drop, kinds, empty, *where, unlabeled)
         _say_fitted(classifier, model, notes, start, path)
         return

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.classifiers.stream_rows import words_beside
 from bayesclf.errors import InputError
 from bayesclf.storage import save
 from bayesclf.tables import datasets
@@ -29,12 +28,9 @@ def fit_stream(
     path: Path,
     scheduler: str | None = None,
     max_bytes: int = MAX_BYTES,
-    resume: bool = False,
     unlabeled: str = "refuse",
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
-
-    What was learned of files so far is kept beside the model until that is saved.
 
     Parameters
     ----------
@@ -52,40 +48,21 @@ def fit_stream(
         Address of a Dask scheduler, whose workers read the files.
     max_bytes
         The most bytes that a packed data set may be unpacked to.
-    resume
-        Whether to resume an interrupted fit.
     unlabeled
         What to do with rows without a label, "refuse" or "drop".
     """
     source: Any = table
-    checkpoint: Path | None = None
     if is_name(table):
         dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
-    else:
-        checkpoint = path.with_name(f"{path.name}.unfinished")
-    if resume and checkpoint is None:
-        raise InputError("--resume is for files that are read batch by batch; leave it out for the name of a data set")
-    if checkpoint is not None and checkpoint.exists() and not resume:
-        raise InputError(
-            f"{checkpoint} keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew"
-        )
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     given = {name: values for name, values in missing.items() if name not in (drop or ())}
     columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given, "unlabeled": unlabeled}
-    classifier.fit_stream(source, target, **columns, client=scheduler, checkpoint=checkpoint)
+    classifier.fit_stream(source, target, **columns, client=scheduler)
     save(classifier, path)
-    if checkpoint is not None:
-        _remove(checkpoint)
     model: Any = classifier.model_
     labeled = " with a label" if unlabeled == "drop" else ""
     rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
-
-
-def _remove(checkpoint: Path) -> None:
-    """Remove the files of a fit that are no longer needed."""
-    for path in (checkpoint, words_beside(checkpoint)):
-        path.unlink(missing_ok=True)
