@@ -20,7 +20,7 @@ import numpy as np
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.storage import declared, domains, netcdf, origins, sizes, trial
 from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
-from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
+from bayesclf.storage.formats import VERSION, classifiers, has_fitted_form
 from bayesclf.storage.netcdf import MAX_BYTES
 
 if TYPE_CHECKING:
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["GROUP", "VERSION", "load", "save"]
 
 FORMAT = "bayesclf classifier"
-DAMAGED = "is damaged or was altered, or another version of bayesclf wrote it"
-FIRST_WITH_CHECKSUM = 2
-"""First version of the format whose files have a checksum."""
+DAMAGED = "is damaged or was altered"
 PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""
 
@@ -112,7 +110,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     Raises
     ------
     InputError
-        If the file is missing, damaged, of a newer version, or not a model at all.
+        If the file is missing, damaged, of another version of the format, or not a model at all.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path must be the name of a file that save wrote, not {type(path).__name__}")
@@ -126,12 +124,12 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         raise InputError(f"{source} is not a model; give a file that save wrote")
     try:
         libraries, number = json.loads(attributes["libraries"]), int(attributes["format_version"])
-        if number <= VERSION:
-            state = attributes["state"]
-            if number >= FIRST_WITH_CHECKSUM and attributes["checksum"] != netcdf.checksum(groups, state):
-                raise ValueError("its checksum differs")
-            return _restored(json.loads(state), number, groups, max_bytes)
         writer = str(libraries["bayesclf"])
+        if number == VERSION:
+            state = attributes["state"]
+            if attributes["checksum"] != netcdf.checksum(groups, state):
+                raise ValueError("its checksum differs")
+            return _restored(json.loads(state), groups, max_bytes)
     except sizes.TooManyDraws as error:
         raise InputError(f"{source}: {error}") from None
     except ValueError as error:
@@ -140,7 +138,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         raise InputError(f"{source} {DAMAGED}; save the model again") from None
     raise InputError(
         f"{source} was written by bayesclf {writer} in format {number}, but bayesclf {version('bayesclf')} reads "
-        f"formats up to {VERSION}; upgrade bayesclf"
+        f"format {VERSION}; load it with that version, or fit the model again"
     )
 
 
@@ -199,17 +197,15 @@ def _places(clf: BayesClassifier, tree: xr.DataTree) -> dict[int, str]:
     return places
 
 
-def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Dataset], max_bytes: int) -> BayesClassifier:
-    """Return the classifier of a file whose format has that number."""
+def _restored(state: dict[str, Any], groups: Mapping[str, xr.Dataset], max_bytes: int) -> BayesClassifier:
+    """Return the classifier of a file."""
     check_names("the state", set(state), {"classifier", *PARTS})
     name = state["classifier"]
-    cls = classifiers().get(current_name(name, number))
+    cls = classifiers().get(name)
     if cls is None:
         raise ValueError(f"it names the classifier {name!r}, which bayesclf does not have")
-    decoder = Decoder(groups, number)
-    given, learnt = ({key: decoder.decode(node) for key, node in state[part].items()} for part in PARTS)
-    parameters = current_members(name, cls, given, number)
-    fitted = current_members(name, cls, learnt, number, fitted=True)
+    decoder = Decoder(groups)
+    parameters, fitted = ({key: decoder.decode(node) for key, node in state[part].items()} for part in PARTS)
     check_names(f"the {name}", set(parameters), set(cls._get_param_names()))
     strange = {attribute for attribute in fitted if not _is_fitted_name(cls, attribute)}
     required = declared.fitted_names(cls)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.storage import declared
-from bayesclf.storage.formats import VERSION, classes, current_members, current_name
+from bayesclf.storage.formats import classes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -130,13 +130,12 @@ class Decoder:
         The variables that values were made of, as "group/variable".
     """
 
-    def __init__(self, groups: Mapping[str, xr.Dataset], version: int = VERSION) -> None:
+    def __init__(self, groups: Mapping[str, xr.Dataset]) -> None:
         self.used: set[str] = set()
         self._repeated: list[tuple[str, ...]] = []
         numbers = sum(values.size for group in groups.values() for values in group.variables.values())
         self._left = min(FREELY_REPEATED + REPEATED_FOR_A_NUMBER * numbers, MOST_REPEATED)
         self._groups = groups
-        self._version = version
         self._classes = classes()
 
     def decode(self, node: Any) -> Any:
@@ -195,11 +194,10 @@ class Decoder:
         return array.reshape(shape)
 
     def _object(self, name: str, values: dict[str, Any]) -> Any:
-        cls = self._classes.get(current_name(name, self._version))
+        cls = self._classes.get(name)
         if cls is None:
             raise ValueError(f"it names the class {name!r}, which a model file cannot contain")
-        decoded = {member: self.decode(value) for member, value in values.items()}
-        members = current_members(name, cls, decoded, self._version)
+        members = {member: self.decode(value) for member, value in values.items()}
         check_names(f"the {name}", set(members), set(field_names(cls)))
         made = cls(**members)
         declared.check(made, members)
