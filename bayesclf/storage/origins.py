@@ -70,17 +70,15 @@ class Origin:
         return ""
 
 
-def fingerprint(value: Any, places: Mapping[int, str] | None = None) -> str:
+def fingerprint(value: Any) -> str:
     """Return a SHA-256 of a value that a model file can hold, the same for equal values wherever they are in memory.
 
     Parameters
     ----------
     value
         As `bayesclf.storage.encoding.Encoder` takes it.
-    places
-        By identity, objects that do not count, and what stands for them.
     """
-    encoded = _Digests(dict(places or {})).encode(value, "value")
+    encoded = _Digests().encode(value, "value")
     return sha256(json.dumps(encoded, allow_nan=False).encode()).hexdigest()
 
 
