@@ -136,8 +136,7 @@ def load(
     3. the sets that scikit-learn ships: "iris", "wine", "breast_cancer" (Wisconsin) and "digits";
     4. the folder in the environment variable BAYESCLF_DATA: "mine" is its file mine.csv and
        "newsgroups/train" its file newsgroups/train.jsonl.gz;
-    5. "pima" and "boston" on openml.org, in a fixed version with a checksum: they have no clear license and do not
-       ship.
+    5. "pima" and "boston" on openml.org, in a fixed version: they have no clear license and do not ship.
 
     So a name that ships means the same table on every machine, and the folder adds to these names.
     "own:NAME", "sklearn:NAME" and "folder:NAME" choose the place, for a name that several have: with a file
@@ -457,7 +456,7 @@ def _read_openml(name: str, request: _Request) -> _Table:
 def _openml_info(name: str) -> DatasetInfo:
     about = openml.NAMED[name]
     sizes = (about.rows, len(about.features) + 1)
-    return DatasetInfo(name, "openml", *sizes, about.description, about.classes, openml.UNCLEAR)
+    return DatasetInfo(name, "openml", *sizes, about.description, 2, openml.UNCLEAR)
 
 
 _PLACES = {
