@@ -11,7 +11,6 @@ from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.streaming import LeftOutRows
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
-from bayesclf.tables.spelling import spelled_otherwise
 
 type Found = tuple[Any, Learnt, LeftOutRows] | None
 """The classifier with the names of its columns, what it learned, and the rows that α is learned by; None of no rows."""
@@ -50,8 +49,8 @@ def learned(
 ) -> Found:
     """Return what was learned from all parts.
 
-    Where parts seem to hold different things, as a column may be empty in one, or spell numbers of a declared category
-    differently, they are asked what they hold, and all are read again by what the first says.
+    Where parts seem to hold different things, as a column may be empty in one, they are asked what they hold, and all
+    are read again by what the first says.
 
     Parameters
     ----------
@@ -64,16 +63,15 @@ def learned(
     client
         A client of Dask, or the address of a scheduler.
     """
-    look, task = (of_dask()(function, pure=False) for function in (kinds_of, learn))
+    look, task, merge, choose = (of_dask()(own, pure=False) for own in (kinds_of, learn, added, first_of_each))
 
-    def total(tasks: list[Any], add: Callable[[Any, Any], Any]) -> Any:
-        """Return what adding up the results of tasks, where they are, gives."""
-        return cluster.computed(tree(tasks, of_dask()(add, pure=False)), client)
+    def total(kinds: Mapping[str, str] | None) -> Any:
+        """Return what all parts teach, whose columns hold what is said."""
+        return cluster.computed(tree([task(part, number, kinds) for number, part in enumerate(parts)], merge), client)
 
-    found: Found | Unlike = total([task(part, number, None) for number, part in enumerate(parts)], added_if_alike)
+    found: Found | Unlike = total(None)
     if isinstance(found, Unlike):
-        kinds = total([look(part) for part in parts], first_of_each)
-        found = total([task(part, number, kinds) for number, part in enumerate(parts)], added)
+        found = total(cluster.computed(tree([look(part) for part in parts], choose), client))
     if isinstance(found, Unlike):
         raise InputError(found.reason)
     return found
@@ -106,16 +104,6 @@ class Unlike:
     """What is learned from parts whose columns are not alike."""
 
     reason: str
-
-
-def added_if_alike(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:
-    """Return what was learned from two parts that spell numbers alike."""
-    if one is not None and other is not None and not isinstance(one, Unlike) and not isinstance(other, Unlike):
-        theirs = other[1].columns
-        for name, column in one[1].columns.items():
-            if name in theirs and spelled_otherwise(column.levels, theirs[name].levels):
-                return Unlike(f"column {name!r} has numbers in some parts that others spell differently")
-    return added(one, other)
 
 
 def added(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:

@@ -17,12 +17,11 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
-from bayesclf.tables.level_order import MISSING_LEVEL, in_order, merged
+from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.row_numbers import row_numbers
 from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
 from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
-from bayesclf.tables.spellings import require_one_way, written_alike
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 

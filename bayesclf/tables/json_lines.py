@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, pieces_of_files
 from bayesclf.tables.columns import not_plain
+from bayesclf.tables.levels import word
 from bayesclf.tables.limits import require_names
 from bayesclf.tables.reading import LONGEST_VALUE, parse_object
 from bayesclf.wording import clipped
@@ -290,7 +291,7 @@ def _array(cells: Sequence[Any], own: Held) -> pa.Array:
         return pa.array(cells, pa.int64())
     if own in ("nothing", "number"):
         return pa.array([None if cell is None else _real(cell) for cell in cells], pa.float64(), from_pandas=False)
-    return pa.array([None if cell is None or cell != cell else str(cell) for cell in cells], pa.string())
+    return pa.array([None if cell is None or cell != cell else word(cell) for cell in cells], pa.string())
 
 
 def _real(number: Any) -> float:
