@@ -19,8 +19,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.families.hierarchical import TEXTBOOK
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Table
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import Column, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

@@ -44,8 +44,7 @@ from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWei
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, ColumnKind, Rows, Table
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_ROWS, counted, listed
 

@@ -26,9 +26,7 @@ from bayesclf.constraints import Choice, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.progress import Progress, shown
-from bayesclf.tables.columns import Column, Rows, without_mask
-from bayesclf.tables.row_numbers import row_numbers
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LONGEST_NAME, clipped, listed
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.storage import checks, container, declared, origins
+from bayesclf.storage import checks, container, declared, encoding
 from bayesclf.storage.container import MAX_BYTES, Content
 from bayesclf.storage.encoding import Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, has_fitted_form
@@ -125,7 +125,7 @@ def fingerprint(clf: BayesClassifier) -> str:
     It does not depend on what the classifier has computed since it was fitted.
     """
     fitted = {name: value for name, value in sorted(_fitted(clf).items()) if name != "points_"}
-    return origins.fingerprint([type(clf).__name__, _parameters(clf), fitted])
+    return encoding.fingerprint([type(clf).__name__, _parameters(clf), fitted])
 
 
 def _parameters(clf: BayesClassifier) -> dict[str, Any]:

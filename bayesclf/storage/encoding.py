@@ -5,9 +5,11 @@ An object of one key, such as ``{"tuple": [1, 2]}``, stands for what JSON lacks.
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import fields
-from typing import Any
+from hashlib import sha256
+from typing import Any, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -221,3 +223,26 @@ def _known_dtype(name: str, kinds: str) -> np.dtype[Any]:
     if dtype.kind not in kinds or not (is_number(dtype) or dtype.kind in "OU"):
         raise ValueError(f"it has an array of {name!r}, which no model has")
     return dtype
+
+
+def fingerprint(value: Any) -> str:
+    """Return a SHA-256 of a value that a model file can hold, the same for equal values wherever they are in memory.
+
+    Parameters
+    ----------
+    value
+        As `bayesclf.storage.encoding.Encoder` takes it.
+    """
+    encoded = _Digests().encode(value, "value")
+    return sha256(json.dumps(encoded, allow_nan=False).encode()).hexdigest()
+
+
+class _Digests(Encoder):
+    """Encodes arrays of numbers as their digests."""
+
+    @override
+    def _array(self, array: NDArray[Any], where: str) -> Any:
+        if array.dtype.kind in "OU":
+            return super()._array(array, where)
+        values = np.where(np.isnan(array), np.nan, array) if array.dtype.kind == "f" else np.ascontiguousarray(array)
+        return {"array": [array.dtype.str, list(array.shape), sha256(values.tobytes()).hexdigest()]}

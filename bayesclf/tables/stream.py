@@ -1,20 +1,47 @@
-"""A table that is read a batch at a time: its columns, their kinds, and its rows."""
+"""A table that is read a batch at a time: its columns, their kinds, and its rows; files may be read ahead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.ahead import read_ahead
 from bayesclf.tables.batches import BATCH_CELLS, lacking_or_other
 from bayesclf.tables.columns import ColumnKind, kinds_of
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
 from bayesclf.tables.missing import emptied
 from bayesclf.wording import one_line
+
+
+def read_ahead[T](items: Generator[T]) -> Iterator[T]:
+    """Yield what a generator does; another thread makes the next item while one is used, and no more than that.
+
+    Parameters
+    ----------
+    items
+        Must not depend on which thread it runs in; closed at the end.
+
+    Examples
+    --------
+    >>> list(read_ahead(2 * number for number in range(3)))
+    [0, 2, 4]
+    """
+    end = object()
+    try:
+        with ThreadPoolExecutor(1, "bayesclf reads ahead") as thread:
+            made = thread.submit(next, items, end)
+            while (item := made.result()) is not end:
+                made = thread.submit(next, items, end)
+                yield item  # type: ignore[misc]
+    finally:
+        with suppress(ValueError):  # the thread still makes an item, where a second interruption ended the wait for it
+            items.close()
+
 
 LOOK_AHEAD = 4 * BATCH_CELLS
 """Cells of a source that can be read once which are held until every column is known to hold numbers or words."""

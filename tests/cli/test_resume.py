@@ -30,7 +30,7 @@ from bayesclf import cli
 from bayesclf.interpretation import prediction_parts
 from bayesclf.tables import batches
 
-for late in ("bayesclf.cli.inputs", "bayesclf.cli.predictions", "bayesclf.classifiers"):
+for late in ("bayesclf.cli.inputs", "bayesclf.cli.inputs", "bayesclf.classifiers"):
     import_module(late)
 
 def watch(event, details):

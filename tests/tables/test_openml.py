@@ -7,7 +7,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from bayesclf.errors import InputError
-from bayesclf.tables import datasets, openml
+from bayesclf.tables import datasets, shipped
 
 
 def theirs(name, data_folder):
@@ -32,14 +32,14 @@ def fetched(monkeypatch):
     return give
 
 
-@pytest.mark.parametrize("name", openml.NAMED)
+@pytest.mark.parametrize("name", shipped.NAMED)
 def test_a_named_table_is_fetched_and_renamed(name, data_folder, fetched):
     own, frame = theirs(name, data_folder)
     fetched(frame)
     data = datasets.load(name)
     pd.testing.assert_frame_equal(data.frame, own, check_dtype=False)
     assert (data.target, data.license) == ("class", "unclear")
-    assert data.source == f"https://www.openml.org/d/{openml.NAMED[name].number}"
+    assert data.source == f"https://www.openml.org/d/{shipped.NAMED[name].number}"
 
 
 def test_another_table_is_refused(fetched):
