@@ -41,13 +41,13 @@ def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iter
             future.release()
 
 
-def computed(graphs: Sequence[Any], client: Any) -> Iterator[Any]:
-    """Yield what delayed objects of Dask evaluate to, in their order; workers begin with all of them at once.
+def computed(graph: Any, client: Any) -> Any:
+    """Return what a delayed object of Dask evaluates to.
 
     Parameters
     ----------
-    graphs
-        The delayed objects. Tasks of a worker that dies are done by others.
+    graph
+        The delayed object. Tasks of a worker that dies are done by others.
     client
         A client, or the address of a scheduler.
 
@@ -60,8 +60,7 @@ def computed(graphs: Sequence[Any], client: Any) -> Iterator[Any]:
     """
     if isinstance(client, str):
         with connected(client) as own:
-            yield from computed(graphs, own)
-        return
+            return computed(graph, own)
     if not hasattr(client, "compute"):
         raise InputError(
             f"client must be a client of Dask or the address of a scheduler, not an object of type "
@@ -70,14 +69,11 @@ def computed(graphs: Sequence[Any], client: Any) -> Iterator[Any]:
     if (status := getattr(client, "status", "running")) != "running":
         raise InputError(f"the client of Dask is {status}; connect again, client = distributed.Client(address)")
     address = getattr(getattr(client, "scheduler", None), "address", "")
-    futures = [client.compute(graph) for graph in graphs]
+    future = client.compute(graph)
     try:
-        for future in futures:
-            yield _result(future, client, address)
-            future.release()
-    finally:  # of an error too, which keeps this frame: workers go on as long as anybody has the futures
-        for future in futures:
-            future.release()
+        return _result(future, client, address)
+    finally:  # of an error too, which keeps this frame: workers go on as long as anybody has the future
+        future.release()
 
 
 def _result(future: Any, client: Any, address: str) -> Any:

@@ -69,7 +69,7 @@ TESTS = (
 )
 """What may kill a mutant: the tests of the same rooms, of those that stand on them, and the doctests of folders."""
 LIBRARIES = (
-    "arviz", "h5netcdf", "h5py", "joblib", "matplotlib.pyplot", "nutpie", "pandas", "pyfive", "pymc",
+    "arviz", "h5netcdf", "h5py", "joblib", "matplotlib.pyplot", "nutpie", "pandas", "pymc",
     "scipy.optimize", "scipy.stats", "sklearn.ensemble", "xarray",
 )  # fmt: skip
 CPU_SECONDS = 100

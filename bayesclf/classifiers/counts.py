@@ -19,8 +19,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.families.hierarchical import TEXTBOOK
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Table
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import Column, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ class DocumentClassifier(CountClassifier):
 
         The words of a document are drawn independently given its class, as the model has it, in this order. How many
         there are the model does not say: their number is drawn from the training documents of the class, those behind
-        a prior included, or given. It is 100 where a model file of an earlier version lacks these.
+        a prior included, or given.
 
         Parameters
         ----------
@@ -182,11 +181,11 @@ class DocumentClassifier(CountClassifier):
     def _cells(
         self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
     ) -> tuple[NDArray[Any], ...]:
-        known = self._document_lengths
-        if not self._draws_lengths or (lengths is None and known is None):
+        if not self._draws_lengths:
             return super()._cells(parameters, y, rng, None)
         if lengths is None:
-            assert known is not None
+            known = self._document_lengths
+            assert known is not None  # whoever draws lengths has learned them
             lengths = known.draw(y, rng)
         (block,) = self.model_.blocks
         assert isinstance(block.family, Multinomial)  # the others do not draw lengths

@@ -46,7 +46,7 @@ from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
-from bayesclf.tables.level_order import has_order, ordered_levels
+from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import clipped

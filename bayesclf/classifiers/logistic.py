@@ -17,7 +17,7 @@ from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scales
 from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
-from bayesclf.classifiers.stream_rows import Reading, require_checkpoint
+from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
@@ -44,8 +44,7 @@ from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWei
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, ColumnKind, Rows, Table
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_ROWS, counted, listed
 
@@ -273,7 +272,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         missing: Mapping[str, Sequence[object]] | None = None,
         unlabeled: str = "refuse",
         client: Any = None,
-        checkpoint: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
@@ -297,9 +295,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task for each pass, and only sums come back. All parts must have their columns in the same order.
-        checkpoint : str, path or None
-            As in `fit_stream` of generative classifiers: what each pass has found is kept, and the call that resumes
-            makes the passes that are left, from the beginning of the interrupted one.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -321,10 +316,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
-            require_checkpoint(checkpoint, source)
             self._require_streamed()
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell, checkpoint)
+                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
                 known: Any = encoding.clf
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_ = survey.classes, target

@@ -9,9 +9,7 @@ import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows, Table
-from bayesclf.tables.row_numbers import row_numbers
-from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
+from bayesclf.tables.columns import Column, Rows, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:

@@ -15,13 +15,10 @@ from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.logistic_rows import names_of, refuse_missing, training_columns
 from bayesclf.classifiers.on_dask import first_of_each, of_dask, parts_of, tree
-from bayesclf.classifiers.passes import Passes
 from bayesclf.classifiers.stream_rows import (
     Reading,
-    checkpoint_of,
     kinds_of_part,
     labeled_rows,
-    name_columns,
     no_rows,
     opened,
     require_classes,
@@ -142,15 +139,6 @@ class Survey:
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
         return Survey(classes, counts, both, self.numbers + other.numbers)
 
-    def kept(self) -> dict[str, Any]:
-        """Return it as what a file can hold."""
-        return {**vars(self), "numbers": dict(vars(self.numbers))}
-
-    @classmethod
-    def of_kept(cls, kept: dict[str, Any]) -> Survey:
-        """Return what `kept` returned as it was."""
-        return cls(**{**kept, "numbers": NumberMoments(**kept["numbers"])})
-
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of the columns of a kind."""
         return tuple(column.name for column in self.columns if column.kind == kind)
@@ -259,26 +247,18 @@ class StreamParts:
         What is read.
     tell
         Is told of each pass.
-    known
-        Sums of earlier passes.
     """
 
     encoding: Encoding
     source: tuple[Stream, Sequence[str]]
     tell: Tell
-    known: Passes
     passes: int = 1
     _kept: list[CodedLikelihood] = field(default_factory=list)
     _complete: bool = False
 
     def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up."""
-
-        def read() -> Sums:
-            """Make a pass over the rows, of which some count."""
-            return reduce(add or added, map(work, self._parts()))
-
-        return self.known.summed(work, add, read)
+        return reduce(add or added, map(work, self._parts()))
 
     def _parts(self) -> Iterator[CodedLikelihood]:
         self.passes += 1
@@ -315,8 +295,6 @@ class DaskParts:
         What columns hold of which a part may have no cell.
     tell
         Is told of each pass.
-    known
-        Sums of earlier passes.
     """
 
     encoding: Encoding
@@ -324,26 +302,20 @@ class DaskParts:
     client: Any
     kinds: dict[str, str]
     tell: Tell
-    known: Passes
     passes: int = 1
 
     def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
         """Return what a function returns for each part, added up where the parts are."""
-
-        def read() -> Sums:
-            """Make a pass over the parts, of which some have rows that count."""
-            self.passes += 1
-            own = partial(_summed_part, self.encoding, self.kinds, work, add)
-            total: Sums | None = on_each(self.sources, own, add, self.client)
-            self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
-            assert total is not None
-            return total
-
-        return self.known.summed(work, add, read)
+        self.passes += 1
+        own = partial(_summed_part, self.encoding, self.kinds, work, add)
+        total: Sums | None = on_each(self.sources, own, add, self.client)
+        self.tell(f"fitting on Dask, pass {self.passes}", self.passes, self.passes)
+        assert total is not None  # some rows count
+        return total
 
 
 def read(
-    clf: Checks, source: Any, how: Reading, client: Any, tell: Tell, checkpoint: Any = None
+    clf: Checks, source: Any, how: Reading, client: Any, tell: Tell
 ) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
     """Return how rows are encoded, what the first pass has found, and the rows for further passes.
 
@@ -351,12 +323,11 @@ def read(
     ----------
     clf
         Not fitted; it gets the columns.
-    source, how, client, checkpoint
+    source, how, client
         The arguments of `fit_stream`.
     tell
         Is told of each pass.
     """
-    known = Passes(None)
     sources: Sequence[Any] = ()
     kinds: dict[str, str] = {}
     opening: tuple[Stream, list[str]] | None = None
@@ -368,24 +339,13 @@ def read(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "
                 "a list of tables, or a function that returns an iterator of them"
             )
-        known = Passes.of(checkpoint_of(checkpoint, opening[0], how, clf))
-        if known.first is not None:
-            survey = Survey.of_kept(known.first)
-            name_columns(clf, opening[1])
-        elif (survey := surveyed(clf, *opening, how, tell)) is not None:
-            known.first = survey.kept()
-            known.offer()
+        survey = surveyed(clf, *opening, how, tell)
     else:
         sources = parts_of(source)
-        known = Passes.of(checkpoint_of(checkpoint, sources, how, clf))
         kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
-        if known.first is not None:
-            survey = Survey.of_kept(known.first)
-            name_columns(clf, [column.name for column in survey.columns])
-        elif (found := on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)) is not None:
+        found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
+        if found is not None:
             clf, survey = found
-            known.first = survey.kept()
-            known.offer()
     if survey is None:
         raise no_rows(how)
     require_classes(survey.classes, how.target)
@@ -394,8 +354,8 @@ def read(
         clf, how, survey.columns, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1
     )
     if opening is not None:
-        return encoding, survey, StreamParts(encoding, opening, tell, known)
-    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell, known)
+        return encoding, survey, StreamParts(encoding, opening, tell)
+    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
 
 
 def on_each(
@@ -404,8 +364,7 @@ def on_each(
     """Return what a function returns for each part of a table, added up on Dask; None of parts without rows."""
     delayed = of_dask()
     task, merge = delayed(work, pure=False), delayed(partial(_either, add), pure=False)
-    (total,) = cluster.computed([tree([task(part) for part in parts], merge)], client)
-    return total
+    return cluster.computed(tree([task(part) for part in parts], merge), client)
 
 
 def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
-from bayesclf.classifiers.stream_rows import name_columns
 from bayesclf.classifiers.streaming import LeftOutRows
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
-from bayesclf.tables.spelling import spelled_otherwise
-
-if TYPE_CHECKING:
-    from bayesclf.storage.checkpoints import Checkpoint
-
-GROUP = 16
-"""Parts that are kept together where what was learned is kept: what a client that dies has to do again."""
 
 type Found = tuple[Any, Learnt, LeftOutRows] | None
 """The classifier with the names of its columns, what it learned, and the rows that α is learned by; None of no rows."""
@@ -52,61 +44,16 @@ def parts_of(source: Any) -> list[Any]:
     )
 
 
-@dataclass
-class SoFar:
-    """What was learned from the first groups of parts, as a later run can go on with it.
-
-    Attributes
-    ----------
-    kinds
-        What parts were told that columns hold; None where they found it out themselves.
-    done
-        Number of groups.
-    found
-        What they taught.
-    """
-
-    kinds: dict[str, str] | None = None
-    done: int = 0
-    found: Found | Unlike = None
-
-    def kept(self) -> dict[str, Any]:
-        """Return it as what a file can hold."""
-        assert not isinstance(self.found, Unlike)
-        found = None
-        if self.found is not None:
-            named, learnt, left_out = self.found
-            found = [[str(name) for name in named.feature_names_in_], learnt, left_out.kept()]
-        return {"kinds": self.kinds, "done": self.done, "found": found}
-
-    @classmethod
-    def of_kept(cls, kept: dict[str, Any], unfitted: Any) -> SoFar:
-        """Return what `kept` returned as it was."""
-        found: Found = None
-        if kept["found"] is not None:
-            names, learnt, left_out = kept["found"]
-            name_columns(unfitted, names)
-            found = unfitted, learnt, LeftOutRows.of_kept(left_out)
-        return cls(kept["kinds"], kept["done"], found)
-
-
 def learned(
-    unfitted: Any,
-    parts: Sequence[Any],
-    learn: Callable[..., Found],
-    kinds_of: Callable[[Any], Mapping[str, str]],
-    client: Any,
-    checkpoint: Checkpoint | None = None,
+    parts: Sequence[Any], learn: Callable[..., Found], kinds_of: Callable[[Any], Mapping[str, str]], client: Any
 ) -> Found:
     """Return what was learned from all parts.
 
-    Where parts seem to hold different things, as a column may be empty in one, or spell numbers of a declared category
-    differently, they are asked what they hold, and all are read again by what the first says.
+    Where parts seem to hold different things, as a column may be empty in one, they are asked what they hold, and all
+    are read again by what the first says.
 
     Parameters
     ----------
-    unfitted
-        A classifier that gets the names of the columns.
     parts
         What `parts_of` returned.
     learn
@@ -115,46 +62,19 @@ def learned(
         Returns what columns of a part hold, without those whose cells are all missing.
     client
         A client of Dask, or the address of a scheduler.
-    checkpoint
-        Keeps what each group of parts has taught, as soon as it comes back.
     """
-    delayed = of_dask()
-    kept = None if checkpoint is None else checkpoint.read()
-    so_far = SoFar() if kept is None else SoFar.of_kept(kept, unfitted)
-    if so_far.kinds is None:
-        _learn_more(so_far, added_if_alike, parts, learn, client, checkpoint)
-    if isinstance(so_far.found, Unlike):
-        look, union = (delayed(function, pure=False) for function in (kinds_of, first_of_each))
-        (kinds,) = cluster.computed([tree([look(part) for part in parts], union)], client)
-        so_far = SoFar(kinds)
-    if so_far.kinds is not None:
-        _learn_more(so_far, added, parts, learn, client, checkpoint)
-    if isinstance(so_far.found, Unlike):
-        raise InputError(so_far.found.reason)
-    return so_far.found
+    look, task, merge, choose = (of_dask()(own, pure=False) for own in (kinds_of, learn, added, first_of_each))
 
+    def total(kinds: Mapping[str, str] | None) -> Any:
+        """Return what all parts teach, whose columns hold what is said."""
+        return cluster.computed(tree([task(part, number, kinds) for number, part in enumerate(parts)], merge), client)
 
-def _learn_more(
-    so_far: SoFar,
-    add: Callable[[Found | Unlike, Found | Unlike], Found | Unlike],
-    parts: Sequence[Any],
-    learn: Callable[..., Found],
-    client: Any,
-    checkpoint: Checkpoint | None,
-) -> None:
-    """Learn from the groups that are left, as long as parts are alike."""
-    delayed = of_dask()
-    task, merge = delayed(learn, pure=False), delayed(add, pure=False)
-    size = len(parts) if checkpoint is None else GROUP
-    tasks = [task(part, number, so_far.kinds) for number, part in enumerate(parts)]
-    groups = [tree(tasks[start : start + size], merge) for start in range(so_far.done * size, len(parts), size)]
-    for total in cluster.computed(groups, client):
-        so_far.found = add(so_far.found, total)
-        if isinstance(so_far.found, Unlike):
-            return
-        so_far.done += 1
-        if checkpoint is not None:
-            checkpoint.offer(so_far.kept)
+    found: Found | Unlike = total(None)
+    if isinstance(found, Unlike):
+        found = total(cluster.computed(tree([look(part) for part in parts], choose), client))
+    if isinstance(found, Unlike):
+        raise InputError(found.reason)
+    return found
 
 
 def of_dask() -> Any:
@@ -184,16 +104,6 @@ class Unlike:
     """What is learned from parts whose columns are not alike."""
 
     reason: str
-
-
-def added_if_alike(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:
-    """Return what was learned from two parts that spell numbers alike."""
-    if one is not None and other is not None and not isinstance(one, Unlike) and not isinstance(other, Unlike):
-        theirs = other[1].columns
-        for name, column in one[1].columns.items():
-            if name in theirs and spelled_otherwise(column.levels, theirs[name].levels):
-                return Unlike(f"column {name!r} has numbers in some parts that others spell differently")
-    return added(one, other)
 
 
 def added(one: Found | Unlike, other: Found | Unlike) -> Found | Unlike:

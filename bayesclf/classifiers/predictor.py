@@ -29,8 +29,7 @@ from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows, Table
-from bayesclf.tables.sparse_table import to_sparse_table
+from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_NAMES, counted, listed
 

@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.merging import OF_ANSWERS
 from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import PATH, Choice, OrNone, require
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError
-from bayesclf.files import output_file
-from bayesclf.tables.batches import NoRows, batch_rows
+from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.stream import Batch, Stream
-from bayesclf.tables.stream_paths import FilePart, files_of, require_elsewhere
 from bayesclf.tables.streams import open_stream
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
-
-if TYPE_CHECKING:
-    from bayesclf.storage.checkpoints import Checkpoint
-
 
 EXACT = 2.0**53
 """Whole numbers below it are floats exactly."""
@@ -134,47 +125,6 @@ def opened(
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
 
 
-def checkpoint_of(path: Any, stream: Stream | Sequence[Any], how: Reading, classifier: Any) -> Checkpoint | None:
-    """Return the file that keeps what is learned of a stream, or of parts that a cluster reads; None without a path.
-
-    Options that do not matter to what is learned may differ in the resumed run.
-    """
-    if path is None:
-        return None
-    from bayesclf.storage.checkpoints import Checkpoint
-
-    options = {name: own for name, own in classifier.get_params(deep=False).items() if name not in OF_ANSWERS}
-    classes = None if how.classes is None else np.ravel(np.asarray(how.classes))
-    missing = {name: [str(value) for value in values] for name, values in how.missing.items()}
-    read = [how.target, how.weight, classes, sorted(how.drop), dict(sorted(how.kinds.items())), missing]
-    if how.unlabeled == "drop":
-        read.append("without rows that have no label")
-    settings: dict[str, Any] = {
-        f"options of {type(classifier).__name__}": [type(classifier).__name__, options],
-        "columns, kinds, classes or missing values": read,
-    }
-    if isinstance(stream, Stream):
-        settings["sizes of batches"] = batch_rows(len(stream.names))
-        return Checkpoint(path, stream.where, stream.files, settings)
-    settings["sizes of batches"] = "parts, read by a cluster"
-    files: list[Path] = []
-    if all(isinstance(part, str | FilePart) for part in stream):
-        files = [file for part in stream for file in (files_of(part) if isinstance(part, str) else [part.path])]
-    settings["files, or the same in another order"] = [str(file) for file in files]  # what is kept is of the first
-    return Checkpoint(path, "the list of tables", files, settings)
-
-
-def words_beside(checkpoint: Any) -> Path:
-    """Return where the words of documents are kept that are read twice: in a file next to the checkpoint."""
-    path = Path(checkpoint)
-    return path.with_name(f"{path.name}.words")
-
-
-def name_columns(classifier: Any, names: Sequence[str]) -> None:
-    """Let a classifier know the names of its columns, which it would else see in the first batch."""
-    classifier.n_features_in_, classifier.feature_names_in_ = len(names), np.asarray(names, dtype=object)
-
-
 def kinds_of_part(how: Reading, part: Any) -> dict[str, str]:
     """Return what columns of a part of a table hold, without those whose cells are all missing."""
     if isinstance(part, pd.DataFrame) and not len(part):
@@ -195,22 +145,6 @@ def told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
             raise
         first = f"{batch.where}, counting from row {done + 1:,} of the stream"
         raise type(reason)(f"{first}: {reason}") from None
-
-
-def require_checkpoint(path: Any, source: Any) -> None:
-    """Check the file that is to keep what is learned, before any is read.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written, or would be read as rows.
-    """
-    require(OrNone(PATH), checkpoint=path)
-    if path is None:
-        return
-    for own in (Path(path), words_beside(path)):
-        output_file(os.fspath(own), "checkpoint")
-        require_elsewhere(own, source, "checkpoint")
 
 
 def no_rows(how: Reading) -> InputError:

@@ -1,20 +1,21 @@
-"""What a fit needs of a table that passes batch by batch: the rows that α is learned by."""
+"""What a fit needs of a table that passes batch by batch: statistics so far, and the rows that α is learned by."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from functools import reduce
+from operator import add
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.classifiers.concentrations import settings_of
-from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT
 from bayesclf.families.left_out import MOST_ROWS
-from bayesclf.tables.plain import plain, table_of
 from bayesclf.typing import Array, Integers
 
 MOST_KEPT = 2 * MOST_ROWS
@@ -78,18 +79,6 @@ class LeftOutRows:
         own = None if weights[0] is None else np.concatenate(weights)
         return table, np.concatenate(labels), own
 
-    def kept(self) -> dict[str, Any]:
-        """Return it as what a file can hold."""
-        parts = [[keys, plain(table), y, weight] for keys, table, y, weight in self._parts]
-        return {"total": self.total, "part": self.part, "passed": self._passed, "below": self._below, "parts": parts}
-
-    @classmethod
-    def of_kept(cls, kept: dict[str, Any]) -> Self:
-        """Return what `kept` returned as it was."""
-        parts = [(keys, table_of(columns), y, weight) for keys, columns, y, weight in kept["parts"]]
-        rows = sum(len(part[0]) for part in parts)
-        return cls(kept["total"], kept["part"], kept["passed"], kept["below"], parts, rows)
-
     def __add__(self, other: LeftOutRows) -> LeftOutRows:
         """Return the rows of two parts with the lowest priorities."""
         both = LeftOutRows(None, self.part, self._passed + other._passed, min(self._below, other._below))
@@ -141,3 +130,47 @@ def _some(part: tuple[Any, ...], kept: NDArray[np.bool_]) -> Any:
 def _uncoded(table: pd.DataFrame) -> dict[str, type]:
     """Return what makes objects of coded columns, whose levels differ from batch to batch."""
     return {str(name): object for name, dtype in table.dtypes.items() if isinstance(dtype, pd.CategoricalDtype)}
+
+
+@dataclass
+class Gathering:
+    """Statistics of the batches so far, and the rows that α is learned by.
+
+    Statistics of few words are kept apart from those of many: the words of documents grow with every batch, and moving
+    all counts each time would take the square of the time. Each part has more than twice as many columns as the next,
+    so that all parts have at most twice as many as there are; where all batches have the same columns, there is one.
+
+    Attributes
+    ----------
+    left_out
+        The rows that α is learned by.
+    done
+        Rows so far.
+    parts
+        What was learned from batches that follow each other.
+    """
+
+    left_out: LeftOutRows
+    done: int = 0
+    parts: list[Learnt] = field(default_factory=list)
+
+    @property
+    def first(self) -> Learnt | None:
+        """What was learned from the first batches; None before any."""
+        return self.parts[0] if self.parts else None
+
+    @property
+    def learnt(self) -> Learnt | None:
+        """What was learned from all batches; None of none."""
+        return reduce(add, self.parts) if self.parts else None
+
+    def add(self, learnt: Learnt) -> None:
+        """Add what was learned from a batch."""
+        self.parts.append(learnt)
+        while len(self.parts) > 1 and _width(self.parts[-2]) <= 2 * _width(self.parts[-1]):
+            mine, theirs = self.parts[-2:]
+            self.parts[-2:] = [mine + theirs]
+
+
+def _width(learnt: Learnt) -> int:
+    return sum(len(block.names) for block in learnt.blocks)

@@ -19,16 +19,14 @@ from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.lengths import require_room
 from bayesclf.classifiers.on_dask import Found
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.stream_rows import Reading, checkpoint_of, name_columns, opened, told_where, words_beside
+from bayesclf.classifiers.stream_rows import Reading, opened, told_where
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words, counts_of_hashes, hashed_counts
 from bayesclf.constraints import Choice, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.progress import Progress, shown
-from bayesclf.tables.columns import Column, Rows, without_mask
-from bayesclf.tables.row_numbers import row_numbers
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LONGEST_NAME, clipped, listed
 
@@ -211,24 +209,23 @@ class TextNB(DocumentClassifier):
         progress: Progress,
         part: int | None = None,
         expected: Mapping[str, str] | None = None,
-        checkpoint: Any = None,
     ) -> Found:
         """Return what documents teach, which are read twice where words are chosen by all of them."""
         self._check_options()
         if not self._chosen_by_all:
-            learned = super()._learn_stream(source, how, progress, part, expected, checkpoint)
+            learned = super()._learn_stream(source, how, progress, part, expected)
             if part is None and learned is not None and not learned[1].blocks[0].names:
                 raise InputError(NO_WORD)
             return learned
         if part is not None:
             self._require_words_in_parts("a cluster")
         options = {name: own for name, own in (self.vectorizer or {}).items() if name not in WHOLE_COLLECTION}
-        words = self._words_of(source, how, progress, checkpoint and words_beside(checkpoint))
+        words = self._words_of(source, how, progress)
         fixed: Self = clone(self)
         fixed.set_params(vectorizer={**options, "vocabulary": words})
-        return fixed._learn_stream(source, how, progress, part, expected, checkpoint)
+        return fixed._learn_stream(source, how, progress, part, expected)
 
-    def _words_of(self, source: Any, how: Reading, progress: Progress, checkpoint: Any) -> tuple[str, ...]:
+    def _words_of(self, source: Any, how: Reading, progress: Progress) -> tuple[str, ...]:
         """Return the words that the vectorizer's options choose by all documents of a stream, read once."""
         _require_usable(self.vectorizer or {})
         stream, features = opened(source, how)
@@ -238,21 +235,15 @@ class TextNB(DocumentClassifier):
                 f"then, and {stream.where} can be read once; leave it out, or give files, a list of tables, or a "
                 "function that returns an iterator of them"
             )
-        kept = checkpoint_of(checkpoint, stream, how, self)
-        values = None if kept is None else kept.read()
-        found = WordCounts() if values is None else WordCounts.of_kept(values)
-        if found.done:
-            name_columns(self, features)
+        found = WordCounts()
         with shown(f"reading words of {stream.where}", stream.rows or 0, progress) as tell:
-            for batch in stream.batches(found.done):
+            for batch in stream.batches():
                 with told_where(batch, found.done, stream):
                     frame = self._validated(batch.table[features], reset=not found.done)
                     weight = how.weights(batch)
                     table = self._new_counts(frame if weight is None else frame[weight > 0], (), WHOLE_COLLECTION)
                 found.add(table.columns, table.cells)
                 found.done += len(batch.table)
-                if kept is not None:
-                    kept.offer(found.kept)
                 tell(f"words of {stream.where}", found.done, stream.rows or found.done)
         return found.chosen(self.vectorizer or {})
 

@@ -23,9 +23,7 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.left_out import learned_from_rows
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Table
-from bayesclf.tables.row_numbers import some_rows
-from bayesclf.tables.sparse_table import SparseTable, sparse_numbers
+from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
 

@@ -18,7 +18,7 @@ from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
-from bayesclf.tables.row_numbers import row_numbers
+from bayesclf.tables.columns import row_numbers
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
 

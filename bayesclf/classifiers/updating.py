@@ -6,7 +6,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -15,23 +15,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.gathering import Gathering
 from bayesclf.classifiers.labels import checked_labels, possible_labels, require_same_labels
 from bayesclf.classifiers.merging import require_alike, with_common_concentrations
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
     Reading,
-    checkpoint_of,
     kinds_of_part,
     labeled_rows,
-    name_columns,
     no_rows,
     opened,
-    require_checkpoint,
     require_classes,
     told_where,
 )
-from bayesclf.classifiers.streaming import LeftOutRows, learns_by_leaving_out
+from bayesclf.classifiers.streaming import Gathering, LeftOutRows, learns_by_leaving_out
 from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt, about_numbers, block_cells, weighted
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
@@ -43,9 +39,6 @@ from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.typing import Array, Integers
-
-if TYPE_CHECKING:
-    from bayesclf.storage.checkpoints import Checkpoint
 
 
 class Updating(GenerativeAttributes, BayesClassifier):
@@ -210,7 +203,6 @@ class Updating(GenerativeAttributes, BayesClassifier):
         missing: Mapping[str, Sequence[object]] | None = None,
         unlabeled: str = "refuse",
         client: Any = None,
-        checkpoint: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
@@ -244,14 +236,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
-            columns in the same order.
-        checkpoint : str, path or None
-            A file for what was learned so far, written at most twice a minute. If the fit is interrupted, the same call
-            resumes it, and the posterior is, to the last bit, that of a fit that was not. Options, columns and files
-            must be the same; files are compared by names, sizes and times of the last change. The file remains after
-            the fit; remove it when the model is saved. Documents that are read twice, as `min_df` asks, have a second
-            file beside it for their words, whose name ends in ``.words``. Only where the source is files; not among
-            these. With a client, what some files in a row have taught is kept when all of them are read.
+            columns in the same order. The scheduler repeats tasks of a worker that dies.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -270,16 +255,14 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """
         with self._rollback_on_error():
             how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
-            require_checkpoint(checkpoint, source)
             if client is None:
-                found = self._learn_stream(source, how, progress, checkpoint=checkpoint)
+                found = self._learn_stream(source, how, progress)
             else:
                 with shown("fitting on Dask", progress=progress):
                     unfitted: Self = clone(self)
                     parts = parts_of(source)
                     learn, kinds_of = partial(unfitted._learn_part, how), partial(kinds_of_part, how)
-                    kept = checkpoint_of(checkpoint, parts, how, self)
-                    found = learned(clone(self), parts, learn, kinds_of, client, kept)
+                    found = learned(parts, learn, kinds_of, client)
             if found is None:
                 raise no_rows(how)
             named, learnt, left_out = found
@@ -300,22 +283,18 @@ class Updating(GenerativeAttributes, BayesClassifier):
         progress: Progress,
         part: int | None = None,
         expected: Mapping[str, str] | None = None,
-        checkpoint: Any = None,
     ) -> Found:
         """Return itself, the statistics of a stream, and the rows that α is learned by; None where no row counts.
 
         `part` is the number of the part that the stream is, None where it is all there is; `expected` is what other
-        parts found in columns of which this one may have no cell; `checkpoint` is that of `fit_stream`.
+        parts found in columns of which this one may have no cell.
         """
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
         stream, features = opened(source, how, expected, ahead=part is None)
-        kept = checkpoint_of(checkpoint, stream, how, self)
-        so_far = self._begun(kept, None if how.has_weights or part is not None else stream.rows, part or 0)
-        if so_far.done:
-            name_columns(self, features)
-        before, start = so_far.done, time.perf_counter()
+        total = None if how.has_weights or part is not None else stream.rows
+        so_far, start = Gathering(LeftOutRows(total, part or 0)), time.perf_counter()
         with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
-            for batch in stream.batches(before):
+            for batch in stream.batches():
                 with told_where(batch, so_far.done, stream):
                     frame = self._validated(batch.table[features], reset=not so_far.done)
                     found = labeled_rows(frame, batch, how, known, stream.written)
@@ -323,17 +302,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
                         self.classes_, rows = found
                         self._learn_batch(so_far, *rows, len(features))
                 so_far.done += len(batch.table)
-                if kept is not None:
-                    kept.offer(so_far.kept)
-                speed = (so_far.done - before) / max(time.perf_counter() - start, 1e-9)
+                speed = so_far.done / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", so_far.done, stream.rows or so_far.done)
         learnt = so_far.learnt
         return None if learnt is None else (self, learnt, so_far.left_out)
-
-    def _begun(self, kept: Checkpoint | None, total: int | None, part: int) -> Gathering:
-        """Return what an earlier call has learned, or nothing yet; `total` and `part` are those of `LeftOutRows`."""
-        values = None if kept is None else kept.read()
-        return Gathering(LeftOutRows(total, part)) if values is None else Gathering.of_kept(values)
 
     def _blocks_of_batch(self, first: Learnt | None) -> tuple[ColumnBlock, ...] | None:
         """Return the blocks of a batch's columns, given what was learned from the first ones; None to find them."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -155,17 +155,3 @@ class WordCounts:
 
     def _limit(self, df: Any) -> float:
         return float(df) if isinstance(df, Integral) else float(df) * self.documents
-
-    def kept(self) -> dict[str, Any]:
-        """Return it as what a file can hold."""
-        size = len(self._place)
-        counts = (self._containing[:size], self._occurrences[:size])
-        words = tuple(self._place)
-        return {"done": self.done, "documents": self.documents, "words": words, "counts": counts}
-
-    @classmethod
-    def of_kept(cls, kept: Mapping[str, Any]) -> Self:
-        """Return what `kept` returned as it was."""
-        place = {word: number for number, word in enumerate(kept["words"])}
-        containing, occurrences = map(np.array, kept["counts"])
-        return cls(kept["done"], kept["documents"], place, containing, occurrences)

@@ -16,8 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesclf.cli import compare, datasets, experiment, learning_curve, models, options
-from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, interrupt, notes_for_warnings
-from bayesclf.cli.streams import finished, outlive
+from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, finished, interrupt, notes_for_warnings, outlive
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
 USAGE_ERROR: Any = typer.BadParameter.__base__

@@ -13,8 +13,7 @@ import typer
 
 from bayesclf.cli import options
 from bayesclf.cli.console import complain, stdout
-from bayesclf.cli.options import option
-from bayesclf.cli.settings import AUTO
+from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
 

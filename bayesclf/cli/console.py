@@ -1,20 +1,25 @@
-"""Output of the commands: tables and text on stdout; errors, notes and progress on stderr."""
+"""Output of the commands: tables, text and csv on stdout; errors, notes and progress on stderr."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
+import select
 import sys
 import textwrap
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO, override
 
 from bayesclf.errors import ConvergenceWarning, PredictionWarning
 from bayesclf.files import remove_unfinished
-from bayesclf.wording import printable
+from bayesclf.wording import printable, visible
 
 if TYPE_CHECKING:
+    import pandas as pd
     from rich.console import Console
     from rich.table import Table
 
@@ -30,9 +35,33 @@ BARE_LINE = "\r\x1b[K\x1b[?25h"
 
 def stdout(stderr: bool = False) -> Console:
     """Return a console on stdout, or stderr, that prints plain text: no markup, no automatic colors or escapes."""
-    from bayesclf.cli.terminal import Terminal
+    console: Console = _terminal()(stderr)
+    return console
 
-    return Terminal(stderr)
+
+@cache
+def _terminal() -> Any:
+    """Return the class of consoles without markup and automatic colors, on which control characters are visible.
+
+    All that is printed is rendered there, so that no name of a column, a class or a file, and no cell, reaches the
+    terminal as an escape sequence. It is made when something is printed, as importing Rich takes time.
+    """
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
+
+    class Terminal(Console):
+        """A console on stdout or stderr."""
+
+        def __init__(self, stderr: bool = False) -> None:
+            super().__init__(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+        @override
+        def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            """Yield what is printed, with control characters of texts shown instead of obeyed."""
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else visible(text, kept="\n\t"), style, control)
+
+    return Terminal
 
 
 def interrupt(*_: object) -> None:
@@ -116,3 +145,112 @@ def notes_for_warnings() -> Iterator[None]:
                 warnings.simplefilter("always", category)
         warnings.showwarning = show
         yield
+
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How cells begin that a spreadsheet takes for a formula."""
+
+
+def safe_cell(cell: object) -> object:
+    """Return a cell as a spreadsheet shows it: a word that it would take for a formula gets an apostrophe.
+
+    Examples
+    --------
+    >>> safe_cell("=1+1"), safe_cell("yes"), safe_cell(-0.5)
+    ("'=1+1", 'yes', -0.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def csv_text(table: pd.DataFrame, safe: bool) -> str:
+    """Return a table as csv, missing cells empty; if `safe`, with words and names by `safe_cell`."""
+    if safe:
+        table = table.astype(object).map(safe_cell).rename(columns=safe_cell)
+    return table.to_csv(index=False, lineterminator="\n")
+
+
+BROKEN_PIPE = 141
+"""Exit status after the reader of stdout went away, which shells give for programs that SIGPIPE ended."""
+
+
+class Lasting(io.RawIOBase):
+    """A stream whose writes never fail: from the first error on, it drops what is written and remembers the error.
+
+    Parameters
+    ----------
+    stream
+        The stream of text whose bytes it writes to, which stays open as long as this.
+
+    Attributes
+    ----------
+    error
+        Why the stream could not be written to; None while it can.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._raw: Any = getattr(stream.buffer, "raw", stream.buffer)
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        """Return that it can be written to."""
+        return True
+
+    def fileno(self) -> int:
+        """Return the file descriptor."""
+        return int(self._raw.fileno())
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal."""
+        return bool(self._raw.isatty())
+
+    def write(self, data: Any) -> int:
+        """Write, or drop, bytes; return how many."""
+        if self.error is None:
+            try:
+                while (written := self._raw.write(data)) is None:  # the reader of a non-blocking pipe is slower
+                    select.select([], [self._raw], [])
+                return int(written)
+            except OSError as error:
+                self.error = error
+        return len(data)
+
+
+def outlive(stream: TextIO | None) -> TextIO | None:
+    """Return a stream of text that writes to the same place, and never fails; None for a closed one, which is None.
+
+    A terminal without a character such as "±" gets a question mark.
+    """
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    lasting = io.BufferedWriter(Lasting(stream))
+    return io.TextIOWrapper(
+        lasting,
+        stream.encoding,
+        errors="replace",
+        line_buffering=stream.line_buffering,
+        write_through=stream.write_through,
+    )
+
+
+def finished(status: int) -> int:
+    """Return the exit status of a command, which is not 0 if stdout did not take all of it.
+
+    A reader that went away is no reason to complain, as it had what it wanted; that a disk is full is one.
+
+    Parameters
+    ----------
+    status
+        Exit status of the command itself.
+    """
+    if sys.stdout is None:
+        return status
+    sys.stdout.flush()
+    raw = getattr(sys.stdout.buffer, "raw", None)
+    error = raw.error if isinstance(raw, Lasting) else None
+    if error is None or status != 0:
+        return status
+    if error.errno in (errno.EPIPE, errno.ECONNRESET):
+        return BROKEN_PIPE
+    complain(f"stdout cannot be written to ({error.strerror}); its text is cut off, and only files are complete")
+    return BAD_INPUT

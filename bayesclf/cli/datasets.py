@@ -101,7 +101,7 @@ def export(
     safe_csv: options.SafeCsv = False,
 ) -> None:
     """Write a data set as csv, missing cells empty."""
-    from bayesclf.cli.csv_output import csv_text
+    from bayesclf.cli.console import csv_text
     from bayesclf.cli.inputs import source_files
     from bayesclf.tables import datasets
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from bayesclf.cli import options
 from bayesclf.cli.console import plain_table, stdout
-from bayesclf.cli.options import option
-from bayesclf.cli.settings import AUTO
+from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text, write_whole
 from bayesclf.wording import printable
@@ -51,7 +50,7 @@ def learning_curve(
 ) -> None:
     """Score classifiers and rules on one table by the number of training rows."""
     start = time.perf_counter()
-    from bayesclf.cli.csv_output import csv_text
+    from bayesclf.cli.console import csv_text
     from bayesclf.cli.inputs import load_training, show_training
     from bayesclf.evaluation.learning import METRICS
     from bayesclf.evaluation.learning import learning_curve as scored

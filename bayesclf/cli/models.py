@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayesclf.cli import options
 from bayesclf.cli.console import stdout
-from bayesclf.cli.options import option
-from bayesclf.cli.settings import AUTO
+from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import InputError
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
 from bayesclf.wording import counted, printable
+
+if TYPE_CHECKING:
+    from bayesclf.classifiers import LogisticRegression
+    from bayesclf.classifiers.updating import Updating
+    from bayesclf.tables.columns import ColumnKind
 
 STREAMED_BYTES = 2**27
 """Bytes of a file from which on it is read in batches."""
@@ -51,15 +55,12 @@ def fit(
             "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
         ),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Resume an interrupted fit in batches, from MODEL.nc.unfinished.")
-    ] = False,
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers.updating import Updating
     from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.settings import check_used, given_settings, named_models
-    from bayesclf.cli.settings import classifier as with_settings
+    from bayesclf.cli.options import check_used, given_settings, named_models
+    from bayesclf.cli.options import classifier as with_settings
     from bayesclf.inference import ENGINES, Auto
     from bayesclf.storage import save
     from bayesclf.tables.stream_paths import is_streamed, require_elsewhere
@@ -75,9 +76,7 @@ def fit(
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
     most = STREAMED_BYTES if issubclass(known[model][0], Updating) else None
-    if stream or scheduler or resume or is_streamed(table, most):
-        from bayesclf.cli.streaming import fit_stream
-
+    if stream or scheduler or is_streamed(table, most):
         require_elsewhere(path, table, "--output")
         if unlabeled == "use":
             raise InputError(
@@ -86,8 +85,7 @@ def fit(
             )
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
         kinds = options.column_kinds(kind)
-        where = (path, scheduler, max_bytes, resume)
-        notes = fit_stream(classifier, table, target, drop, kinds, empty, *where, unlabeled)
+        notes = _fit_stream(classifier, table, target, drop, kinds, empty, path, scheduler, max_bytes, unlabeled)
         _say_fitted(classifier, model, notes, start, path)
         return
     training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes, unlabeled)
@@ -99,6 +97,60 @@ def fit(
         classifier.fit(training.X, training.y)
         save(classifier, path)
     _say_fitted(classifier, model, classifier.notes_, start, path)
+
+
+def _fit_stream(
+    classifier: Updating | LogisticRegression,
+    table: str,
+    target: str | None,
+    drop: Sequence[str] | None,
+    kinds: Mapping[str, ColumnKind],
+    missing: Mapping[str, Sequence[object]],
+    path: Path,
+    scheduler: str | None,
+    max_bytes: int,
+    unlabeled: str,
+) -> list[str]:
+    """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
+
+    Parameters
+    ----------
+    classifier
+        Not fitted.
+    table
+        A file, folder or glob, or the name of a data set, which is read as a whole.
+    target
+        The label column.
+    drop, kinds, missing
+        As on the command line.
+    path
+        File for the fitted model.
+    scheduler
+        Address of a Dask scheduler, whose workers read the files.
+    max_bytes
+        The most bytes that a packed data set may be unpacked to.
+    unlabeled
+        What to do with rows without a label, "refuse" or "drop".
+    """
+    from bayesclf.storage import save
+    from bayesclf.tables import datasets
+    from bayesclf.tables.stream_paths import is_name
+
+    source: Any = table
+    if is_name(table):
+        dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
+        frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
+        source = frame if scheduler is None else [frame]
+    if target is None:
+        raise InputError(f"{table} does not say which column is the label; name it with --target COL")
+    given = {name: values for name, values in missing.items() if name not in (drop or ())}
+    columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given, "unlabeled": unlabeled}
+    classifier.fit_stream(source, target, **columns, client=scheduler)
+    save(classifier, path)
+    model: Any = classifier.model_
+    labeled = " with a label" if unlabeled == "drop" else ""
+    rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
+    return [rows, *classifier.notes_]
 
 
 def _say_fitted(classifier: Any, model: str, notes: Sequence[str], start: float, path: Path) -> None:
@@ -150,7 +202,7 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.predictions import extras, predict_table, read_features, stream_predictions
+    from bayesclf.cli.inputs import extras, predict_table, read_features, stream_predictions
     from bayesclf.interpretation.prediction_parts import is_folder
     from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES
@@ -218,8 +270,7 @@ def report(
     classifier = load(model)
     X, y = None, None
     if table is not None:
-        from bayesclf.cli.inputs import load_training
-        from bayesclf.cli.predictions import read_features
+        from bayesclf.cli.inputs import load_training, read_features
 
         empty = options.missing_values(missing)
         column = target or getattr(classifier, "target_name_", None)

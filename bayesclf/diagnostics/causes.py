@@ -26,7 +26,7 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.interpretation.dependence import dependent_pairs
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.independence import independent_groups
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Array, Integers
 
 STREAM = 7

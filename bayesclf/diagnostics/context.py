@@ -30,7 +30,7 @@ from bayesclf.diagnostics.held_out import (
 )
 from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
 from bayesclf.wording import counted
 

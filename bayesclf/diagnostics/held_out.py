@@ -29,8 +29,7 @@ from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.independence import independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
-from bayesclf.tables.columns import Table, kind_of
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import InputError
-from bayesclf.tables import columns, datasets, openml
+from bayesclf.tables import columns, datasets, shipped
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import joined
 
@@ -141,7 +141,7 @@ def at_hand(words: str, known: Collection[str]) -> list[str]:
     names, reasons = [], []
     for name in named(words, known):
         try:
-            if ALL_PROBLEMS[name].dataset in openml.NAMED:
+            if ALL_PROBLEMS[name].dataset in shipped.NAMED:
                 load(name)
             names.append(name)
         except InputError as reason:

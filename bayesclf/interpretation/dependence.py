@@ -19,7 +19,7 @@ from bayesclf.families.networks.structure import log_evidence_of_scatter, log_ev
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.independence import independent_groups
 from bayesclf.tables import columns
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted, first_upper, joined, number
 

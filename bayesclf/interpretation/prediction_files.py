@@ -22,11 +22,10 @@ from bayesclf.constraints import PATH, Flag, require
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import STDOUT, write_text, write_whole
 from bayesclf.interpretation import prediction_parts
-from bayesclf.interpretation.prediction_parts import Part
+from bayesclf.interpretation.prediction_parts import Origin, Part
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
 from bayesclf.storage import fingerprint
-from bayesclf.storage.origins import Origin
 from bayesclf.tables.batches import batch_rows
 from bayesclf.tables.columns import Column, ColumnKind, codes, unseen_cells
 from bayesclf.tables.stream import Stream

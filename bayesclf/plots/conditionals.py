@@ -19,7 +19,7 @@ from bayesclf.plots import boundary, style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import did_you_mean
 

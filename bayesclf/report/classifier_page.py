@@ -32,7 +32,7 @@ from bayesclf.report.other_samples import OtherSamples, of_other_samples
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
-from bayesclf.tables.sparse_table import SparseTable
+from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
 from bayesclf.wording import counted, first_upper, joined, listed
 

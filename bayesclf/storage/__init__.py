@@ -1,15 +1,13 @@
 """Fitted classifiers on disk: one netCDF file that ArviZ can open, and that cannot run code.
 
-A file has the groups of `posterior_` and one more, `GROUP`, with the state of the classifier: its arrays of numbers as
-variables, all else as JSON (`encoding`). Reading builds plain values and objects of the classes that `formats` lists or
-finds in the registries of families, engines and classifiers; nothing is ever looked up by a name that a file gives.
+A file has the groups of `posterior_`, for ArviZ, and after them the state of the classifier: its arrays of numbers, and
+all else as JSON (`encoding`). Reading builds plain values and objects of the classes that `formats` lists or finds in
+the registries of families, engines and classifiers; nothing is ever looked up by a name that a file gives.
 """
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Mapping
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -17,23 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import declared, domains, netcdf, origins, sizes, trial
-from bayesclf.storage.encoding import GROUP, Decoder, Encoder, check_names
-from bayesclf.storage.formats import VERSION, classifiers, current_members, current_name, has_fitted_form
-from bayesclf.storage.netcdf import MAX_BYTES
+from bayesclf.errors import InputError
+from bayesclf.storage import checks, container, declared, encoding
+from bayesclf.storage.container import MAX_BYTES, Content
+from bayesclf.storage.encoding import Decoder, Encoder, check_names
+from bayesclf.storage.formats import VERSION, classifiers, has_fitted_form
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from bayesclf.classifiers import BayesClassifier
 
-__all__ = ["GROUP", "VERSION", "load", "save"]
+__all__ = ["VERSION", "load", "save"]
 
-FORMAT = "bayesclf classifier"
-DAMAGED = "is damaged or was altered, or another version of bayesclf wrote it"
-FIRST_WITH_CHECKSUM = 2
-"""First version of the format whose files have a checksum."""
+DAMAGED = "is damaged or was altered"
 PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""
 
@@ -64,30 +57,20 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
     ...     print(bc.load(f"{folder}/model.nc").predict([[1.1], [3.0]]))
     [0 1]
     """
-    import xarray as xr
     from sklearn.utils.validation import check_is_fitted
 
     allowed = classifiers()
     if type(clf) not in allowed.values():
         raise InputError(f"{type(clf).__name__} cannot be saved; the classifiers that can are {', '.join(allowed)}")
     check_is_fitted(clf, "classes_")
-    target = netcdf.target_of(path)
-    tree = clf.posterior_
-    encoder = Encoder(_places(clf, tree))
+    target = container.target_of(path)
+    tree, encoder = clf.posterior_, Encoder()  # the former computes points, which the state has then
     state: dict[str, Any] = {"classifier": type(clf).__name__}
     for part, values in zip(PARTS, (_parameters(clf), _fitted(clf)), strict=True):
         state[part] = {name: encoder.encode(value, name) for name, value in values.items()}
-    groups = {name: node.to_dataset(inherit=False) for name, node in tree.children.items()}
-    text = json.dumps(state, allow_nan=False)
-    groups[GROUP] = xr.Dataset(encoder.variables)
-    groups[GROUP].attrs = {
-        "format": FORMAT,
-        "format_version": VERSION,
-        "libraries": json.dumps({name: version(name) for name in LIBRARIES}),
-        "state": text,
-        "checksum": netcdf.checksum(groups, text),
-    }
-    netcdf.write(target, xr.DataTree.from_dict(groups))
+    libraries = {name: version(name) for name in LIBRARIES}
+    head = {"format_version": VERSION, "libraries": libraries, "state": state}
+    container.write(target, tree, encoder.arrays, head)
 
 
 def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClassifier:
@@ -112,27 +95,19 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     Raises
     ------
     InputError
-        If the file is missing, damaged, of a newer version, or not a model at all.
+        If the file is missing, damaged, of another version of the format, or not a model at all.
     """
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"path must be the name of a file that save wrote, not {type(path).__name__}")
     source = Path(path)
     if not source.suffix and not source.exists():
         raise InputError(f"there is no saved model {source}; tables are read by name with bayesclf.datasets.load")
-    groups = netcdf.read(source, max_bytes)
-    attributes = groups[GROUP].attrs if GROUP in groups else {}
-    given = attributes.get("format")
-    if not isinstance(given, str) or given != FORMAT:  # of a damaged file, it can be anything
-        raise InputError(f"{source} is not a model; give a file that save wrote")
+    content = container.read(source, max_bytes)
     try:
-        libraries, number = json.loads(attributes["libraries"]), int(attributes["format_version"])
-        if number <= VERSION:
-            state = attributes["state"]
-            if number >= FIRST_WITH_CHECKSUM and attributes["checksum"] != netcdf.checksum(groups, state):
-                raise ValueError("its checksum differs")
-            return _restored(json.loads(state), number, groups, max_bytes)
-        writer = str(libraries["bayesclf"])
-    except sizes.TooManyDraws as error:
+        writer, number = str(content.head["libraries"]["bayesclf"]), int(content.head["format_version"])
+        if number == VERSION:
+            return _restored(content.head["state"], content)
+    except checks.TooManyDraws as error:
         raise InputError(f"{source}: {error}") from None
     except ValueError as error:
         raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
@@ -140,7 +115,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         raise InputError(f"{source} {DAMAGED}; save the model again") from None
     raise InputError(
         f"{source} was written by bayesclf {writer} in format {number}, but bayesclf {version('bayesclf')} reads "
-        f"formats up to {VERSION}; upgrade bayesclf"
+        f"format {VERSION}; load it with that version, or fit the model again"
     )
 
 
@@ -150,9 +125,7 @@ def fingerprint(clf: BayesClassifier) -> str:
     It does not depend on what the classifier has computed since it was fitted.
     """
     fitted = {name: value for name, value in sorted(_fitted(clf).items()) if name != "points_"}
-    stats = None if clf.draws_ is None else clf.draws_.stats
-    places = {} if stats is None else {id(stats): "sample_stats"}
-    return origins.fingerprint([type(clf).__name__, _parameters(clf), fitted], places)
+    return encoding.fingerprint([type(clf).__name__, _parameters(clf), fitted])
 
 
 def _parameters(clf: BayesClassifier) -> dict[str, Any]:
@@ -183,45 +156,23 @@ def _is_fitted_name(cls: type, name: str) -> bool:
     return name.isidentifier() and has_fitted_form(name) and not name.startswith("__") and not hasattr(cls, name)
 
 
-def _places(clf: BayesClassifier, tree: xr.DataTree) -> dict[int, str]:
-    """Return, by identity, the objects that the groups of `posterior_` hold already, as "group/variable" or group."""
-    draws, places = clf.draws_, {}
-    parameters: dict[str, Any] = {**clf.points_}
-    if draws is not None:
-        parameters["posterior"] = draws.parameters
-        if draws.stats is not None:
-            places[id(draws.stats)] = "sample_stats"
-    for group, arrays in parameters.items():
-        for name, values in {} if isinstance(arrays, DoesNotExist) else arrays.items():
-            written = tree.children[group].data_vars.get(name) if group in tree.children else None
-            if written is not None and np.array_equal(written.values.ravel(), values.ravel(), equal_nan=True):
-                places[id(values)] = f"{group}/{name}"
-    return places
-
-
-def _restored(state: dict[str, Any], number: int, groups: Mapping[str, xr.Dataset], max_bytes: int) -> BayesClassifier:
-    """Return the classifier of a file whose format has that number."""
+def _restored(state: dict[str, Any], content: Content) -> BayesClassifier:
+    """Return the classifier of a file."""
     check_names("the state", set(state), {"classifier", *PARTS})
     name = state["classifier"]
-    cls = classifiers().get(current_name(name, number))
+    cls = classifiers().get(name)
     if cls is None:
         raise ValueError(f"it names the classifier {name!r}, which bayesclf does not have")
-    decoder = Decoder(groups, number)
-    given, learnt = ({key: decoder.decode(node) for key, node in state[part].items()} for part in PARTS)
-    parameters = current_members(name, cls, given, number)
-    fitted = current_members(name, cls, learnt, number, fitted=True)
+    decoder = Decoder(content)
+    parameters, fitted = ({key: decoder.decode(node) for key, node in state[part].items()} for part in PARTS)
     check_names(f"the {name}", set(parameters), set(cls._get_param_names()))
     strange = {attribute for attribute in fitted if not _is_fitted_name(cls, attribute)}
     required = declared.fitted_names(cls)
     check_names("the fitted state", strange | (fitted.keys() & required), required)
-    unused = {key for key in map(str, groups[GROUP].variables) if f"{GROUP}/{key}" not in decoder.used}
-    check_names(f"the group {GROUP!r}", unused, set())
     clf = cls(**parameters)
     for attribute, value in fitted.items():
         setattr(clf, attribute, value)
     declared.check(clf, fitted)
-    sizes.check(clf, sum(values.size for group in groups.values() for values in group.variables.values()), max_bytes)
-    domains.check(clf)
-    trial.check(clf)
+    checks.check(clf, len(content) // 8, content.most_bytes)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

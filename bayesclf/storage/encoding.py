@@ -5,24 +5,19 @@ An object of one key, such as ``{"tuple": [1, 2]}``, stands for what JSON lacks.
 
 from __future__ import annotations
 
+import json
 import math
-import re
-from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import Any, override
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.storage import declared
-from bayesclf.storage.formats import VERSION, classes, current_members, current_name
-
-if TYPE_CHECKING:
-    import xarray as xr
-
-GROUP = "bayesclf"
-"""Group of the classifier's state."""
+from bayesclf.storage.container import Content
+from bayesclf.storage.formats import classes
 
 REPEATED_ABOVE = 100
 """Length above which a tuple of text is written once, and referred to where it occurs again."""
@@ -38,23 +33,24 @@ MOST_TEXT = 2**28
 
 
 class Encoder:
-    """Turns values into JSON, and sets arrays aside.
+    """Turns values into JSON, and sets arrays of numbers aside.
 
     Attributes
     ----------
-    variables
-        The arrays set aside, with their dims, by name.
+    arrays
+        The arrays set aside; each is there once.
     """
 
-    def __init__(self, places: dict[int, str]) -> None:
-        """Take, by identity, the objects that other groups hold already, as "group/variable" or group."""
-        self.variables: dict[str, tuple[tuple[str, ...], NDArray[Any]]] = {}
-        self._places = places
+    def __init__(self) -> None:
+        self.arrays: list[NDArray[Any]] = []
+        self._numbers: dict[int, int] = {}
         self._classes = classes()
         self._repeated: dict[tuple[str, ...], int] = {}
 
     def encode(self, value: Any, where: str) -> Any:
-        """Return the JSON of a value; `where` names it in variables and messages."""
+        """Return the JSON of a value; `where` names it in messages."""
+        import xarray as xr
+
         # Subclasses are other types: a NumPy float is a float, too, but not the one that JSON would give back.
         kind = type(value)
         if value is None or kind in (bool, int, str):
@@ -76,8 +72,9 @@ class Encoder:
         if self._classes.get(kind.__name__) is kind:
             values = {name: self.encode(_saved(value, name), f"{where}.{name}") for name in field_names(kind)}
             return {"class": {"name": kind.__name__, "values": values}}
-        if id(value) in self._places:
-            return {"group": self._places[id(value)]}
+        if isinstance(value, xr.Dataset):
+            items = value.variables.items()
+            return {"dataset": [[str(key), list(own.dims), self.encode(own.values, where)] for key, own in items]}
         raise InputError(
             f"{where!r} holds an object of type {kind.__name__}, which a model file cannot hold; fit with text, "
             "numbers, truth values, arrays or bayesclf's own objects instead"
@@ -96,7 +93,7 @@ class Encoder:
         return {"texts": list(value)}
 
     def _array(self, array: NDArray[Any], where: str) -> Any:
-        """Set numbers aside; text stays in the JSON, as HDF5's cannot hold every character."""
+        """Set numbers aside; text stays in the JSON."""
         dtype, shape = array.dtype.str, list(array.shape)
         if array.dtype.kind in "OU":
             return {"items": {"dtype": dtype, "shape": shape, "items": self._items(array.ravel().tolist(), where)}}
@@ -104,39 +101,24 @@ class Encoder:
             raise InputError(
                 f"{where!r} is an array of {array.dtype}, which a model file cannot hold; give it as floats"
             )
-        if id(array) not in self._places:
-            self._places[id(array)] = self._set_aside(array, where)
+        if id(array) not in self._numbers:
+            self._numbers[id(array)] = len(self.arrays)
+            self.arrays.append(array)
         # Sums over axes depend, in their last bits, on which axis is the innermost in memory.
         order = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
-        return {"array": {"variable": self._places[id(array)], "dtype": dtype, "shape": shape, "order": order}}
-
-    def _set_aside(self, array: NDArray[Any], where: str) -> str:
-        """Keep an array as a variable; axes of one length share a dim, but no array has a dim twice."""
-        base = name = re.sub(r"[^\w.]", "_", where)[:80]
-        while name in self.variables:
-            name = f"{base}.{len(self.variables)}"
-        before = [array.shape[:axis].count(size) for axis, size in enumerate(array.shape)]
-        dims = tuple(f"axis_{size}" + "_again" * n for size, n in zip(array.shape, before, strict=True))
-        self.variables[name] = (dims, array)
-        return f"{GROUP}/{name}"
+        return {"array": {"number": self._numbers[id(array)], "dtype": dtype, "shape": shape, "order": order}}
 
 
 class Decoder:
-    """Turns JSON back into values; nothing is looked up by a name that a file gives but in the tables of `formats`.
+    """Turns JSON back into values; nothing is looked up by a name that a file gives but in the tables of `formats`."""
 
-    Attributes
-    ----------
-    used
-        The variables that values were made of, as "group/variable".
-    """
-
-    def __init__(self, groups: Mapping[str, xr.Dataset], version: int = VERSION) -> None:
-        self.used: set[str] = set()
+    def __init__(self, content: Content) -> None:
+        """Take a file, whose head has the `places` of its arrays."""
+        self._content = content
+        self._places = content.head["arrays"]
+        self._bytes = content.most_bytes
+        self._texts = min(FREELY_REPEATED + REPEATED_FOR_A_NUMBER * len(content) // 8, MOST_REPEATED)
         self._repeated: list[tuple[str, ...]] = []
-        numbers = sum(values.size for group in groups.values() for values in group.variables.values())
-        self._left = min(FREELY_REPEATED + REPEATED_FOR_A_NUMBER * numbers, MOST_REPEATED)
-        self._groups = groups
-        self._version = version
         self._classes = classes()
 
     def decode(self, node: Any) -> Any:
@@ -163,8 +145,8 @@ class Decoder:
                 return self._array(**content)
             case "items", dict() as content:
                 return self._objects(**content)
-            case "group", content:
-                return self._groups[content]
+            case "dataset", list() as content:
+                return self._dataset(content)
             case "does_not_exist", content:
                 return DoesNotExist(str(content))
             case "class", dict() as content:
@@ -174,16 +156,22 @@ class Decoder:
 
     def _again(self, place: int) -> tuple[str, ...]:
         texts = self._repeated[place]
-        self._left -= len(texts)
-        if self._left < 0:
+        self._texts -= len(texts)
+        if self._texts < 0:
             raise ValueError("it repeats names more often than a model of its numbers does")
         return texts
 
-    def _array(self, variable: str, dtype: str, shape: list[int], order: list[int]) -> NDArray[Any]:
-        group, _, name = variable.partition("/")
-        self.used.add(variable)
-        values = self._groups[group][name].values.reshape(shape).astype(_known_dtype(dtype, "biuf"), copy=False)
-        return np.asarray(values.transpose(order), order="C").transpose(np.argsort(order).astype(int))
+    def _array(self, number: int, dtype: str, shape: list[int], order: list[int]) -> NDArray[Any]:
+        values = self._content.array(self._places[number], shape, _known_dtype(dtype, "biuf"))
+        self._bytes -= values.nbytes
+        if self._bytes < 0:
+            raise ValueError("its arrays are larger than a model may be; give max_bytes, if you trust the file")
+        return values.transpose(order).copy(order="C").transpose(np.argsort(order).astype(int))
+
+    def _dataset(self, variables: list[tuple[str, list[str], Any]]) -> Any:
+        import xarray as xr
+
+        return xr.Dataset({name: (dims, self.decode(values)) for name, dims, values in variables})
 
     def _objects(self, dtype: str, shape: list[int], items: list[Any]) -> NDArray[Any]:
         known = _known_dtype(dtype, "OU")
@@ -195,11 +183,10 @@ class Decoder:
         return array.reshape(shape)
 
     def _object(self, name: str, values: dict[str, Any]) -> Any:
-        cls = self._classes.get(current_name(name, self._version))
+        cls = self._classes.get(name)
         if cls is None:
             raise ValueError(f"it names the class {name!r}, which a model file cannot contain")
-        decoded = {member: self.decode(value) for member, value in values.items()}
-        members = current_members(name, cls, decoded, self._version)
+        members = {member: self.decode(value) for member, value in values.items()}
         check_names(f"the {name}", set(members), set(field_names(cls)))
         made = cls(**members)
         declared.check(made, members)
@@ -236,3 +223,26 @@ def _known_dtype(name: str, kinds: str) -> np.dtype[Any]:
     if dtype.kind not in kinds or not (is_number(dtype) or dtype.kind in "OU"):
         raise ValueError(f"it has an array of {name!r}, which no model has")
     return dtype
+
+
+def fingerprint(value: Any) -> str:
+    """Return a SHA-256 of a value that a model file can hold, the same for equal values wherever they are in memory.
+
+    Parameters
+    ----------
+    value
+        As `bayesclf.storage.encoding.Encoder` takes it.
+    """
+    encoded = _Digests().encode(value, "value")
+    return sha256(json.dumps(encoded, allow_nan=False).encode()).hexdigest()
+
+
+class _Digests(Encoder):
+    """Encodes arrays of numbers as their digests."""
+
+    @override
+    def _array(self, array: NDArray[Any], where: str) -> Any:
+        if array.dtype.kind in "OU":
+            return super()._array(array, where)
+        values = np.where(np.isnan(array), np.nan, array) if array.dtype.kind == "f" else np.ascontiguousarray(array)
+        return {"array": [array.dtype.str, list(array.shape), sha256(values.tobytes()).hexdigest()]}

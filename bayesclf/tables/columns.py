@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -17,14 +17,117 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.families.base import MISSING, UNSEEN
-from bayesclf.tables.level_order import MISSING_LEVEL, in_order, merged
+from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import Numbers, blocks_of
-from bayesclf.tables.row_numbers import row_numbers
-from bayesclf.tables.sparse_table import SparseTable, place_of, require_cells, sparse_numbers
-from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
-from bayesclf.tables.spellings import require_one_way, written_alike
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROW = "row of the table given"
+"""Name of the index of a table without some of its rows: their places in the whole table, from 0."""
+
+
+def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
+    """Return the rows of a table that are kept, (row), with an index that tells where they stood."""
+    import pandas as pd
+
+    return frame[kept].set_axis(pd.Index(np.flatnonzero(kept), name=ROW), axis=0)
+
+
+def row_numbers(table: Any, places: Any) -> Integers:
+    """Return the numbers, from 1, of rows in the table that the user gave.
+
+    Parameters
+    ----------
+    table
+        A table or a column, with all rows or some.
+    places
+        Places of the rows in it, from 0.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
+    >>> row_numbers(table, [1]), row_numbers(some_rows(table, np.array([False, True, True])), [1])
+    (array([2]), array([3]))
+    """
+    own = np.asarray(places, dtype=np.intp)
+    known = table.index.name == ROW
+    return np.asarray(table.index.to_numpy()[own] if known else own) + 1
+
+
+@dataclass(frozen=True)
+class SparseTable:
+    """A sparse table, of which only the cells that are not 0 are stored; it stands where a DataFrame would.
+
+    Attributes
+    ----------
+    cells
+        (row, feature).
+    columns
+        Names of the features.
+    rows
+        Of some rows of a larger table, their places in it, from 0; None for a whole table.
+    """
+
+    cells: sparse.csr_array
+    columns: tuple[str, ...]
+    rows: Integers | None = None
+
+    def __len__(self) -> int:
+        return int(self.cells.shape[0])
+
+    def __getitem__(self, rows: NDArray[np.bool_]) -> SparseTable:
+        kept = np.flatnonzero(rows)
+        return SparseTable(self.cells[kept], self.columns, kept if self.rows is None else self.rows[kept])
+
+
+def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
+    """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
+    of_any_size: Any = {"ensure_min_samples": 0, "ensure_min_features": 0}
+    given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, **of_any_size))
+    require_cells(given.shape)
+    if given.dtype.kind not in "biuf":
+        raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
+    cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
+    return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
+
+
+def require_cells(shape: tuple[int, ...]) -> None:
+    """Raise for a table without rows or without columns."""
+    rows, columns = shape
+    if rows == 0:
+        raise InputError("X has no rows (0 sample(s)); give at least one")
+    if columns == 0:
+        raise InputError(f"X has 0 feature(s) (shape=({rows}, 0)) while a minimum of 1 is required; give a column")
+
+
+def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_array:
+    """Return the cells of a sparse table (row, feature), all of its columns.
+
+    Raises
+    ------
+    InputError
+        For a cell that is missing or infinite.
+    """
+    wrong = np.flatnonzero(~np.isfinite(table.cells.data))
+    if wrong.size:
+        row, name = place_of(table, int(wrong[0]), names)
+        what = "an infinite" if np.isinf(table.cells.data[wrong[0]]) else "a missing (NaN)"
+        raise InputError(
+            f"column {name!r} of the sparse table has {what} value (row {row}); replace it, or give a dense table, "
+            "where missing cells are allowed"
+        )
+    return table.cells
+
+
+def place_of(table: SparseTable, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
+    """Return the number of the row, from 1 and in the whole table, and the column's name of a stored entry."""
+    place = int(np.searchsorted(table.cells.indptr, entry, side="right")) - 1
+    return (place if table.rows is None else int(table.rows[place])) + 1, names[table.cells.indices[entry]]
+
 
 ColumnKind = Literal["number", "category", "text"]
 type Kind = Literal[ColumnKind, "count"]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from bayesclf.constraints import FileName, Flag, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.tables import openml, shipped, sklearn_sets
-from bayesclf.tables.limits import MAX_BYTES
+from bayesclf.tables import shipped
+from bayesclf.tables.stream_paths import MAX_BYTES
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ def load(
     3. the sets that scikit-learn ships: "iris", "wine", "breast_cancer" (Wisconsin) and "digits";
     4. the folder in the environment variable BAYESCLF_DATA: "mine" is its file mine.csv and
        "newsgroups/train" its file newsgroups/train.jsonl.gz;
-    5. "pima" and "boston" on openml.org, in a fixed version with a checksum: they have no clear license and do not
-       ship.
+    5. "pima" and "boston" on openml.org, in a fixed version: they have no clear license and do not ship.
 
     So a name that ships means the same table on every machine, and the folder adds to these names.
     "own:NAME", "sklearn:NAME" and "folder:NAME" choose the place, for a name that several have: with a file
@@ -367,15 +366,15 @@ def _read_sklearn(name: str, request: _Request) -> _Table:
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
     frame = convert_columns(bunch.data.assign(target=labels), request.dtypes, name)
-    about = sklearn_sets.SETS[name]
+    about = shipped.SKLEARN_SETS[name]
     source = f"scikit-learn, sklearn.datasets.load_{name}"
-    return _Table(frame, "target", about.description, source, about.creators, sklearn_sets.LICENSE)
+    return _Table(frame, "target", about.description, source, about.creators, shipped.CC_BY)
 
 
 def _sklearn_info(name: str) -> DatasetInfo:
-    about = sklearn_sets.SETS[name]
+    about = shipped.SKLEARN_SETS[name]
     sizes = (about.rows, about.columns)
-    return DatasetInfo(name, "sklearn", *sizes, about.description, about.classes, sklearn_sets.LICENSE)
+    return DatasetInfo(name, "sklearn", *sizes, about.description, about.classes, shipped.CC_BY)
 
 
 def _check_folder() -> None:
@@ -436,7 +435,7 @@ def _folder_info(name: str) -> DatasetInfo:
 def _fetch(name: str, request: _Request) -> _Table:
     from bayesclf.tables.kinds import convert_columns
 
-    bunch = openml.fetch(name)
+    bunch = shipped.fetch(name)
     frame = convert_columns(bunch.frame, request.dtypes, f"openml:{name}")
     named = list(bunch.target_names)
     target = str(named[0]) if len(named) == 1 else _label_column(frame)
@@ -448,21 +447,21 @@ def _fetch(name: str, request: _Request) -> _Table:
 def _read_openml(name: str, request: _Request) -> _Table:
     from bayesclf.tables.kinds import convert_columns
 
-    about = openml.NAMED[name]
-    frame = convert_columns(openml.read_named(name), request.dtypes, name)
-    said = (about.description, about.source, about.creators, openml.UNCLEAR, about.changes)
+    about = shipped.NAMED[name]
+    frame = convert_columns(shipped.read_named(name), request.dtypes, name)
+    said = (about.description, about.source, about.creators, shipped.UNCLEAR, about.changes)
     return _Table(frame, "class", *said)
 
 
 def _openml_info(name: str) -> DatasetInfo:
-    about = openml.NAMED[name]
+    about = shipped.NAMED[name]
     sizes = (about.rows, len(about.features) + 1)
-    return DatasetInfo(name, "openml", *sizes, about.description, about.classes, openml.UNCLEAR)
+    return DatasetInfo(name, "openml", *sizes, about.description, 2, shipped.UNCLEAR)
 
 
 _PLACES = {
     "own": _Place(lambda: shipped.SHIPPED, _read_own, _own_info),
-    "sklearn": _Place(lambda: sklearn_sets.SETS, _read_sklearn, _sklearn_info),
+    "sklearn": _Place(lambda: shipped.SKLEARN_SETS, _read_sklearn, _sklearn_info),
     "folder": _Place(_folder_files, _read_folder, _folder_info),
-    "openml": _Place(lambda: openml.NAMED, _read_openml, _openml_info),
+    "openml": _Place(lambda: shipped.NAMED, _read_openml, _openml_info),
 }

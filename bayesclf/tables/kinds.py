@@ -10,6 +10,7 @@ import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, column_kind, not_plain
+from bayesclf.tables.levels import word
 from bayesclf.wording import IN_ALL, clipped, did_you_mean, flagged_rows, listed
 
 LISTED_NAMES, LISTED_LEVELS = 20, 4
@@ -117,10 +118,14 @@ def _check_flat(column: pd.Series, where: str) -> None:
 
 
 def as_words(column: pd.Series) -> pd.Series:
-    """Return the cells as strings, missing ones as they are."""
+    """Return the cells as strings, missing ones as they are; numbers by `word`.
+
+    pandas has floats where a cell is missing, so that a batch with gaps would write 2.0 where one without writes 2.
+    """
     if isinstance(column.dtype, pd.StringDtype):
         return column
-    words = [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+    cells = zip(column, column.isna(), strict=True)
+    words = [None if missing else word(value) for value, missing in cells]
     return pd.Series(words, index=column.index, name=column.name, dtype="str")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, after_rows, batch_rows, lacking_or_other
 from bayesclf.tables.columns import not_plain
-from bayesclf.tables.limits import require_names, too_large
+from bayesclf.tables.stream_paths import require_names, too_large
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def stream(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from bayesclf.tables.arrow import is_words, to_table, written_out
+    from bayesclf.tables.batches import is_words, to_table, written_out
 
     names: tuple[str, ...] = ()
     rows = 0

@@ -23,7 +23,7 @@ from bayesclf.files import regular
 from bayesclf.tables import parquet
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.kinds import convert_columns, require_kinds
-from bayesclf.tables.limits import MAX_BYTES, require_names, too_large
+from bayesclf.tables.stream_paths import MAX_BYTES, require_names, too_large
 from bayesclf.wording import counted, listed
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}

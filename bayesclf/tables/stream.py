@@ -1,21 +1,47 @@
-"""A table that is read a batch at a time: its columns, their kinds, and its rows."""
+"""A table that is read a batch at a time: its columns, their kinds, and its rows; files may be read ahead."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.ahead import read_ahead
 from bayesclf.tables.batches import BATCH_CELLS, lacking_or_other
 from bayesclf.tables.columns import ColumnKind, kinds_of
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
 from bayesclf.tables.missing import emptied
-from bayesclf.tables.spelling import Spelling, unspelled
 from bayesclf.wording import one_line
+
+
+def read_ahead[T](items: Generator[T]) -> Iterator[T]:
+    """Yield what a generator does; another thread makes the next item while one is used, and no more than that.
+
+    Parameters
+    ----------
+    items
+        Must not depend on which thread it runs in; closed at the end.
+
+    Examples
+    --------
+    >>> list(read_ahead(2 * number for number in range(3)))
+    [0, 2, 4]
+    """
+    end = object()
+    try:
+        with ThreadPoolExecutor(1, "bayesclf reads ahead") as thread:
+            made = thread.submit(next, items, end)
+            while (item := made.result()) is not end:
+                made = thread.submit(next, items, end)
+                yield item  # type: ignore[misc]
+    finally:
+        with suppress(ValueError):  # the thread still makes an item, where a second interruption ended the wait for it
+            items.close()
+
 
 LOOK_AHEAD = 4 * BATCH_CELLS
 """Cells of a source that can be read once which are held until every column is known to hold numbers or words."""
@@ -66,8 +92,7 @@ class Stream:
     again
         Whether it can be read more than once.
     expected
-        What columns hold, "number" or "category", where their cells do not say so: where all of them are missing; and
-        of columns that are declared to hold words, how other parts spell numbers, `OF_WHOLE` or `OF_REAL`.
+        What columns hold, "number" or "category", where their cells do not say so, as all of them are missing.
     files
         The files that it is read from; of other sources none. Their `read` takes, as its second argument, how many rows
         to leave out at the start.
@@ -122,18 +147,18 @@ class Stream:
             cannot be read.
         """
         require_kinds(self.kinds, self.names, self.where)
-        kinds = {name: kind for name, kind in unspelled(self.expected).items() if name in self.names}
+        kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
         if after:
-            kinds = unspelled(self.found_kinds()) | kinds
+            kinds = self.found_kinds() | kinds
         held: list[Batch] = []
-        for batch in self._tables(Spelling(self.kinds, self.expected), after):
+        for batch in self._tables(after):
             unknown = _note_kinds(batch.table, kinds)
             if unknown and not self.again and sum(one.table.size for one in held) < LOOK_AHEAD:
                 held.append(batch)
                 continue
             if unknown:
                 if self.again:
-                    kinds |= unspelled(self.select(unknown).found_kinds())
+                    kinds |= self.select(unknown).found_kinds()
                 kinds |= {name: kind for name, kind in kinds_of(batch.table).items() if name not in kinds}
             for one in (*held, batch):
                 yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
@@ -145,27 +170,22 @@ class Stream:
     def found_kinds(self) -> dict[str, str]:
         """Return what columns hold, read as far as needed, without those whose cells are all missing; as `expected`."""
         kinds: dict[str, str] = {}
-        spelling = Spelling(self.kinds, self.expected)
-        for batch in self._plain_tables(spelling):
+        for batch in self._plain_tables():
             if not _note_kinds(batch.table, kinds):
                 break
-        return kinds | spelling.kinds
+        return kinds
 
-    def _tables(self, spelling: Spelling, after: int = 0) -> Iterator[Batch]:
+    def _tables(self, after: int = 0) -> Iterator[Batch]:
         """Yield the rows as `_plain_tables` does, read ahead if `ahead` says so."""
-        found = self._plain_tables(spelling, after)
+        found = self._plain_tables(after)
         return read_ahead(found) if self.ahead and self.files else found
 
-    def _plain_tables(self, spelling: Spelling, after: int = 0) -> Generator[Batch]:
+    def _plain_tables(self, after: int = 0) -> Generator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
-        for batch in self._emptied(0) if after else ():
-            if spelling.settled:
-                break
-            spelling.alike(batch.table)
         for batch in self._emptied(after):
             table = batch.table
             if self.from_file or self.kinds:
-                table = _converted(spelling.alike(table), self.kinds, batch.where, self.from_file)
+                table = _converted(table, self.kinds, batch.where, self.from_file)
             yield Batch(batch.where, table)
 
     def _emptied(self, after: int) -> Iterator[Batch]:

@@ -1,11 +1,11 @@
-"""Paths of streams: the files of a folder or glob, which paths are read in batches, and where results may not go."""
+"""Files of a table: which ones a path means, and what names and sizes they may have."""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,6 +14,26 @@ from urllib.parse import unquote
 
 from bayesclf.errors import InputError
 from bayesclf.wording import listed
+
+MAX_BYTES = 2**28
+"""Default of the most bytes that a packed table may take once it is unpacked."""
+
+
+def too_large(what: str, max_bytes: int) -> str:
+    """Return a sentence for a table that is too large; `what` says what of it is, as in "t.csv.gz holds"."""
+    return f"{what} more than {max_bytes:,} bytes; if that is expected, allow more with --max-bytes (max_bytes=…)"
+
+
+def require_names(names: Sequence[str], path: Path) -> None:
+    """Raise `InputError` for a column without a name, and for two of the same."""
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(f"{path}: column {position} has no name; name it, or remove it if it numbers the rows")
+        if name in first:
+            raise InputError(f"{path}: columns {first[name]} and {position} are both named {name!r}; rename one")
+        first[name] = position
+
 
 ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 """Endings of files that are read in batches."""

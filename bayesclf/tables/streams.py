@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.arrow import to_table, written_out
-from bayesclf.tables.batches import Wanted, batch_rows, lacking_or_other, pieces
+from bayesclf.tables.batches import Wanted, batch_rows, lacking_or_other, pieces, to_table, written_out
 from bayesclf.tables.columns import ColumnKind, to_pandas
 from bayesclf.tables.kinds import require_column, require_kinds
 from bayesclf.tables.missing import words_of
@@ -131,13 +130,13 @@ def _of_files(
 
         names, rows, written, read = stream(paths, path, wanted)
     elif endings == {".jsonl"}:
-        from bayesclf.tables.json_lines import stream as of_objects
+        from bayesclf.tables.text_files import json_stream
 
-        names, rows, written, read = of_objects(paths, path, kinds, wanted)
+        names, rows, written, read = json_stream(paths, path, kinds, wanted)
     else:
-        from bayesclf.tables.delimited import stream as of_text
+        from bayesclf.tables.text_files import csv_stream
 
-        names, rows, written, read = of_text(paths, path, kinds, words_of(missing), wanted)
+        names, rows, written, read = csv_stream(paths, path, kinds, words_of(missing), wanted)
     found = Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths))
     keys = {name for part in parts for name in part.keys}.difference(names)
     return _with_keys(found, parts, sorted(keys)) if keys else found

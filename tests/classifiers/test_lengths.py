@@ -1,11 +1,8 @@
 """Generated documents are as long as the training documents of their class, or as long as one says."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.stored import tamper
 from scipy import sparse, stats
 
 import bayesclf as bc
@@ -144,20 +141,6 @@ def test_a_class_without_documents_has_the_lengths_of_all():
     clf = counts().partial_fit(COUNTS, Y, classes=["mixed", "none", "short"])
     found = lengths_of(clf.sample(300, ["none"] * 300)[0])
     assert {*found} == {1, 2, 3, 5, 6}
-
-
-def test_a_file_without_lengths_generates_documents_of_one_length(tmp_path):
-    clf = fitted("counts")
-    clf._learnt = replace(clf._learnt, lengths=None)
-    clf.save(tmp_path / "model.nc")
-
-    def change(state):
-        state["fitted"]["_learnt"]["class"]["values"].pop("lengths")
-
-    tamper(tmp_path / "model.nc", change)
-    clf = bc.load(tmp_path / "model.nc")
-    assert {*lengths_of(clf.sample(5)[0])} == {100}
-    assert {*lengths_of(clf.partial_fit(COUNTS, Y).sample(5)[0])} == {100}
 
 
 @pytest.mark.parametrize(

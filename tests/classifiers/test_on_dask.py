@@ -9,16 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.clients import client_of, within
+from helpers.clients import within
 from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import cluster
-from bayesclf.classifiers import on_dask
 from bayesclf.classifiers.on_dask import parts_of
 from bayesclf.classifiers.streaming import MOST_KEPT, LeftOutRows
 from bayesclf.errors import InputError, Stopped
-from bayesclf.storage import checkpoints, fingerprint
 
 pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
 
@@ -37,8 +35,8 @@ def table():
 
 
 @pytest.mark.parametrize("first", [0, 1])
-def test_numbers_of_declared_categories_are_spelled_as_in_the_first_part(first):
-    """Pandas has floats where a cell is missing, so that one part has "0" and another "0.0"."""
+def test_numbers_of_declared_categories_are_written_alike(first):
+    """Pandas has floats where a cell is missing."""
     parts = [pd.DataFrame({"n": cells, "y": list("pqpq")}) for cells in ([0, 1, 0, 1], [0.0, np.nan, 1.0, 1.0])]
     parts = [parts[first], parts[1 - first], parts[1]]
     fits = [
@@ -47,7 +45,7 @@ def test_numbers_of_declared_categories_are_spelled_as_in_the_first_part(first):
     ]
     alone, on_dask = fits
     assert on_dask.columns_ == alone.columns_
-    assert on_dask.columns_[0].levels == (("0.0", "1.0") if first else ("0", "1"))
+    assert on_dask.columns_[0].levels == ("0", "1")
     for name, values in alone.posterior_["map"].items():
         np.testing.assert_array_equal(on_dask.posterior_["map"][name], values)
     words = [pd.DataFrame({"n": cells, "y": ["p", "q"]}) for cells in (["1", "2"], ["1.0", "2"])]  # versions, say
@@ -185,128 +183,15 @@ def test_a_scheduler_and_workers_give_the_posterior_of_all_rows(table, tmp_path)
         scheduler.stderr.close()
 
 
-def dying_after(results):
-    """Return a client that dies when so many tasks' results have come back."""
-    left = [results]
-
-    def result(graph):
-        """Return what a graph evaluates to, as long as the client lives."""
-        if not left[0]:
-            raise KeyboardInterrupt
-        left[0] -= 1
-        return graph.compute(scheduler="synchronous")
-
-    return client_of(result)
-
-
-@pytest.fixture
-def in_files(table, tmp_path, monkeypatch):
-    """Return a folder of seven files, of which one has no rows, and let everything be kept at once, by two parts."""
-    folder = tmp_path / "big"
-    folder.mkdir()
-    cuts = [0, 60, 60, 150, 200, 280, 300, 400]
+def test_folders_and_globs_of_a_list_are_their_files(table, tmp_path):
+    cuts = [0, 60, 60, 150, 200, 280, 300, 400]  # one file has no rows
     for number, (start, stop) in enumerate(pairwise(cuts)):
-        table[start:stop].to_parquet(folder / f"{number}.parquet")
-    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 0)
-    monkeypatch.setattr(on_dask, "GROUP", 2)
-    return folder
-
-
-@pytest.mark.parametrize(
-    "died_after", [pytest.param(0, marks=pytest.mark.slow), 1, pytest.param(3, marks=pytest.mark.slow)]
-)
-def test_a_client_that_died_is_followed_by_one_that_reads_the_other_parts(died_after, in_files, table, monkeypatch):
-    clf = bc.NaiveBayes(inference="map", random_state=1)
-    path = in_files.parent / "so_far"
-    with pytest.raises(KeyboardInterrupt):
-        clone(clf).fit_stream(in_files, "y", client=dying_after(died_after), checkpoint=path)
-    read = []
-    learn = bc.NaiveBayes._learn_part
-
-    def told(self, how, part, *others):
-        """Note which part is read."""
-        read.append(part.path.name)
-        return learn(self, how, part, *others)
-
-    monkeypatch.setattr(bc.NaiveBayes, "_learn_part", told)
-    resumed = clone(clf).fit_stream(in_files, "y", client=within(), checkpoint=path)
-    assert sorted(read) == [f"{number}.parquet" for number in range(2 * died_after, 7)]
-    same(resumed, table)
-    whole = clone(clf).fit_stream(in_files, "y", client=within(), checkpoint=in_files.parent / "other")
-    assert fingerprint(resumed) == fingerprint(whole)
-
-
-def test_kinds_that_parts_were_told_are_kept_too(in_files, table):
-    """Numbers that some parts spell otherwise: all parts are read again, and a client may die during that."""
-    parts = [table[:100].assign(n=1), table[100:200].assign(n=[np.nan, 1.0] * 50), table[200:].assign(n=1)]
-    folder = in_files.parent / "numbers"
-    folder.mkdir()
-    for number, part in enumerate(parts):
-        part.to_parquet(folder / f"{number}.parquet")
-    clf, kinds = bc.CategoricalNB(alpha=2.0, inference="map"), {"n": "category", "x": "category"}
-    alone = clone(clf).fit_stream(folder, "y", kinds=kinds)
-    path = in_files.parent / "so_far"
-    for results in range(6):
-        try:
-            found = clone(clf).fit_stream(folder, "y", kinds=kinds, client=dying_after(results), checkpoint=path)
-        except KeyboardInterrupt:
-            continue
-        break
-    assert 0 < results < 5
-    assert found.columns_ == alone.columns_
-    np.testing.assert_allclose(found.predict_proba(table.assign(n="1")), alone.predict_proba(table.assign(n="1")))
-
-
-@pytest.mark.slow
-def test_passes_of_logistic_regression_are_kept_by_a_client_that_dies(in_files, table):
-    clf = bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1)
-    path = in_files.parent / "so_far"
-    whole = clone(clf).fit_stream(in_files, "y", client=within())
-    with pytest.raises(KeyboardInterrupt):
-        clone(clf).fit_stream(in_files, "y", client=dying_after(5), checkpoint=path)  # kinds, columns and three passes
-    resumed = clone(clf).fit_stream(in_files, "y", client=within(), checkpoint=path)
-    assert fingerprint(resumed) == fingerprint(whole)
-    again = clone(clf).fit_stream(in_files, "y", client=dying_after(1), checkpoint=path)  # kinds alone
-    assert fingerprint(again) == fingerprint(whole)
-
-
-def test_a_checkpoint_on_dask_is_that_of_files_and_of_a_cluster(in_files, table):
-    path = in_files.parent / "so_far"
-    with pytest.raises(InputError, match="a checkpoint is that of files"):
-        bc.NaiveBayes().fit_stream([table], "y", client=within(), checkpoint=path)
-    bc.NaiveBayes(inference="map").fit_stream(in_files, "y", client=within(), checkpoint=path)
-    with pytest.raises(InputError, match="keeps another fit"):
-        bc.NaiveBayes(inference="map").fit_stream(in_files, "y", checkpoint=path)
-
-
-def test_a_fit_of_a_list_is_resumed_with_the_same_files_in_the_same_order(in_files, table):
-    files, path = sorted(map(str, in_files.iterdir())), in_files.parent / "so_far"
+        table[start:stop].to_parquet(tmp_path / f"{number}.parquet")
+    source = [str(tmp_path / "[0-3].parquet"), str(tmp_path / "[4-6].parquet")]
     clf = bc.NaiveBayes(inference="map")
-    with pytest.raises(KeyboardInterrupt):
-        clone(clf).fit_stream(files, "y", client=dying_after(1), checkpoint=path)
-    for others, said in (
-        (files[::-1], "it was begun with other files, or the same in another order"),
-        ([*files, files[3]], "it was begun with other files, or the same in another order"),
-        (files[:-1], "6.parquet was among the files that it was begun with"),
-    ):
-        with pytest.raises(InputError, match=said):
-            clone(clf).fit_stream(others, "y", client=within(), checkpoint=path)
-    same(clone(clf).fit_stream(files, "y", client=within(), checkpoint=path), table)
-
-
-def test_folders_and_globs_of_a_list_are_their_files(in_files, table):
-    source = [str(in_files / "[0-3].parquet"), str(in_files / "[4-6].parquet")]
-    clf, path = bc.NaiveBayes(inference="map"), in_files.parent / "so_far"
-    same(clone(clf).fit_stream(source, "y", client=within(), checkpoint=path), table)
-    table[:50].to_parquet(in_files / "5.parquet")
-    with pytest.raises(InputError, match=r"5\.parquet has changed since it was begun"):
-        clone(clf).fit_stream(source, "y", client=within(), checkpoint=path)
+    same(clone(clf).fit_stream(source, "y", client=within()), table)
     with pytest.raises(InputError, match=r"none\.parquet does not exist"):
-        clone(clf).fit_stream([str(in_files / "none.parquet")], "y", client=within(), checkpoint=path)
-    own = in_files / "5.parquet"
-    with pytest.raises(InputError, match=r"checkpoint .*5\.parquet is also"):
-        clone(clf).fit_stream([str(own)], "y", client=within(), checkpoint=own)
+        clone(clf).fit_stream([str(tmp_path / "none.parquet")], "y", client=within())
     with pytest.raises(InputError, match="the list of tables is empty"):
         clone(clf).fit_stream([], "y", client=within())
 
@@ -315,16 +200,13 @@ def test_what_is_not_needed_after_an_error_is_given_back():
     released = []
 
     def compute(graph):
-        """Return what has the interface of a future, and has an error for 1."""
+        """Return what has the interface of a future, and has an error."""
 
         def result():
-            """Return the graph, a number here."""
-            if graph == 1:
-                raise InputError("cells are wrong")
-            return graph
+            raise InputError("cells are wrong")
 
         return types.SimpleNamespace(result=result, release=lambda: released.append(graph))
 
     with pytest.raises(InputError, match="cells are wrong"):
-        list(cluster.computed([0, 1, 2, 3], types.SimpleNamespace(compute=compute, status="running")))
-    assert set(released) == {0, 1, 2, 3}
+        cluster.computed(1, types.SimpleNamespace(compute=compute, status="running"))
+    assert released == [1]

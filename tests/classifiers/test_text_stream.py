@@ -14,10 +14,8 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.utils import murmurhash3_32
 
 import bayesclf as bc
-from bayesclf import storage
 from bayesclf.classifiers.vocabulary import WordCounts
 from bayesclf.errors import InputError, Refused
-from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
 
 RNG = np.random.default_rng(5)
@@ -148,8 +146,6 @@ def test_the_words_are_those_that_scikit_learn_chooses(documents, most, cut):
             counts.chosen(options)
     else:
         assert counts.chosen(options) == expected
-        kept = WordCounts.of_kept(counts.kept())
-        assert kept.chosen(options) == expected
 
 
 def test_what_cannot_be_learned_of_documents_is_said():
@@ -206,33 +202,6 @@ def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
 
     peak(1)
     assert peak(16) < 1.3 * peak(4)
-
-
-@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2, "max_features": 40}], ids=["all", "chosen"])
-@pytest.mark.parametrize("writings", mainly([1, 3, 6], 3))
-def test_a_fit_that_was_ended_goes_on_to_the_same_bits(tmp_path, monkeypatch, vectorizer, writings):
-    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 0)
-    monkeypatch.setattr(batches, "BATCH_ROWS", 30)
-    TABLE.to_parquet(tmp_path / "t.parquet", row_group_size=30)
-    clf = bc.TextNB(vectorizer=vectorizer, random_state=1)
-    whole = clone(clf).fit_stream(tmp_path / "t.parquet", "label")
-    write, left = checkpoints.Checkpoint._write, writings
-
-    def ended(self, values):
-        nonlocal left
-        write(self, values)
-        left -= 1
-        if not left:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(checkpoints.Checkpoint, "_write", ended)
-    given = {"source": tmp_path / "t.parquet", "target": "label", "checkpoint": tmp_path / "so_far"}
-    if writings <= 4 or vectorizer:
-        with pytest.raises(KeyboardInterrupt):
-            clone(clf).fit_stream(**given)
-    again = clone(clf).fit_stream(**given)
-    assert storage.fingerprint(again) == storage.fingerprint(whole)
 
 
 HASHED = 2**20

@@ -56,18 +56,6 @@ def test_missing_labels_are_refused_with_their_rows(partly):
             clf.fit_stream(batches(partly), "y", unlabeled="use")
 
 
-def test_a_checkpoint_is_of_the_same_rows(partly, tmp_path):
-    """A fit that left rows out is not resumed by one that would not."""
-    from bayesclf.classifiers.stream_rows import Reading, checkpoint_of, opened
-
-    partly.to_csv(tmp_path / "t.csv", index=False)
-    clf, found = bc.NaiveBayes(), []
-    for unlabeled in ("drop", "refuse"):
-        how = Reading.of("y", None, None, (), None, None, unlabeled)
-        found.append(checkpoint_of(tmp_path / "so_far", opened(tmp_path / "t.csv", how)[0], how, clf))
-    assert found[0]._origin.difference(found[1]._origin.as_json())
-
-
 @pytest.mark.parametrize("kind", ["numbers", "truth values"])
 @pytest.mark.parametrize("clf", [bc.NaiveBayes(inference="map"), bc.LogisticRegression(inference="map")])
 def test_labels_are_what_they_were_before_missing_ones_made_others_of_them(clf, kind, partly, tmp_path):

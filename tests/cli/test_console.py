@@ -10,7 +10,7 @@ from helpers.commands import table
 import bayesclf as bc
 from bayesclf import cli
 from bayesclf.cli import options, run
-from bayesclf.cli.settings import named_models
+from bayesclf.cli.options import named_models
 from bayesclf.evaluation import comparison
 from bayesclf.inference import ENGINES
 from bayesclf.rules import RULES

@@ -7,7 +7,7 @@ from helpers.commands import table
 from helpers.odd_files import odd_files
 
 from bayesclf.cli import options, run
-from bayesclf.tables import limits
+from bayesclf.tables import stream_paths
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -52,4 +52,4 @@ def test_the_commands_allow_more_or_less(tmp_path, refused):
 
 
 def test_the_help_says_the_default():
-    assert options.MAX_BYTES == limits.MAX_BYTES
+    assert options.MAX_BYTES == stream_paths.MAX_BYTES

@@ -246,7 +246,7 @@ def test_a_model_file_without_the_labels_name_asks_for_it(refused):
     table("t.csv", GOOD)
     assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
     clf = bc.load("m.nc")
-    clf.target_name_ = None  # as in a file of an earlier version
+    clf.target_name_ = None  # as after a fit of labels without a name
     clf.save("old.nc")
     assert "name it with --target COL" in refused("report", "old.nc", "--table", "t.csv", "--output", "r.html")
 

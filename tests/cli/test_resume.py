@@ -1,4 +1,4 @@
-"""Runs that are killed at any moment go on, and end with what a run that was not killed has."""
+"""Predictions that are killed at any moment go on, and end with what a run that was not killed has."""
 
 import json
 import os
@@ -11,18 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.suites import mainly
-from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf import storage
-from bayesclf.classifiers import logistic_stream, passes
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.interpretation import prediction_parts
-from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
-from bayesclf.tables.stream import Stream
 
 pytestmark = [
     pytest.mark.usefixtures("own_folder"),
@@ -34,10 +28,9 @@ import json, os, signal, sys
 from importlib import import_module
 from bayesclf import cli
 from bayesclf.interpretation import prediction_parts
-from bayesclf.storage import checkpoints
 from bayesclf.tables import batches
 
-for late in ("bayesclf.cli.inputs", "bayesclf.cli.predictions", "bayesclf.cli.streaming", "bayesclf.classifiers"):
+for late in ("bayesclf.cli.inputs", "bayesclf.cli.inputs", "bayesclf.classifiers"):
     import_module(late)
 
 def watch(event, details):
@@ -48,7 +41,6 @@ def watch(event, details):
             os.kill(os.getpid(), signal.SIGKILL)
 
 batches.BATCH_ROWS, prediction_parts.PART_ROWS = 20, 20
-checkpoints.SECONDS = checkpoints.SHARE = 0
 for line in sys.stdin:
     folder, left, arguments = json.loads(line)
     process = os.fork()
@@ -268,186 +260,3 @@ def test_parts_are_written_from_python(table, model):
     Path("answers", "part-000003.parquet").unlink()
     assert clf.predict_stream("big", "answers/", rule="map", resume=True, progress=False) == ROWS
     assert contents("answers") == before
-
-
-FITS = {
-    "nb": ("--model", "nb"),
-    "weights and gaps": ("--model", "nb", "--drop", "street", "--set", "nb.missing=level"),
-    "evidence": ("--model", "nb", "--set", "nb.families=auto", "--inference", "map"),
-    "gda": ("--model", "gda", "--drop", "word", "--drop", "street", "--inference", "map"),
-    "tan": ("--model", "tan", "--drop", "x", "--inference", "map"),
-    "lr": ("--model", "lr", "--drop", "street", "--inference", "map"),
-}
-"""Models, each with what is special about its statistics."""
-
-FIT = ("fit", "big", "--target", "label", "--seed", "1")
-
-
-@pytest.fixture
-def written_at_once(monkeypatch):
-    monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
-    monkeypatch.setattr(checkpoints, "SHARE", 0)
-
-
-@pytest.fixture
-def reading(monkeypatch):
-    """Return the rows that each pass over the files starts after."""
-    starts = []
-    batches_of = Stream.batches
-
-    def told(stream, after=0):
-        starts.append(after)
-        return batches_of(stream, after)
-
-    monkeypatch.setattr(Stream, "batches", told)
-    return starts
-
-
-def test_a_killed_fit_goes_on_to_the_same_bits(table, killed, reading):
-    given = (*FIT, *FITS["nb"])
-    assert run([*given, "--output", "whole.nc"]) == 0
-    killed(4, *given, "--output", "m.nc")
-    assert Path("m.nc.unfinished").exists()
-    assert not Path("m.nc").exists()
-    assert run([*given, "--output", "m.nc", "--resume"]) == 0
-    assert 0 < reading[-1] < ROWS
-    assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
-    assert not Path("m.nc.unfinished").exists()
-
-
-class Ended(Exception):
-    """What ends a fit at a writing of its checkpoint."""
-
-
-@pytest.mark.parametrize(
-    ("name", "ending"),
-    mainly([*((name, "parquet") for name in FITS), ("nb", "csv")], ("nb", "parquet"), ("lr", "parquet")),
-)
-def test_a_fit_that_was_ended_anywhere_goes_on_to_the_same_bits(
-    table, monkeypatch, written_at_once, reading, name, ending
-):
-    if ending == "csv":
-        for path in Path("big").iterdir():
-            pd.read_parquet(path).to_csv(path.with_suffix(".csv"), index=False)
-            path.unlink()
-    write, left = checkpoints.Checkpoint._write, 0
-
-    def some(self, values):
-        nonlocal left
-        left -= 1
-        if left == 0:
-            write(self, values)
-            raise Ended
-
-    monkeypatch.setattr(checkpoints.Checkpoint, "_write", some)
-    given = (*FIT, *FITS[name])
-    assert run([*given, "--output", "whole.nc"]) == 0
-    whole = storage.fingerprint(bc.load("whole.nc"))
-    for moment in (1, 2) if ending == "csv" else (1, 5):
-        left = moment
-        with pytest.raises(Ended):
-            run([*given, "--output", "m.nc"])
-        reading.clear()
-        assert run([*given, "--output", "m.nc", "--resume"]) == 0
-        assert storage.fingerprint(bc.load("m.nc")) == whole
-        assert min(reading) > 0 or name == "lr"
-
-
-@pytest.fixture
-def unfinished(table, monkeypatch):
-    """Leave the second checkpoint of a fit that was ended."""
-    write, left = checkpoints.Checkpoint._write, 2
-
-    def some(self, values):
-        nonlocal left
-        left -= 1
-        write(self, values)
-        if left == 0:
-            raise Ended
-
-    with monkeypatch.context() as patched:
-        patched.setattr(checkpoints, "SECONDS", 0.0)
-        patched.setattr(checkpoints, "SHARE", 0)
-        patched.setattr(checkpoints.Checkpoint, "_write", some)
-        with pytest.raises(Ended):
-            run([*FIT, *FITS["nb"], "--output", "m.nc"])
-
-
-def test_what_differs_from_the_fit_that_was_begun_is_said(table, unfinished, refused):
-    kept = Path("m.nc.unfinished").read_bytes()
-    said = refused(*FIT, *FITS["nb"], "--output", "m.nc")
-    assert "keeps a fit that was interrupted; go on with it by --resume, or remove it to start anew" in said
-    assert Path("m.nc.unfinished").read_bytes() == kept
-    given = (*FIT, *FITS["nb"], "--output", "m.nc", "--resume")
-    said = "m.nc.unfinished keeps another fit: it was begun with other "
-    assert said + "options of NaiveBayes" in refused(*given, "--set", "nb.class_concentration=2")
-    assert said + "options of CategoricalNB" in refused(*FIT, "--model", "categorical", *given[8:])
-    assert said + "columns, kinds" in refused(*given, "--drop", "x")
-    os.utime("big/1.parquet", (1, 1))
-    assert "big/1.parquet has changed since it was begun; remove it, and this one starts anew" in refused(*given)
-    for content in (kept[:-100], kept[:100], b""):
-        Path("m.nc.unfinished").write_bytes(content)
-        assert "m.nc.unfinished is" in refused(*given)
-    bc.NaiveBayes(inference="map").fit(table.drop(columns="label"), table["label"]).save("m.nc.unfinished")
-    assert "m.nc.unfinished is not a checkpoint of a fit" in refused(*given)
-    assert "--resume is for files" in refused("fit", "play_tennis", "--model", "nb", "--output", "m.nc", "--resume")
-
-
-@pytest.mark.slow
-def test_the_draws_may_be_others_in_the_run_that_goes_on(table, unfinished):
-    assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "m.nc", "--resume"]) == 0
-    assert run([*FIT[:-1], "2", *FITS["nb"], "--output", "whole.nc"]) == 0
-    assert storage.fingerprint(bc.load("m.nc")) == storage.fingerprint(bc.load("whole.nc"))
-
-
-def test_a_checkpoint_in_python_stays_until_it_is_removed(table, monkeypatch, written_at_once, reading):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 50)
-    clf = bc.NaiveBayes(random_state=1)
-    first = clone(clf).fit_stream("big", "label", checkpoint="so_far")
-    again = clone(clf).fit_stream("big/*.parquet", "label", checkpoint="so_far")
-    assert reading == [0, ROWS]
-    assert storage.fingerprint(first) == storage.fingerprint(again)
-    with pytest.raises(InputError, match="a checkpoint is that of files"):
-        clone(clf).fit_stream(table, "label", checkpoint="so_far")
-    with pytest.raises(InputError, match="no folder"):
-        clone(clf).fit_stream("big", "label", checkpoint="no/where")
-
-
-@pytest.mark.parametrize(
-    ("checkpoint", "source", "said"),
-    [
-        (3, "big", "checkpoint must be the name of a file, or None, not 3"),
-        ("", "big", "checkpoint must be the name of a file, or None, not ''"),
-        ("big", "big", "checkpoint big is a folder; give the name of a file in it"),
-        ("big/so_far.csv", "big", "checkpoint big/so_far.csv is in the folder big, which is read"),
-        ("big/so_far", "big/*", r"checkpoint big/so_far matches big/\*, which is read; choose another name"),
-        ("big/1.parquet", "big/1.parquet", "checkpoint big/1.parquet is also big/1.parquet, which is read"),
-    ],
-)
-def test_a_checkpoint_where_rows_are_read_is_refused_before_any_is(table, reading, checkpoint, source, said):
-    for unfitted in (bc.NaiveBayes(), bc.LogisticRegression(inference="map")):
-        with pytest.raises(InputError, match=said):
-            unfitted.fit_stream(source, "label", checkpoint=checkpoint)
-    assert not reading
-    assert sorted(os.listdir("big")) == ["0.parquet", "1.parquet", "2.parquet"]
-
-
-@pytest.mark.slow
-def test_a_checkpoint_beside_the_files_of_a_folder_is_none_of_them(table, monkeypatch, written_at_once):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 50)
-    first, again = (bc.NaiveBayes(random_state=1).fit_stream("big", "label", checkpoint="big/so_far") for _ in range(2))
-    assert Path("big/so_far").exists()
-    assert storage.fingerprint(first) == storage.fingerprint(again)
-
-
-@pytest.mark.slow
-def test_draws_of_logistic_regression_are_those_of_a_run_that_was_not_ended(table, written_at_once, monkeypatch):
-    monkeypatch.setattr(passes, "KEPT_BYTES", 200_000)
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=50), random_state=1)
-    whole = clone(clf).fit_stream("big", "label", drop=["street"])
-    first = clone(clf).fit_stream("big", "label", drop=["street"], checkpoint="so_far")
-    read = []
-    monkeypatch.setattr(logistic_stream.Encoding, "parts", lambda *_: read.append(1) or iter(()))
-    again = clone(clf).fit_stream("big", "label", drop=["street"], checkpoint="so_far")
-    assert not read
-    assert storage.fingerprint(whole) == storage.fingerprint(first) == storage.fingerprint(again)

@@ -11,7 +11,7 @@ import bayesclf as bc
 from bayesclf.cli import models, run
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation import prediction_parts
-from bayesclf.tables import batches, json_lines
+from bayesclf.tables import batches, text_files
 from bayesclf.tables.reading import read_table
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -229,7 +229,7 @@ def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch, capsys)
 
 @pytest.mark.slow
 def test_a_model_of_json_lines_is_that_of_the_same_rows_in_memory(monkeypatch):
-    monkeypatch.setattr(json_lines, "BLOCK", 1000)
+    monkeypatch.setattr(text_files, "BLOCK", 1000)
     rng = np.random.default_rng(0)
     label = rng.choice(["no", "yes"], 90)
     table = pd.DataFrame({"x": rng.normal(size=90) + (label == "yes"), "word": rng.choice(["01", "1"], 90)})

@@ -7,7 +7,7 @@ import pytest
 from helpers.commands import table
 
 from bayesclf.cli import run
-from bayesclf.cli.terminal import Terminal
+from bayesclf.cli.console import stdout
 from bayesclf.files import STDOUT, write_text
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -58,7 +58,7 @@ def test_a_narrow_terminal_lets_no_name_through(monkeypatch, capfd):
 
 def test_the_terminal_keeps_its_own_colors(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    Terminal().print("a\x1b[0mb", style="bold")
+    stdout().print("a\x1b[0mb", style="bold")
     assert capsys.readouterr().out == "\x1b[1ma\\x1b[0mb\x1b[0m\n"
 
 

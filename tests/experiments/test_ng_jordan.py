@@ -15,7 +15,7 @@ from bayesclf.experiments import find, nested, ng_jordan, problems
 from bayesclf.experiments.curves import Crossing, crossing, last_crossing
 from bayesclf.experiments.ng_jordan import averaging, judge, with_every_rule
 from bayesclf.models.logistic.model import LogisticPrior
-from bayesclf.tables import openml
+from bayesclf.tables import shipped
 
 EXPERIMENT = find("ng-jordan")
 
@@ -51,7 +51,7 @@ def log_proba(learner, encoded, test, rule):
 
 @pytest.mark.parametrize("name", problems.PROBLEMS)
 def test_a_problem_has_its_rows_columns_and_classes(name, request):
-    if problems.PROBLEMS[name].dataset in openml.NAMED:
+    if problems.PROBLEMS[name].dataset in shipped.NAMED:
         request.getfixturevalue("data_folder")
     problems.load.cache_clear()
     encoded = problems.load(name)

@@ -4,17 +4,17 @@ import math
 import resource
 import time
 
-import h5py
 import numpy as np
 import pytest
 from helpers.fuzz import Refusal, answer, efforts
-from helpers.stored import MIXED, NUMBERS, TEXTS, WORDS, Y, tamper
-from helpers.strangers import CRAFTS, GROWN, altered, damaged
+from helpers.stored import MIXED, NUMBERS, TEXTS, WORDS, Y, parts_of, tamper
+from helpers.strangers import CRAFTS, GROWN, altered, damaged, signed_craft
 from hypothesis import strategies as st
 
 import bayesclf as bc
 from bayesclf.inference import Exact, Laplace
 from bayesclf.posterior import hypotheses
+from bayesclf.storage import container
 
 MOST_KILOBYTES = 300_000
 """How much more memory a process may have taken after reading files of some kilobytes than before."""
@@ -91,16 +91,12 @@ def crafted(path, rng):
         case 4:
             tamper(path, GROWN[rng.integers(len(GROWN))])
         case 0:
-            with h5py.File(path, "r+") as file:
-                craft = CRAFTS[rng.integers(len(CRAFTS))]
-                craft(file[list(file)[rng.integers(len(file))]], path)
+            signed_craft(CRAFTS[rng.integers(len(CRAFTS))], "/", path)
         case 1:
-            with h5py.File(path, "r+") as file:
-                group = file[list(file)[rng.integers(len(file))]]
-                name = list(group)[rng.integers(len(group))] if len(group) else None
-                values = group[name] if name is not None else None
-                if values is not None and values.dtype.kind == "f" and values.size:
-                    values[...] = values[()] * 10.0 ** rng.integers(-3, 300)
+            groups, own, head = parts_of(path)
+            with np.errstate(all="ignore"):
+                values = np.frombuffer(own[: len(own) // 8 * 8]) * 10.0 ** rng.integers(-3, 300)
+            path.write_bytes(container.signed(groups, values.tobytes() + own[8 * len(values) :], head))
         case _:
             altered(path, rng, STRANGE)
 

@@ -1,13 +1,13 @@
 """Model files as strangers may write them: with objects that no model has, altered values, and damaged bytes."""
 
 import copy
-import json
+import zlib
 
 import h5py
 import numpy as np
-from helpers.stored import sign
+from helpers.stored import parts_of, tamper
 
-from bayesclf import storage
+from bayesclf.storage import container
 
 
 def circle(group, path):
@@ -60,8 +60,53 @@ def compact(group, path):
     h5py.h5d.create(group.id, b"compact", h5py.h5t.IEEE_F64LE, h5py.h5s.create_simple((2,)), creation)
 
 
-CRAFTS = (circle, ladder, many_groups, soft, external, committed, compound, references, opaque, empty, compact)
+def of_another_file(group, path):
+    group.create_dataset("outside", (100,), "f8", external=[(str(path.with_name("secret")), 0, h5py.h5f.UNLIMITED)])
+
+
+def virtual(group, path):
+    layout = h5py.VirtualLayout((100,), "f8")
+    layout[:] = h5py.VirtualSource(str(path.with_name("other.h5")), "x", (100,))
+    group.create_virtual_dataset("virtual", layout)
+
+
+def bomb(group, path):
+    made = group.create_dataset("bomb", shape=(1000,), dtype="f8", chunks=True, compression="gzip")
+    made.id.write_direct_chunk((0,), zlib.compress(bytes(10_000_000)))
+
+
+def gigabytes(group, path):
+    group.create_dataset("large", shape=(20_000, 20_000), dtype="f8", chunks=(1000, 1000), compression="gzip")
+
+
+def filtered(group, path):
+    for number, options in enumerate(({"compression": "lzf"}, {"fletcher32": True}, {"scaleoffset": 2})):
+        group.create_dataset(f"filtered{number}", data=np.arange(100), chunks=True, **options)
+
+
+def attributes(group, path):
+    for values in group.values():
+        values.attrs.update(scale_factor=2.0, add_offset=2.0, missing_value=2.0)
+    group.attrs["remark"] = 2.0
+
+
+CRAFTS = (
+    *(circle, ladder, many_groups, soft, external, committed, compound, references, opaque, empty, compact),
+    *(of_another_file, virtual, bomb, gigabytes, filtered, attributes),
+)
 """Ways to put what no model has into a group of a file, given the group and the file's path."""
+
+
+def signed_craft(craft, place, path):
+    """Put an object into a group of the netCDF part of a file, and sign the file, so that nothing else is wrong."""
+    groups, own, head = parts_of(path)
+    path.write_bytes(groups)
+    with h5py.File(path, "r+") as file:
+        craft(file[place], path)
+    grown = path.read_bytes()
+    later = len(grown) - len(groups)
+    head["arrays"] = [at + later * (at >= len(groups)) for at in head["arrays"]]
+    path.write_bytes(container.signed(grown, own, head))
 
 
 def damaged(content, rng):
@@ -88,9 +133,8 @@ def places(value, path=()):
 
 def altered(path, rng, values):
     """Replace, remove or double one value of a file's state, and sign it, so that the checksum is right."""
-    with h5py.File(path, "r+") as file:
-        group = file[storage.GROUP]
-        state = json.loads(group.attrs["state"])
+
+    def change(state):
         *above, last = places(state)[rng.integers(1, len(places(state)))]
         holder = state
         for step in above:
@@ -104,8 +148,8 @@ def altered(path, rng, values):
                 holder.append(copy.deepcopy(holder[last]))
             case _:
                 holder[last] = values[rng.integers(len(values))]
-        group.attrs["state"] = json.dumps(state)
-    sign(path)
+
+    tamper(path, change)
 
 
 def _walked(node, change, key=None):
@@ -151,7 +195,14 @@ def with_columns(number, levels):
         return {
             "class": {
                 "name": "Column",
-                "values": {"name": names[place], "kind": "category", "levels": of, "unit": 1.0, "of_numbers": False},
+                "values": {
+                    "name": names[place],
+                    "kind": "category",
+                    "levels": of,
+                    "unit": 1.0,
+                    "of_numbers": False,
+                    "ordered": False,
+                },
             }
         }
 

@@ -160,7 +160,7 @@ class TestRoundTrip:
 
     def test_arviz_finds_the_groups_of_the_posterior(self, fitted, file):
         tree = az.from_netcdf(file)
-        assert set(tree.children) == {*fitted.posterior_.children, storage.GROUP}
+        assert set(tree.children) == {*fitted.posterior_.children}
         for name, group in fitted.posterior_.children.items():
             xr.testing.assert_identical(tree[name].to_dataset(), group.to_dataset())
         tree.close()

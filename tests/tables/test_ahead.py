@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf.tables import ahead, arrow
-from bayesclf.tables.ahead import read_ahead
+from bayesclf.tables import batches, stream
+from bayesclf.tables.stream import read_ahead
 from bayesclf.tables.streams import open_stream
 
 WAIT = 10.0
@@ -69,8 +69,8 @@ def test_only_files_are_read_in_another_thread(tmp_path):
 
     of_file = replace(open_stream(tmp_path / "t.csv"), ahead=True)
     of_function = replace(open_stream(tables), ahead=True)
-    for stream in (of_file, of_function):
-        (batch,) = stream.batches()
+    for table in (of_file, of_function):
+        (batch,) = table.batches()
         assert batch.table["x"].tolist() == [1.0, 2.0, 3.0]
     assert set(threads) == {threading.current_thread()}
     names = []
@@ -92,7 +92,7 @@ def test_the_next_rows_are_read_while_answers_are_given(tmp_path, monkeypatch):
         frame.assign(x=frame["x"] + number).to_parquet(tmp_path / f"{number}.parquet")
     read, begun = [], threading.Event()
     encode = bc.GaussianNB.encode
-    to_table = arrow.to_table
+    to_table = batches.to_table
 
     def reading(*given):
         """Return the next rows, and note that they are read."""
@@ -106,7 +106,7 @@ def test_the_next_rows_are_read_while_answers_are_given(tmp_path, monkeypatch):
         assert begun.wait(WAIT)
         return encode(self, rows)
 
-    monkeypatch.setattr(arrow, "to_table", reading)
+    monkeypatch.setattr(batches, "to_table", reading)
     monkeypatch.setattr(bc.GaussianNB, "encode", answering)
     assert clf.predict_stream(str(tmp_path / "*.parquet"), tmp_path / "answers.csv", progress=False) == 12
     assert len(read) == 3
@@ -120,7 +120,7 @@ def test_a_second_interruption_is_an_interruption(monkeypatch):
     """The first one waits for the item that is being made, and the second ends that wait."""
     begun, go_on = threading.Event(), threading.Event()
 
-    class Impatient(ahead.ThreadPoolExecutor):
+    class Impatient(stream.ThreadPoolExecutor):
         def __exit__(self, *_):
             raise KeyboardInterrupt
 
@@ -131,7 +131,7 @@ def test_a_second_interruption_is_an_interruption(monkeypatch):
         go_on.wait(WAIT)
         yield 1
 
-    monkeypatch.setattr(ahead, "ThreadPoolExecutor", Impatient)
+    monkeypatch.setattr(stream, "ThreadPoolExecutor", Impatient)
     found = read_ahead(items())
     assert next(found) == 0
     assert begun.wait(WAIT)

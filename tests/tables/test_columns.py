@@ -15,8 +15,8 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import weighted
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables import columns
+from bayesclf.tables.columns import to_sparse_table
 from bayesclf.tables.reading import read_table
-from bayesclf.tables.sparse_table import to_sparse_table
 
 N = 20
 NUMBERS = pd.DataFrame({"u": np.arange(N) / N})

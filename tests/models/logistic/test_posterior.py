@@ -10,7 +10,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf import inference
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import openml
+from bayesclf.tables import shipped
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +41,7 @@ def assert_agree(found: Moments, expected: Moments) -> None:
 @pytest.fixture(scope="module", params=TABLES)
 def table(request: pytest.FixtureRequest) -> tuple[str, LogisticModel, Moments]:
     """Return a table's name, its model, and the moments of the long run that `make_logistic_moments.py` recorded."""
-    if request.param in openml.NAMED:
+    if request.param in shipped.NAMED:
         request.getfixturevalue("data_folder")
     return request.param, model_of(request.param), read(request.param)
 

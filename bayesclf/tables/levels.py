@@ -1,16 +1,83 @@
-"""The order of the levels of a category: what a column says of it, what is given, and that of several together."""
+"""The levels of a category: how truth values and numbers are written as words, and the order of levels."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
 
 MISSING_LEVEL = None
 """The level that stands for "missing" where missing cells are a level of their own."""
+
+EXACT = 2.0**53
+"""Whole numbers below it are floats exactly."""
+
+
+def canonical(value: Hashable) -> str | None:
+    """Return the one word for a truth value or a number, however a file writes it; None for what is neither.
+
+    Examples
+    --------
+    >>> [canonical(value) for value in (True, "TRUE", 2, 2.0, "2.0", 0.5, "01", "rain", None)]
+    ['True', 'True', '2', '2', '2', '0.5', '01', 'rain', None]
+    """
+    if isinstance(value, str):
+        whole, _, rest = value.partition(".")
+        if rest == "0" and whole.removeprefix("-").isdecimal():
+            return whole
+        return value.capitalize() if value in ("true", "false", "TRUE", "FALSE") else value
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
+        return str(int(value))
+    return str(value) if isinstance(value, int | float) else None
+
+
+def word(value: Any) -> str:
+    """Return what stands for a cell in a column of words: a number is written as `canonical` does, a word as it is."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return str(plain if isinstance(plain, str) else canonical(plain) or plain)
+
+
+def written_alike(values: Collection[Hashable], levels: Iterable[Hashable]) -> dict[Hashable, Hashable]:
+    """Return, by value, the level that a file would write in the same way, for the values that have one.
+
+    Of several, as "True" and "true", it is the one that Python writes.
+
+    Parameters
+    ----------
+    values : collection
+        Cells that are no levels as they stand.
+    levels : iterable
+        The levels of their column.
+
+    Examples
+    --------
+    >>> written_alike([True, 2.0, "maybe"], ["False", "True", "1", "2"])
+    {True: 'True', 2.0: '2'}
+    >>> written_alike(["false", "1"], [False, True])
+    {'false': False}
+    """
+    if not values:
+        return {}
+    levels = list(levels)
+    known = {canonical(level): level for level in levels} | {level: level for level in levels if isinstance(level, str)}
+    words = {value: own for value in values if (own := canonical(value)) is not None}
+    found = {value: known.get(str(value), known.get(own)) for value, own in words.items()}
+    return {value: level for value, level in found.items() if level is not None}
+
+
+def require_one_way(name: str, levels: Collection[Hashable], others: Collection[Hashable]) -> None:
+    """Raise `InputError` where a level of some rows is written as another one of other rows is, as True and "True"."""
+    for one, two in ((levels, others), (others, levels)):
+        for value, level in written_alike([value for value in one if value not in two], two).items():
+            if level not in one and not (isinstance(value, str) and isinstance(level, str)):
+                raise InputError(
+                    f"column {name!r} holds {value!r} in some rows and {level!r} in others, which would be two levels; "
+                    "give all rows as files, or all as tables with the same types"
+                )
 
 
 def has_order(dtype: Any) -> bool:
