@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bayesclf.evaluation import predictive_checks
     from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
-    from bayesclf.evaluation.instability import Instability, instability
     from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.evaluation.more_rows import MoreRows, more_rows
@@ -65,7 +64,6 @@ _NAMES = {
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.interpretation.dependence": ("DependentPairs", "dependent_pairs"),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
-    "bayesclf.evaluation.instability": ("Instability", "instability"),
     "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
     "bayesclf.evaluation.more_rows": ("MoreRows", "more_rows"),
@@ -130,7 +128,6 @@ __all__ = [
     "Gibbs",
     "GradientAscent",
     "HorseshoeWeights",
-    "Instability",
     "JointBayes",
     "LBFGSOptimiser",
     "LBFGSOptimizer",
@@ -157,7 +154,6 @@ __all__ = [
     "experiments",
     "families",
     "hypotheses",
-    "instability",
     "learning_curve",
     "load",
     "loo",

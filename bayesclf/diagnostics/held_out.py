@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -138,8 +137,6 @@ class HeldOut:
         The numbers of training and held-out rows, in words.
     train
         Mean number of rows that the classifiers were fitted on.
-    seconds
-        Mean time of a fit and its answers.
     """
 
     own: str
@@ -151,7 +148,6 @@ class HeldOut:
     fits: tuple[tuple[BayesClassifier, Integers], ...]
     setting: str
     train: float
-    seconds: float = np.nan
 
     def of(self, rule: str) -> RowScores:
         """Return the scores of a rule, or raise `Skipped` with the reason why it has none."""
@@ -229,10 +225,8 @@ def held_out(
     """
     own = rules.resolve(_own_rule(classifier))[0].name
     names = tuple(dict.fromkeys((*compared, own)))
-    start = time.perf_counter()
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
-    seconds = (time.perf_counter() - start) / len(parts)
     shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
     base_rates = [getattr(fit, "class_prior_", share) for fit, share in zip(fits, shares, strict=True)]
     sizes = [len(test) for _, test in parts]
@@ -247,7 +241,6 @@ def held_out(
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
         _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier) + _approximation(fits),
         float(np.mean([len(train) for train, _ in parts])),
-        seconds,
     )
 
 

@@ -19,7 +19,6 @@ from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
 from bayesclf.plots.priors import prior_posterior
 from bayesclf.plots.scores import rule_scores
-from bayesclf.plots.stability import instability
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
 from bayesclf.plots.weights import posterior_weights
 
@@ -38,7 +37,6 @@ __all__ = [
     "elpd_compare",
     "energy",
     "explanation",
-    "instability",
     "learning_curve",
     "loo_calibration",
     "more_rows",

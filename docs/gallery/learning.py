@@ -1,7 +1,6 @@
-"""Learning curves and stability
+"""Learning curves
 
-How scores change with the number of training rows, what more rows would bring, and how much answers depend on the
-sample.
+How scores change with the number of training rows, and what more rows would bring.
 """
 
 # %% Scores by the number of training rows
@@ -16,7 +15,3 @@ bc.plots.learning_curve(curve.of("log_loss"), ylabel="log loss")
 # %% The curve continued to more rows
 more = bc.more_rows({"naive Bayes": bc.GaussianNB("feature")}, table.X, table.y, random_state=0)
 bc.plots.more_rows(more)
-
-# %% Probabilities under refits to other samples of the same size
-some = table.X.iloc[:60], table.y[:60]
-bc.plots.instability(bc.instability(bc.GaussianNB("feature", random_state=0).fit(*some), *some, refits=30))

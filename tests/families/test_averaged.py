@@ -350,7 +350,7 @@ def test_the_families_of_each_column_are_shown(fitted, tmp_path):
     assert note.startswith(f"families averaged by evidence: {said}")
     assert any(one.startswith(said) for one in fitted.summary().attrs["families"])
     assert not any("constant:" in one for one in fitted.summary().attrs["families"])
-    fitted.report(tmp_path / "page.html", refits=False)
+    fitted.report(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
