@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from bayesclf.evaluation.comparison import Comparison, compare
     from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
-    from bayesclf.evaluation.more_rows import MoreRows, more_rows
     from bayesclf.inference import (
         MAP,
         MLE,
@@ -66,7 +65,6 @@ _NAMES = {
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
     "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
-    "bayesclf.evaluation.more_rows": ("MoreRows", "more_rows"),
     "bayesclf.inference": (
         *("Augmentation", "Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
@@ -135,7 +133,6 @@ __all__ = [
     "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
-    "MoreRows",
     "MultinomialNB",
     "NaiveBayes",
     "Newton",
@@ -157,7 +154,6 @@ __all__ = [
     "learning_curve",
     "load",
     "loo",
-    "more_rows",
     "plots",
     "predictive_checks",
     "rules",

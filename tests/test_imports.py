@@ -56,7 +56,6 @@ UPWARD = {
     ("evaluation.comparison", "report.overview"),
     ("evaluation.comparison", "stacking"),
     ("evaluation.learning", "plots"),
-    ("evaluation.more_rows", "plots"),
     ("interpretation.dependence", "plots"),
     ("families", "models.base"),
 }

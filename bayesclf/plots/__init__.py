@@ -11,7 +11,7 @@ from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
 from bayesclf.plots.dependence import dependent_pairs
-from bayesclf.plots.learning import learning_curve, more_rows
+from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
 from bayesclf.plots.networks import edge_probabilities
@@ -39,7 +39,6 @@ __all__ = [
     "explanation",
     "learning_curve",
     "loo_calibration",
-    "more_rows",
     "optimiser_trace",
     "optimizer_trace",
     "pareto_k",

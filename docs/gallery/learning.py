@@ -1,6 +1,6 @@
 """Learning curves
 
-How scores change with the number of training rows, and what more rows would bring.
+How scores change with the number of training rows.
 """
 
 # %% Scores by the number of training rows
@@ -11,7 +11,3 @@ logistic = bc.LogisticRegression(prior_scale=2.5, inference="laplace")
 models = {"naive Bayes": bc.GaussianNB("feature"), "logistic": logistic}
 curve = bc.learning_curve(models, table.X, table.y, rules=["map"], repeats=5, random_state=0)
 bc.plots.learning_curve(curve.of("log_loss"), ylabel="log loss")
-
-# %% The curve continued to more rows
-more = bc.more_rows({"naive Bayes": bc.GaussianNB("feature")}, table.X, table.y, random_state=0)
-bc.plots.more_rows(more)
