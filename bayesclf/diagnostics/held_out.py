@@ -129,8 +129,6 @@ class HeldOut:
         Which rows of the table they are, (row).
     frequencies
         The labels' shares in each row's training rows, (row, outcome).
-    base_rates
-        The base rates that a generative model learned from them or was given, or these shares, (row, outcome).
     fits
         The fitted classifiers and the rows that each predicted, as positions in `y`.
     setting
@@ -144,7 +142,6 @@ class HeldOut:
     y: Integers
     numbers: Integers
     frequencies: Array
-    base_rates: Array
     fits: tuple[tuple[BayesClassifier, Integers], ...]
     setting: str
     train: float
@@ -228,7 +225,6 @@ def held_out(
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
     shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
-    base_rates = [getattr(fit, "class_prior_", share) for fit, share in zip(fits, shares, strict=True)]
     sizes = [len(test) for _, test in parts]
     numbers = np.concatenate([test for _, test in parts])
     return HeldOut(
@@ -237,7 +233,6 @@ def held_out(
         training.y[numbers],
         numbers,
         np.repeat(shares, sizes, axis=0),
-        np.repeat(base_rates, sizes, axis=0),
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
         _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier) + _approximation(fits),
         float(np.mean([len(train) for train, _ in parts])),

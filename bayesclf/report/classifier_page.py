@@ -26,7 +26,6 @@ from bayesclf.interpretation.priors import READING, Priors, priors_of, together
 from bayesclf.plots.by_class import BAND, draw_by_class
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, figures, methods, names, table
-from bayesclf.report.base_rates import HEADINGS, BaseRates, of_base_rates
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
@@ -106,7 +105,6 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
         predictions=[] if X is None else _prediction_figures(classifier, X, content.labels),
-        base_rates=content.base_rates,
         classes=[] if content.codes is None else table.class_counts(content.codes, classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
@@ -127,9 +125,6 @@ def text(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
             Part("Verdict", said),
             Part("Answers to held-out rows", [first_upper(answers["setting"])], table=of_facts(answers["facts"])),
         ]
-    if content.base_rates is not None:
-        rates = pd.DataFrame(content.base_rates.lines, columns=list(HEADINGS))
-        parts.append(Part("Other base rates", [content.base_rates.caption], table=rates))
     parts += [of_checks(diagnosis), of_priors(content.priors)]
     if (parameters := _summary(classifier)) is not None:
         lines = parameters.reset_index()
@@ -155,8 +150,6 @@ class Content:
         The training table as the report shows it, its labels (row), and their codes (row); None without it.
     answers
         How good answers to held-out rows are; None where there are none.
-    base_rates
-        What answers would be worth for other base rates; None for other than two classes.
     priors
         What was assumed before any row was seen.
     paragraph
@@ -170,7 +163,6 @@ class Content:
     labels: Any
     codes: Integers | None
     answers: dict[str, Any] | None
-    base_rates: BaseRates | None
     priors: Priors
     paragraph: str
 
@@ -182,11 +174,10 @@ class Content:
         labels = None if frame is None else checked_labels(y, len(frame))
         codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
         answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
-        rates = None if answers is None else of_base_rates(classifier, diagnosis.held_out, answers["rule"])
         priors = priors_of(classifier)
         said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
         subtitle = _subtitle(classifier, frame, codes)
-        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, rates, priors, said)
+        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, priors, said)
 
 
 def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
