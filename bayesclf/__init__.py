@@ -28,10 +28,8 @@ if TYPE_CHECKING:
     from bayesclf.evaluation import predictive_checks
     from bayesclf.evaluation import selective as coverage
     from bayesclf.evaluation.comparison import Comparison, compare
-    from bayesclf.evaluation.instability import Instability, instability
     from bayesclf.evaluation.learning import LearningCurve, learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
-    from bayesclf.evaluation.more_rows import MoreRows, more_rows
     from bayesclf.inference import (
         MAP,
         MLE,
@@ -65,10 +63,8 @@ _NAMES = {
     "bayesclf.conformal": ("SplitConformal",),
     "bayesclf.interpretation.dependence": ("DependentPairs", "dependent_pairs"),
     "bayesclf.evaluation.comparison": ("Comparison", "compare"),
-    "bayesclf.evaluation.instability": ("Instability", "instability"),
     "bayesclf.evaluation.learning": ("LearningCurve", "learning_curve"),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
-    "bayesclf.evaluation.more_rows": ("MoreRows", "more_rows"),
     "bayesclf.inference": (
         *("Augmentation", "Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
@@ -130,7 +126,6 @@ __all__ = [
     "Gibbs",
     "GradientAscent",
     "HorseshoeWeights",
-    "Instability",
     "JointBayes",
     "LBFGSOptimiser",
     "LBFGSOptimizer",
@@ -138,7 +133,6 @@ __all__ = [
     "LearnedScale",
     "LearningCurve",
     "LogisticRegression",
-    "MoreRows",
     "MultinomialNB",
     "NaiveBayes",
     "Newton",
@@ -157,11 +151,9 @@ __all__ = [
     "experiments",
     "families",
     "hypotheses",
-    "instability",
     "learning_curve",
     "load",
     "loo",
-    "more_rows",
     "plots",
     "predictive_checks",
     "rules",

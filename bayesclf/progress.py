@@ -120,13 +120,6 @@ def _display(
     return _Terminal(first, total) if _on_terminal() else _Lines()
 
 
-def is_watched(progress: Progress) -> bool:
-    """Return whether progress would be shown to a person, rather than told to a function or nobody."""
-    if progress is None and _around.get() is None:
-        progress = _default
-    return progress is True or (progress is None and _around.get() is None and _watched())
-
-
 def silent(what: str, done: int, total: int, /) -> None:
     """Tell nobody."""
 

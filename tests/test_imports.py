@@ -51,9 +51,7 @@ UPWARD = {
     ("evaluation.comparison", "report"),
     ("evaluation.comparison", "report.overview"),
     ("evaluation.comparison", "stacking"),
-    ("evaluation.instability", "plots"),
     ("evaluation.learning", "plots"),
-    ("evaluation.more_rows", "plots"),
     ("interpretation.dependence", "plots"),
     ("families", "models.base"),
 }

@@ -355,19 +355,16 @@ class BayesClassifier(Predictor):
 
         return prior_summary(self)
 
-    def report(
-        self, path: Any, X: Any = None, y: Any = None, progress: Progress = None, refits: bool | None = None
-    ) -> None:
+    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
         """Write a report: checks, priors, posterior, and with the training rows `X`, `y` predictions.
 
         One self-contained HTML file; without figures Markdown where `path` ends with ``.md``, JSON with ``.json``.
-        `progress` is that of `diagnose`, which takes most of the time. `refits`: whether to fit again, to tell how far
-        answers would move under other samples and what more rows would give; None where that takes seconds.
+        `progress` is that of `diagnose`, which takes most of the time.
         """
         from bayesclf.report import write_classifier
 
         check_is_fitted(self, "classes_")
-        write_classifier(self, path, X, y, progress=progress, refits=refits)
+        write_classifier(self, path, X, y, progress=progress)
 
     def save(self, path: Any) -> None:
         """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""

@@ -251,14 +251,6 @@ def report(
     target: options.Target = None,
     missing: options.Missing = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    refits: Annotated[
-        bool | None,
-        typer.Option(
-            "--refits/--no-refits",
-            help="Fit again, to tell how far answers move under other samples; by default where it takes seconds.",
-            show_default=False,
-        ),
-    ] = None,
 ) -> None:
     """Check a fitted model and write a report; with its training table, predictions too."""
     from bayesclf.report import write_classifier
@@ -280,5 +272,5 @@ def report(
             stdout().print(f"note: {counted(int(y.isna().sum()), 'row')} without a label left out")
         y = y.dropna()
     with shown(f"checking {model}"):
-        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]), refits=refits)
+        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

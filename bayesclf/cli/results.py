@@ -144,7 +144,7 @@ def _engine_of(comparison: Comparison, model: str) -> str:
         return "mixture"
     if model in comparison.peers:
         return type(comparison.peers[model]).__name__
-    if comparison.forecast is not None and model in comparison.forecast.left_out:
+    if model in comparison.left_out:
         return LEFT_OUT
     return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"
 
@@ -233,8 +233,7 @@ def _print_hanging(console: Console, start: str, text: str) -> None:
 def _time(comparison: Comparison, seconds: float) -> str:
     folds = ", ".join(f"{duration(spent)} ({model})" for model, spent in comparison.seconds.items())
     splits = f"{comparison.cv} folds" + (f", {comparison.repeats} times" if comparison.repeats > 1 else "")
-    stated = "" if comparison.forecast is None else f", {duration(comparison.forecast.total)} of folds expected before"
-    return f"{duration(seconds)} in all{stated}; {splits}, seed {comparison.seed}; a fold took {folds}."
+    return f"{duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
 def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training, chosen: Settings) -> str:

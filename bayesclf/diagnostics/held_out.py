@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -129,16 +128,12 @@ class HeldOut:
         Which rows of the table they are, (row).
     frequencies
         The labels' shares in each row's training rows, (row, outcome).
-    base_rates
-        The base rates that a generative model learned from them or was given, or these shares, (row, outcome).
     fits
         The fitted classifiers and the rows that each predicted, as positions in `y`.
     setting
         The numbers of training and held-out rows, in words.
     train
         Mean number of rows that the classifiers were fitted on.
-    seconds
-        Mean time of a fit and its answers.
     """
 
     own: str
@@ -146,11 +141,9 @@ class HeldOut:
     y: Integers
     numbers: Integers
     frequencies: Array
-    base_rates: Array
     fits: tuple[tuple[BayesClassifier, Integers], ...]
     setting: str
     train: float
-    seconds: float = np.nan
 
     def of(self, rule: str) -> RowScores:
         """Return the scores of a rule, or raise `Skipped` with the reason why it has none."""
@@ -228,12 +221,9 @@ def held_out(
     """
     own = rules.resolve(_own_rule(classifier))[0].name
     names = tuple(dict.fromkeys((*compared, own)))
-    start = time.perf_counter()
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
-    seconds = (time.perf_counter() - start) / len(parts)
     shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
-    base_rates = [getattr(fit, "class_prior_", share) for fit, share in zip(fits, shares, strict=True)]
     sizes = [len(test) for _, test in parts]
     numbers = np.concatenate([test for _, test in parts])
     return HeldOut(
@@ -242,11 +232,9 @@ def held_out(
         training.y[numbers],
         numbers,
         np.repeat(shares, sizes, axis=0),
-        np.repeat(base_rates, sizes, axis=0),
         tuple(zip(fits, np.split(np.arange(len(numbers)), np.cumsum(sizes)[:-1]), strict=True)),
         _setting(parts, len(training)) + _labeled_only(classifier) + _own_prior(classifier) + _approximation(fits),
         float(np.mean([len(train) for train, _ in parts])),
-        seconds,
     )
 
 

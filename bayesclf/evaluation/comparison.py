@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date as day
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,16 +23,14 @@ from bayesclf.decisions import Costs
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, net_benefit, peers, selective
-from bayesclf.evaluation.allowed_time import AllowedTime, planned
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.forecast import Forecast, Limits
 from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of
 from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
 from bayesclf.evaluation.stack import STACK, Stack, with_line
-from bayesclf.progress import Progress, is_watched, shown
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
-from bayesclf.workers import processes, require_jobs
+from bayesclf.workers import require_jobs
 
 if TYPE_CHECKING:
     from bayesclf.stacking import StackedClassifier
@@ -83,8 +83,8 @@ class Comparison(Displayed):
         Day of the comparison, as in 2026-01-31.
     mixture
         Weights of the stack, where it is a line of the comparison (``"stack"``, with the rule "—").
-    forecast
-        What the comparison was expected to take, and which models were left out; None where nobody wanted to know.
+    left_out
+        Names of the models that the time limit left no time for.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -105,7 +105,7 @@ class Comparison(Displayed):
     data: str = ""
     date: str = ""
     mixture: Stack | None = None
-    forecast: Forecast | None = None
+    left_out: tuple[str, ...] = ()
 
     @cached_property
     def tested(self) -> tuple[Integers, ...]:
@@ -402,10 +402,9 @@ def compare(
     data : str
         Name of the table, for the report.
     max_seconds : float or None
-        Time allowed; None for no limit. Fits to few rows first tell what each model will take, which is shown with the
-        progress, and the most expensive models are left out, with a reason, until the others fit. A model that turns
-        out slower is left out between two of its folds, unless it is the last. So the result may depend on the
-        machine, as it does not otherwise.
+        Time limit, looked at after each fit; None for none. The models are fitted in the order given. Once the limit
+        is over, a model with fits that remain is left out, with the reason. So the result may depend on the machine,
+        as it does not otherwise.
 
     Returns
     -------
@@ -442,33 +441,15 @@ def compare(
     folds = folds_of(cv, repeats, frame, labels, codes, seed)
     table = (frame, codes, classes)
     question = Question(tuple(rules), costs)
-    allowed: AllowedTime | None = None
-    finished: dict[tuple[str, int], Any] = {}
-    if max_seconds is not None or is_watched(progress):
-        limits = Limits(processes(n_jobs, len(models) * (len(folds.splits) + 1)), max_seconds)
-        allowed, finished = planned(models, table, folds.splits, question, seed, limits, progress)
-    taken = [name for name in models if allowed is None or name not in allowed.ahead.left_out]
-    units = [(name, index) for name in taken for index in range(len(folds.splits))] + [(name, -1) for name in taken]
-    with shown(next(iter(models)), len(units), progress) as tell:
-        for done, (name, _) in enumerate(finished, 1):
-            tell(name, done, len(units))
-        if allowed is not None and allowed.ahead.sentence:
-            tell(allowed.ahead.sentence, len(finished), len(units))
-        waiting = [unit for unit in units if unit not in finished]
-        run = partial(cross_validation.run, models, table, folds.splits, question, seed=seed, n_jobs=n_jobs)
-        results = run(waiting) if allowed is None else allowed.results(run, waiting)
-        for done, (unit, result) in enumerate(results, len(finished) + 1):
-            finished[unit] = result
-            tell(unit[0], done, len(units))
-    ahead = None if allowed is None else allowed.ahead  # which has gained the models that were too slow
-    left_out = {} if ahead is None else ahead.left_out
+    finished = _within(max_seconds, models, table, folds.splits, question, seed, n_jobs, progress)
     answers: dict[Key, Answers] = {}
-    notes, seconds = {}, {}
+    notes, seconds, left_out = {}, {}, []
     runs = cross_validation.runs(folds.splits)
     for name in models:
         own = peers.rules_of(models[name], question.rules)
-        if name in left_out:
-            answers |= {(name, rule): Answers((), left_out[name]) for rule in own}
+        if any((name, index) not in finished for index in (*range(len(folds.splits)), -1)):
+            left_out.append(name)
+            answers |= {(name, rule): Answers((), _over(max_seconds)) for rule in own}
             continue
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in own:
@@ -495,6 +476,36 @@ def compare(
         str(getattr(y, "name", None) or ""),
         data,
         day.today().isoformat(),
-        forecast=ahead,
+        left_out=tuple(left_out),
     )
     return replace(comparison, **with_line(comparison, notes, seconds)) if stack else comparison
+
+
+def _within(
+    max_seconds: float | None,
+    models: Mapping[str, Any],
+    table: tuple[Any, Integers, Any],
+    splits: tuple[Split, ...],
+    question: Question,
+    seed: int,
+    n_jobs: int,
+    progress: Progress,
+) -> dict[tuple[str, int], Any]:
+    """Make the fits, model by model, until the time is over; number −1 is the fit on all rows."""
+    units = [(name, index) for name in models for index in (*range(len(splits)), -1)]
+    end = time.perf_counter() + (float("inf") if max_seconds is None else max_seconds)
+    finished = {}
+    made = cross_validation.run(models, table, splits, question, units, seed, n_jobs)
+    with shown(units[0][0], len(units), progress) as tell, closing(made) as results:
+        for done, (unit, result) in enumerate(results, 1):
+            finished[unit] = result
+            tell(unit[0], done, len(units))
+            if time.perf_counter() > end:
+                break
+    return finished
+
+
+def _over(max_seconds: float | None) -> str:
+    """Return why a model was left out."""
+    minutes = f"{(max_seconds or 0.0) / 60:.3g}"
+    return f"the time limit of {minutes} minute{'s' * (minutes != '1')} was over"

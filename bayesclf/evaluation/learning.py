@@ -14,13 +14,13 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.evaluation import cross_validation, curve_errors, peers, scores
+from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
 from bayesclf.evaluation.inputs import as_table, check_rules, folds_of
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
-from bayesclf.typing import Array, Integers
+from bayesclf.typing import Integers
 from bayesclf.wording import joined, pair
 from bayesclf.workers import require_jobs
 
@@ -55,15 +55,11 @@ class LearningCurve(Displayed):
         Of everything.
     notes
         What the user should know about the fits, each sentence once, by model.
-    covariances
-        Of the errors of the mean log losses, (m, m), by model and rule, for expected scores of new rows; none where a
-        rule has no finite score at some size. See `bayesclf.evaluation.curve_errors.covariance`.
     """
 
     table: pd.DataFrame
     seed: int
     notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    covariances: dict[tuple[str, str], Array] = field(default_factory=dict)
 
     def _display(self) -> Display:
         if self.table.empty:
@@ -205,32 +201,15 @@ def learning_curve(
         for done, (unit, result) in enumerate(results, 1):
             parts[unit] = result
             tell(unit[0], done, len(units))
-    lines, notes, covariances = [], {}, {}
+    lines, notes = [], {}
     for name, model in models.items():
         said = [note for unit in units if unit[0] == name for note in parts[unit].notes]
         notes[name] = (*folds.remarks, *dict.fromkeys(said))
         for rule in peers.rules_of(model, question.rules):
-            by_size = []
             for place, m in enumerate(counts):
-                of_size = range(place, len(splits), len(counts))
-                by_size.append([parts[name, index].scores[rule] for index in of_size])
-                lines.append({"model": name, "rule": rule, "m": m} | _line(by_size[-1], folds.splits))
-            errors = _covariance(by_size, folds.splits, counts)
-            if errors is not None:
-                covariances[name, rule] = errors
-    return LearningCurve(pd.DataFrame(lines), seed, notes, covariances)
-
-
-def _covariance(by_size: list[list[RowScores | str]], splits: Sequence[Split], counts: list[int]) -> Array | None:
-    """Return the covariance of the errors of mean log losses (m, m), given scores by size and split; None for none."""
-    losses = []
-    for found in zip(*by_size, strict=True):
-        scored = [one.log_loss for one in found if isinstance(one, RowScores)]
-        if len(scored) < len(counts) or not all(np.isfinite(values).all() for values in scored):
-            return None
-        losses.append(np.stack(scored))
-    answers = curve_errors.joined(losses, [test for _, test in splits])
-    return curve_errors.covariance(*answers, np.array(counts))
+                found = [parts[name, index].scores[rule] for index in range(place, len(splits), len(counts))]
+                lines.append({"model": name, "rule": rule, "m": m} | _line(found, folds.splits))
+    return LearningCurve(pd.DataFrame(lines), seed, notes)
 
 
 def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:

@@ -11,7 +11,7 @@ from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
 from bayesclf.plots.dependence import dependent_pairs
-from bayesclf.plots.learning import learning_curve, more_rows
+from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
 from bayesclf.plots.net_benefit import decision_curve
 from bayesclf.plots.networks import edge_probabilities
@@ -19,7 +19,6 @@ from bayesclf.plots.posterior import posterior_forest
 from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
 from bayesclf.plots.priors import prior_posterior
 from bayesclf.plots.scores import rule_scores
-from bayesclf.plots.stability import instability
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
 from bayesclf.plots.weights import posterior_weights
 
@@ -38,10 +37,8 @@ __all__ = [
     "elpd_compare",
     "energy",
     "explanation",
-    "instability",
     "learning_curve",
     "loo_calibration",
-    "more_rows",
     "optimiser_trace",
     "optimizer_trace",
     "pareto_k",

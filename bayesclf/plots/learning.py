@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.evaluation.more_rows import WINDOW, MoreRows
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
@@ -93,51 +92,6 @@ def learning_curve(
     style.quiet(ax, "y")
     if labels:
         style.name_ends(ax, ends)
-    return figure
-
-
-@style.figure
-def more_rows(found: MoreRows, model: str | None = None, rule: str | None = None, ax: Axes | None = None) -> Figure:
-    """Draw a learning curve, and its continuation to more rows with its interval.
-
-    Of the curve, the sizes that it is continued from are drawn. The bracket at the largest of them is what the same
-    extrapolation expected there from a quarter of the rows.
-
-    Parameters
-    ----------
-    found : MoreRows
-        Result of `bayesclf.more_rows`.
-    model : str or None
-        Name of the model of the curve.
-    rule : str or None
-        Its rule; the curve of the smallest log loss is drawn where neither is named.
-
-    Raises
-    ------
-    InputError
-        For a model and rule that were not asked about, or whose curve could not be continued.
-    """
-    table, trial = found.of(model, rule)
-    model, rule = table["model"].iloc[0], table["rule"].iloc[0]
-    if table["reason"].iloc[0]:
-        raise InputError(f"the curve of {model} {rule} could not be continued: {table['reason'].iloc[0]}")
-    every = found.curve.of("log_loss")
-    points = every[(every["model"] == model) & (every["rule"] == rule)].sort_values("m")
-    points = points[points["m"] >= points["m"].max() / WINDOW * 0.95]
-    color = style.look_of(rule).color
-    figure, ax = style.axes(ax, (6.0, 3.8))
-    ax.plot(points["m"], points["mean"], color=color, marker="o", markersize=4, linewidth=1.8, label="observed")
-    ax.plot(table["rows"], table["log_loss"], color=color, linestyle=(0, (3, 2)), linewidth=1.8, label="expected")
-    ax.fill_between(table["rows"], table["log_loss_low"], table["log_loss_high"], color=color, alpha=0.2, linewidth=0)
-    if len(trial):
-        one = trial.iloc[0]
-        label = f"expected from {one['known']:,} rows"
-        ax.plot([one["rows"]] * 2, [one["low"], one["high"]], color="0.45", marker="_", linewidth=1.2, label=label)
-    ax.set(xlabel="training rows", ylabel="test log loss")
-    style.title(ax, f"{style.plain(model)}, {rule}: what more rows would give")
-    _log_axis(ax, float(points["m"].min()), float(table["rows"].max()))
-    style.quiet(ax, "y")
-    ax.legend(loc="upper right", frameon=False, fontsize="small")
     return figure
 
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.constraints import Flag, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.leave_one_out.training import NEEDED, training_rows
@@ -67,7 +66,6 @@ def write_classifier(
     y: Any = None,
     command: str | None = None,
     progress: Progress = None,
-    refits: bool | None = None,
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 
@@ -88,17 +86,12 @@ def write_classifier(
     progress
         Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
         None shows it in a notebook, and where stderr is a terminal.
-    refits
-        Whether to fit again to resampled tables and to parts of the rows, which tells how far the answers would move
-        under other samples and what more rows would give. None does so for small tables of a model in closed form, in
-        seconds; for others the report says how long it would take.
 
     Raises
     ------
     InputError
         If the file cannot be written, or the rows are not those of the fit.
     """
-    require(OrNone(Flag()), refits=refits)
     target = document.writable(path)
     if X is not None and y is not None:
         _require_training_rows(classifier, X, y)
@@ -106,7 +99,7 @@ def write_classifier(
 
     form = FORMS.get(target.suffix.lower())
     with shown("report", None, progress):
-        given = (classifier, X, y, command, refits)
+        given = (classifier, X, y, command)
         said = form(page.text(*given)) if form else page.render(*given)
         write_whole(target, lambda part: part.write_text(said, encoding="utf-8", newline="\n"))
 

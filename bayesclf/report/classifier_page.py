@@ -26,9 +26,7 @@ from bayesclf.interpretation.priors import READING, Priors, priors_of, together
 from bayesclf.plots.by_class import BAND, draw_by_class
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, figures, methods, names, table
-from bayesclf.report.base_rates import HEADINGS, BaseRates, of_base_rates
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
-from bayesclf.report.other_samples import OtherSamples, of_other_samples
 from bayesclf.report.per_class import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
@@ -79,18 +77,13 @@ CAPTIONS = {
 COMMONEST = "always naming the commonest class"
 """What needs no model."""
 
-OTHER_SAMPLES = "Other samples and more rows"
-"""Heading of what refits tell."""
-
 MOST_PARAMETERS = 100
 """Lines of the table of parameters."""
 
 
-def render(
-    classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None, refits: bool | None = None
-) -> str:
+def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
     """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
-    content = Content.of(classifier, X, y, refits)
+    content = Content.of(classifier, X, y)
     diagnosis, frame = content.diagnosis, content.frame
     return document.fill(
         "classifier.html.j2",
@@ -112,9 +105,6 @@ def render(
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
         predictions=[] if X is None else _prediction_figures(classifier, X, content.labels),
-        base_rates=content.base_rates,
-        other_samples=() if content.other_samples is None else content.other_samples.sentences,
-        refitted=[] if content.other_samples is None else content.other_samples.drawn(),
         classes=[] if content.codes is None else table.class_counts(content.codes, classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
         column_count=len(classifier.columns_),
@@ -124,11 +114,9 @@ def render(
     )
 
 
-def text(
-    classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None, refits: bool | None = None
-) -> TextReport:
+def text(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> TextReport:
     """Return the report of a fitted classifier without figures."""
-    content = Content.of(classifier, X, y, refits)
+    content = Content.of(classifier, X, y)
     diagnosis, answers, frame = content.diagnosis, content.answers, content.frame
     parts = [Part("Verdict", [headline(diagnosis)])]
     if answers is not None:
@@ -137,11 +125,6 @@ def text(
             Part("Verdict", said),
             Part("Answers to held-out rows", [first_upper(answers["setting"])], table=of_facts(answers["facts"])),
         ]
-    if content.base_rates is not None:
-        rates = pd.DataFrame(content.base_rates.lines, columns=list(HEADINGS))
-        parts.append(Part("Other base rates", [content.base_rates.caption], table=rates))
-    if content.other_samples is not None:
-        parts.append(Part(OTHER_SAMPLES, content.other_samples.sentences))
     parts += [of_checks(diagnosis), of_priors(content.priors)]
     if (parameters := _summary(classifier)) is not None:
         lines = parameters.reset_index()
@@ -167,10 +150,6 @@ class Content:
         The training table as the report shows it, its labels (row), and their codes (row); None without it.
     answers
         How good answers to held-out rows are; None where there are none.
-    base_rates
-        What answers would be worth for other base rates; None for other than two classes.
-    other_samples
-        How far answers would move under other samples, and what more rows would give; None where that is not said.
     priors
         What was assumed before any row was seen.
     paragraph
@@ -184,27 +163,21 @@ class Content:
     labels: Any
     codes: Integers | None
     answers: dict[str, Any] | None
-    base_rates: BaseRates | None
-    other_samples: OtherSamples | None
     priors: Priors
     paragraph: str
 
     @classmethod
-    def of(cls, classifier: BayesClassifier, X: Any, y: Any, refits: bool | None) -> Content:
+    def of(cls, classifier: BayesClassifier, X: Any, y: Any) -> Content:
         """Check a classifier, and gather what there is to say."""
         diagnosis = diagnose(classifier, X, y)
         frame = None if X is None else _shown_columns(classifier, X)
         labels = None if frame is None else checked_labels(y, len(frame))
         codes = None if labels is None else np.searchsorted(classifier.classes_, labels)
         answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
-        rates = None if answers is None else of_base_rates(classifier, diagnosis.held_out, answers["rule"])
-        others = None
-        if answers is not None:
-            others = of_other_samples(classifier, X, y, diagnosis.held_out, answers["rule"], refits)
         priors = priors_of(classifier)
         said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
         subtitle = _subtitle(classifier, frame, codes)
-        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, rates, others, priors, said)
+        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, priors, said)
 
 
 def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:

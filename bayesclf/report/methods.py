@@ -108,7 +108,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
         f"{first_upper(models)} {were} {'compared' if len(answered) > 1 else 'tried'} on {size}{target} "
         f"({_shares(comparison.y, comparison.classes)}) by {folds}{times}.",
         *(
-            f"{first_upper(names.full_name(comparison, model))} has no answer: {_why(comparison, model)}."
+            f"{first_upper(names.full_name(comparison, model))} has no answer: {_reasons(comparison, model)[0]}."
             for model in without
         ),
         *(
@@ -126,12 +126,6 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
 def _reasons(comparison: Comparison, model: str) -> list[str]:
     """Return why each rule of a model has no answer, empty for one that has; of a model left out, one reason."""
     return [answer.reason for (name, _), answer in comparison.answers.items() if name == model]
-
-
-def _why(comparison: Comparison, model: str) -> str:
-    """Return why a model has no answer at all."""
-    left_out = {} if comparison.forecast is None else comparison.forecast.left_out
-    return left_out.get(model) or next(iter(_reasons(comparison, model)), "it could not be fitted")
 
 
 def _shares(codes: Integers, classes: Any) -> str:

@@ -275,7 +275,6 @@ def _section(
     comparison: Comparison, name: str, anchor: str, disagreeing: pd.DataFrame, content: Content
 ) -> dict[str, Any]:
     """Return what the template shows of one model; one that was refused has no figures, only a sentence for each."""
-    left_out = {} if comparison.forecast is None else comparison.forecast.left_out
     section = {
         "name": name,
         "full_name": first_upper(names.full_name(comparison, name)),
@@ -305,9 +304,10 @@ def _section(
             "rules": (),
             "figures": _figures(comparison, name, anchor),
         }
-    if name in left_out:
+    if name in comparison.left_out:
+        reason = next(answer.reason for (model, _), answer in comparison.answers.items() if model == name)
         nothing = dict.fromkeys(FIGURES, "The model was left out, so there is nothing to show.")
-        return section | {"engine": "left out", "notes": (left_out[name],), "figures": nothing}
+        return section | {"engine": "left out", "notes": (reason,), "figures": nothing}
     if name not in content.diagnoses:
         return section
     priors = content.priors[name]

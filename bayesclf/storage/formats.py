@@ -31,18 +31,14 @@ def classes() -> dict[str, type]:
         FAMILIES,
         LKJ,
         Axes,
-        HalfNormal,
         KnownClassPrior,
         LearntAlpha,
         LearntClassPrior,
         Selected,
     )
-    from bayesclf.families.averaged import Averaged
-    from bayesclf.families.averaged_by_evidence import AveragedByEvidence
-    from bayesclf.families.averaged_statistics import AveragedStatistics
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
-    from bayesclf.families.histogram_cells import CellLayout
+    from bayesclf.families.histogram import CellLayout
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
     from bayesclf.inference.optimisers import OPTIMISERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
@@ -66,12 +62,8 @@ def classes() -> dict[str, type]:
         *(family.statistics_type for family in FAMILIES.values()),
         *(
             Axes,
-            HalfNormal,
             LearntAlpha,
             LKJ,
-            Averaged,
-            AveragedByEvidence,
-            AveragedStatistics,
             ByEvidence,
             CellLayout,
             Choices,

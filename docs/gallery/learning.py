@@ -1,7 +1,6 @@
-"""Learning curves and stability
+"""Learning curves
 
-How scores change with the number of training rows, what more rows would bring, and how much answers depend on the
-sample.
+How scores change with the number of training rows.
 """
 
 # %% Scores by the number of training rows
@@ -12,11 +11,3 @@ logistic = bc.LogisticRegression(prior_scale=2.5, inference="laplace")
 models = {"naive Bayes": bc.GaussianNB("feature"), "logistic": logistic}
 curve = bc.learning_curve(models, table.X, table.y, rules=["map"], repeats=5, random_state=0)
 bc.plots.learning_curve(curve.of("log_loss"), ylabel="log loss")
-
-# %% The curve continued to more rows
-more = bc.more_rows({"naive Bayes": bc.GaussianNB("feature")}, table.X, table.y, random_state=0)
-bc.plots.more_rows(more)
-
-# %% Probabilities under refits to other samples of the same size
-some = table.X.iloc[:60], table.y[:60]
-bc.plots.instability(bc.instability(bc.GaussianNB("feature", random_state=0).fit(*some), *some, refits=30))

@@ -4,7 +4,9 @@ import json
 import math
 import os
 import re
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from helpers.commands import GOOD, QUICK, table
@@ -80,13 +82,20 @@ def test_scores_that_no_entry_has_are_no_columns(capsys):
     assert "ratio" not in said
 
 
-def test_an_allowed_time_is_answered_by_what_is_expected_before_the_work(capsys):
-    assert run(["compare", "play_tennis", *QUICK, "--rules", "map", "--cv", "3", "--max-minutes", "5"]) == 0
-    first, second = capsys.readouterr().err.splitlines()
-    assert first == "bayesclf: fitting the models to few rows, to see how long they take"
-    assert re.fullmatch(r"bayesclf: about \S+ s in all \(nb \S+ s, lr \S+ s\)", second)
-    assert run(["compare", "play_tennis", *QUICK, "--rules", "map", "--cv", "3"]) == 0
-    assert capsys.readouterr().err == ""
+def test_models_beyond_the_time_limit_are_named(capsys, monkeypatch):
+    base = ["compare", "play_tennis", "--models", "nb,tan", "--rules", "map", "--cv", "3"]
+    assert run([*base, "--max-minutes", "5"]) == 0
+    assert "left out" not in capsys.readouterr().out
+    ticks = count()
+    monkeypatch.setattr(comparison, "time", SimpleNamespace(perf_counter=lambda: 60.0 * next(ticks)))
+    assert run([*base, "--max-minutes", "6"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert " tan (left out) map n/a ¹ left out " in said
+    assert "the time limit of 6 minutes was over" in said
+    assert run([*base, "--max-minutes", "0.0001"]) == 2
+    assert "nb under map: the time limit of 0.0001 minutes was over" in capsys.readouterr().err
+    assert run([*base, "--max-minutes", "0"]) == 2
+    assert "--max-minutes must be above 0, not 0.0" in capsys.readouterr().err
 
 
 def test_an_engine_that_a_model_lacks_is_said(capsys):

@@ -1,5 +1,8 @@
 """Comparisons of classifiers and rules on the same folds."""
 
+from itertools import count
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,9 +13,11 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 import bayesclf as bc
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
+from bayesclf.evaluation import comparison as of_models
 from bayesclf.evaluation import cross_validation
 from bayesclf.inference import engines
 from bayesclf.posterior import averaging
+from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
 
 COST = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 4.0, 0.0]])
@@ -182,6 +187,35 @@ def test_progress_is_told_after_each_unit(iris, models):
     told = []
     bc.compare({"gnb": models["gnb"]}, *iris, cv=3, progress=lambda *news: told.append(news))
     assert told == [("gnb", done, 4) for done in range(1, 5)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_models_whose_fits_remain_once_the_time_is_over_are_left_out(comparison, iris, models, monkeypatch, jobs):
+    """The numbers of the others are those of a comparison without a limit."""
+    ticks = count()
+    monkeypatch.setattr(of_models, "time", SimpleNamespace(perf_counter=lambda: 60.0 * next(ticks)))
+    options = {"rules": ["map", "predictive"], "cv": 3, "repeats": 2, "random_state": 4, "n_jobs": jobs}
+    found = bc.compare(models, *iris, max_seconds=600.0, **options)
+    assert found.left_out == ("lr",)
+    assert list(found.fits) == list(found.seconds) == ["gnb"]
+    for rule in options["rules"]:
+        np.testing.assert_array_equal(found.stacked("gnb", rule)[0], comparison.stacked("gnb", rule)[0])
+        assert found.answers["lr", rule].reason == "the time limit of 10 minutes was over"
+    assert "the time limit of 10 minutes was over" in " ".join(verdict(found, found.table).cautions)
+
+
+def test_one_fit_is_made_whatever_the_limit(iris, models):
+    told = []
+    found = bc.compare(models, *iris, ["map"], cv=3, max_seconds=1e-9, progress=lambda *news: told.append(news))
+    assert told == [("gnb", 1, 8)]
+    assert found.left_out == ("gnb", "lr")
+    assert "No model could answer" in repr(found)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("inf"), "an hour", True])
+def test_times_that_cannot_be(iris, models, seconds):
+    with pytest.raises(InputError, match="max_seconds must be above 0"):
+        bc.compare(models, *iris, max_seconds=seconds)
 
 
 def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):

@@ -67,7 +67,7 @@ def test_what_was_chosen_is_shown(fitted, tmp_path):
     said = f"gain: zero-inflated log-normal, {probability:.2f}".replace("0.", ".")
     assert any(note.endswith(said) for note in fitted.notes_)
     assert fitted.summary().attrs["families"][3] == said
-    fitted.report(tmp_path / "page.html", refits=False)
+    fitted.report(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 

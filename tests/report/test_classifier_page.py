@@ -92,7 +92,7 @@ def test_scores_without_a_model_are_those_of_the_classes():
     rng = np.random.default_rng(3)
     y = np.where(np.arange(200) % 5 == 0, "rare", "common")
     X = rng.normal(size=(200, 1))
-    words = Page(render(bc.GaussianNB(random_state=1).fit(X, y), X, y, refits=False)).words
+    words = Page(render(bc.GaussianNB(random_state=1).fit(X, y), X, y)).words
     assert re.search(r"Accuracy.{0,200}? ± \S+ %\s*80\.0 %", words)
     assert re.search(r"Log loss.{0,300}? ± \S+\s*0\.500", words)
 
@@ -127,7 +127,7 @@ def test_without_rows_checks_are_skipped(fits):
 def test_other_rows_are_refused(fits, table, tmp_path):
     X, y = table
     with pytest.raises(InputError):
-        fits["nb"].report(tmp_path / "report.html", X.iloc[:, :2], y, refits=False)
+        fits["nb"].report(tmp_path / "report.html", X.iloc[:, :2], y)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -139,10 +139,10 @@ def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tm
     clf = kind(inference="map").fit(X, y)
     for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(140) % 3), (X + 0.1, y)):
         with pytest.raises(InputError, match=r"^a report needs the training rows, a row of weight 2 twice: "):
-            clf.report(tmp_path / "report.html", others, labels, refits=False)
+            clf.report(tmp_path / "report.html", others, labels)
     assert list(tmp_path.iterdir()) == []
     backwards = np.arange(140)[::-1]
-    clf.report(tmp_path / "report.html", X[backwards], y[backwards], refits=False)
+    clf.report(tmp_path / "report.html", X[backwards], y[backwards])
     assert (tmp_path / "report.html").read_text() == "a page"
 
 
@@ -154,11 +154,11 @@ def test_weights_that_no_repeated_rows_stand_for_are_no_other_rows(kind, tmp_pat
     path = tmp_path / "report.html"
     balanced = np.repeat([40 / 50, 40 / 20], [100, 20])
     for weight in (balanced, np.full(120, 0.33)):
-        kind(inference="map").fit(X, y, sample_weight=weight).report(path, X, y, refits=False)
+        kind(inference="map").fit(X, y, sample_weight=weight).report(path, X, y)
     clf = kind(inference="map").fit(X, y, sample_weight=np.full(120, 2))
     with pytest.raises(InputError, match="a row of weight 2 twice: the classifier was fitted on 100 of '0'"):
-        clf.report(path, X, y, refits=False)
-    clf.report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2), refits=False)
+        clf.report(path, X, y)
+    clf.report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
 
 
 DOCUMENTS = ["a good <b> movie", "a bad film", "fun, good fun", "boring and bad"] * 5
@@ -187,10 +187,10 @@ def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     rng = np.random.default_rng(0)
     X, y = rng.poisson(0.5, size=(60, 4)).astype(float), rng.integers(2, size=60)
     clf = kind(random_state=1)
-    clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y, refits=False)
+    clf.fit(sparse.csr_array(X), y).report(tmp_path / "report.html", sparse.csr_array(X), y)
     words = Page((tmp_path / "report.html").read_text(encoding="utf-8")).words
     data = words[words.rindex("Missing cells") : words.rindex("In a paragraph")]
-    dense = Page(render(kind(random_state=1).fit(X, y), X, y, refits=False)).words
+    dense = Page(render(kind(random_state=1).fit(X, y), X, y)).words
     assert data in dense
     assert f"x3number0{X[:, 3].min():.4g} to {X[:, 3].max():.4g}" in data
 
@@ -202,9 +202,9 @@ def test_labels_may_be_one_column():
     X, y = load_iris(return_X_y=True)
     X, y = X[::3], y[::3]
     clf = bc.GaussianNB(inference="map", random_state=1).fit(X, y)
-    page = render(clf, X, y, refits=False)
-    assert page == render(clf, X, y[:, None], refits=False)
-    assert page == render(clf, X, pd.DataFrame({"y": y}), refits=False)
+    page = render(clf, X, y)
+    assert page == render(clf, X, y[:, None])
+    assert page == render(clf, X, pd.DataFrame({"y": y}))
 
 
 def test_the_headline_keeps_the_capitals_of_names():
@@ -226,7 +226,7 @@ def test_the_headline_of_a_healthy_fit():
 def test_the_command_writes_it(tmp_path, capsys):
     model, page = tmp_path / "model.nc", tmp_path / "report.html"
     assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(model)]) == 0
-    assert run(["report", str(model), "--table", "play_tennis", "--output", str(page), "--no-refits"]) == 0
+    assert run(["report", str(model), "--table", "play_tennis", "--output", str(page)]) == 0
     assert f"report written to {page}" in " ".join(capsys.readouterr().out.split()).replace(" ", " ")
     words = Page(page.read_text(encoding="utf-8")).words
     assert "CategoricalNB" in words

@@ -43,7 +43,7 @@ def comparison(hostile):
 def written(fit, comparison, hostile, tmp_path_factory):
     folder = tmp_path_factory.mktemp("reports")
     for form in ("md", "json"):
-        fit.report(folder / f"fit.{form}", *hostile, refits=False)
+        fit.report(folder / f"fit.{form}", *hostile)
         comparison.report(folder / f"comparison.{form}")
     return folder
 

@@ -249,6 +249,6 @@ def test_rows_that_an_earlier_fit_added_up_are_refused(rng):
 def test_a_page_and_checks_of_such_a_fit(rng, tmp_path, rows):
     _, gaps, y = fruit(rng)
     clf = bc.BayesNetClassifier(EDGES, inference=ENOUGH, random_state=1).fit(gaps, y)
-    clf.report(tmp_path / "page.html", *((gaps, y) if rows else ()), refits=False)
+    clf.report(tmp_path / "page.html", *((gaps, y) if rows else ()))
     assert "augmentation" in (tmp_path / "page.html").read_text().lower()
     assert np.isfinite(bc.loo(clf, gaps, y).elpd)
