@@ -38,7 +38,13 @@ The README's blocks need one another's files, so that one worker runs them all, 
 
 
 def pytest_collection_modifyitems(items):
-    """Put the slow tests of the longest files before all others, which keep their order."""
+    """Make nightly tests slow ones, and put the slow tests of the longest files before others, which keep their order.
+
+    Tests are chosen by their marks after this.
+    """
+    for item in items:
+        if item.get_closest_marker("nightly") is not None:
+            item.add_marker("slow")
 
     def place(item):
         first = item.path.name in LONGEST and item.get_closest_marker("slow") is not None
