@@ -19,9 +19,11 @@ os.environ["MPLBACKEND"] = "agg"
 # would keep for each node of a graph where it was made, for messages that no test reads.
 os.environ.setdefault("PYTENSOR_FLAGS", "cxx=,traceback__limit=0")
 
-# A test may take long on a busy machine without being wrong.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+# A test may take long on a busy machine without being wrong. The nightly run is with ``--hypothesis-profile many``.
+anywhere = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", anywhere, max_examples=20)
+settings.register_profile("many", anywhere, max_examples=300)
+settings.load_profile("few")
 
 SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py", "test_main_job.py"} | {
     "test_fits.py",
