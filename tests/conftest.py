@@ -8,6 +8,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.pages import leave_figures_unwritten
 from hypothesis import HealthCheck, settings
 
 from bayesclf.tables import datasets
@@ -137,13 +138,4 @@ def data_folder():
 @pytest.fixture
 def unwritten_figures(monkeypatch):
     """Draw figures, but leave out writing them to SVG, which takes most of a page's time, where words are compared."""
-    import matplotlib.pyplot as plt
-    from markupsafe import Markup
-
-    def drawn_only(draw, name, title, description):
-        plt.close(draw())
-        return Markup(
-            '<svg id="{0}" role="img" aria-labelledby="{0}-title"><title id="{0}-title"></title></svg>'
-        ).format(name)
-
-    monkeypatch.setattr("bayesclf.report.figures.svg", drawn_only)
+    leave_figures_unwritten(monkeypatch)

@@ -129,7 +129,6 @@ def test_documents_in_json_lines(tmp_path):
 
 
 @given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 12))
-@settings(max_examples=60, deadline=None)
 def test_the_words_are_those_that_scikit_learn_chooses(documents, most, cut):
     """Ties among the most frequent words included."""
     options = {"token_pattern": r"\S+", "max_features": most, "max_df": 0.9}

@@ -165,6 +165,7 @@ def test_the_number_of_processes_changes_nothing():
     assert sorted(os.listdir()) == ["1.json", "2.json"]
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_report_names_the_command():
     arguments = ["compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3", "--report", "page.html"]
     command(*arguments)

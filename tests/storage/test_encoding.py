@@ -46,7 +46,6 @@ class TestEncoding:
         assert_equal(Decoder(groups).decode(encoded), value)
 
     @given(st.lists(arrays, max_size=4))
-    @settings(deadline=None, max_examples=25)
     def test_arrays_go_through_the_file(self, given):
         encoder = Encoder({})
         tree = xr.DataTree.from_dict({f"/{storage.GROUP}": xr.Dataset(encoder.variables)})
