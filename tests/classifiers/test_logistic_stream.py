@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.clients import within
+from helpers.suites import mainly
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -72,8 +73,8 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("classes", mainly([2, 3], 3))
+@pytest.mark.parametrize("name", mainly(SETTINGS, "learned", "given", "reference", "map"))
 def test_a_stream_is_fitted_as_in_memory(name, classes, table):
     frame = table if classes == 3 else table[table["y"] != "middle"]
     clf = bc.LogisticRegression(random_state=1, **SETTINGS[name])

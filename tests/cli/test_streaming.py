@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.commands import command
+from helpers.suites import mainly
 from pyarrow.dataset import dataset
 
 import bayesclf as bc
@@ -178,7 +179,7 @@ def test_levels_that_are_no_words_are_found_in_files(parts, ending):
 
 
 @pytest.mark.parametrize("rule", ["gibbs", bc.Gibbs("label"), bc.Gibbs(given="data and x")])
-@pytest.mark.parametrize("rows", [7, 1000])
+@pytest.mark.parametrize("rows", mainly([7, 1000], 7))
 def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypatch, rule, rows):
     monkeypatch.setattr(batches, "BATCH_ROWS", rows)
     X = parts[["x", "word"]]
