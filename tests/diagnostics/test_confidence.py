@@ -6,12 +6,10 @@ import pytest
 from helpers.faults import few_rows, gaussian, logistic, normal_rows, repeated
 
 import bayesclf as bc
-from bayesclf.diagnostics import causes, held_out, thresholds
+from bayesclf.diagnostics import causes
 from bayesclf.diagnostics.causes import Cause, Explanation, Step
 from bayesclf.diagnostics.context import Context
-from bayesclf.inference import laplace
 from bayesclf.models.independence import independent_groups
-from bayesclf.models.logistic.model import LogisticModel
 
 NAMES = {
     "rows": "the cause is few rows",
@@ -197,29 +195,3 @@ def test_a_table_without_names_is_refitted_without_a_warning():
     X = (y + rng.normal(0, 1.5, 200))[:, None] + rng.normal(0, 0.05, (200, 10))
     clf = bc.GaussianNB(random_state=1).fit(X, y)
     assert "permuting columns within the classes" in clf.diagnose(X, y, checks=["Y03"])["Y03"].reason
-
-
-@pytest.mark.slow
-def test_a_wide_reference_takes_few_proposals_and_prepares_the_rows_once(monkeypatch):
-    """Of columns by the hundred each proposal takes long, and engines that refuse logistic regression prepare it."""
-    rng = np.random.default_rng(0)
-    X, y = rng.poisson(0.3, size=(30, held_out.WIDE)), np.arange(30) % 2
-    clf = bc.MultinomialNB(random_state=1).fit(X, y)
-    asked, approximated, prepared = [], [], []
-    propose, components = laplace.propose, LogisticModel.components
-    make = bc.LogisticRegression._make_model
-
-    def counted(model, number, *rest):
-        asked.append(number)
-        return propose(model, number, *rest)
-
-    monkeypatch.setattr(laplace, "propose", counted)
-    monkeypatch.setattr(LogisticModel, "components", lambda model: approximated.append(1) or components(model))
-    monkeypatch.setattr(
-        bc.LogisticRegression, "_make_model", lambda clf, *given: prepared.append(1) or make(clf, *given)
-    )
-    found = clf.diagnose(X, y, checks=["Y03"], against=bc.LogisticRegression(prior_scale=2.5))
-    assert "against LogisticRegression" in found["Y03"].reason
-    folds = thresholds.FOLDS
-    assert (len(prepared), len(approximated)) == (folds, folds)
-    assert asked == [laplace.LEAST_PROPOSALS] * (2 * folds)

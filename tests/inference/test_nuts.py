@@ -2,7 +2,6 @@
 
 import ctypes
 import dataclasses
-from collections import OrderedDict
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import SimpleNamespace
@@ -22,14 +21,12 @@ from bayesclf.inference import compiled as compiled_module
 from bayesclf.inference.compiled import compiled, finite_or_nan, start
 from bayesclf.inference.convergence import convergence_problems
 from bayesclf.inference.nuts import (
-    NUTPIE_NAMES,
     NUTS,
     STATISTICS,
     TUNE,
     TUNE_STANDARDISED,
     sample,
     sample_machine_code,
-    sample_statistics,
 )
 
 STANDARD_ERRORS = 4.5
@@ -61,12 +58,6 @@ def skewed(rate=2.0, concentration=(0.8, 2.0, 5.0), upper=1.0):
         pm.Gamma("precision", alpha=3.0, beta=pm.Data("rate", rate))
         pm.Dirichlet("theta", a=pm.Data("concentration", np.array(concentration)), shape=3)
         pm.Uniform("share", 0, pm.Data("upper", upper))
-    return model
-
-
-def correlated(covariance):
-    with pm.Model() as model:
-        pm.MvNormal("x", mu=np.array([1.0, -2.0]), cov=pm.Data("covariance", np.asarray(covariance)), shape=2)
     return model
 
 
@@ -174,15 +165,6 @@ def test_new_data_change_the_draws_without_a_new_compilation(skewed_sample):
     drawn = sample(skewed(rate=20.0), NUTS(draws=1000), seed=1, signature="skewed").draws
     assert_same_distribution(drawn["precision"], stats.gamma(3.0, scale=0.05))
     assert compiled(skewed(), "skewed") is before
-
-
-@pytest.mark.slow
-def test_draws_follow_a_correlated_normal():
-    covariance = np.array([[1.0, 0.8], [0.8, 2.0]])
-    x = sample(correlated(covariance), NUTS(draws=1500), seed=2, signature="correlated").draws["x"]
-    assert_same_distribution(x[..., 0], stats.norm(1.0, 1.0))
-    assert_same_distribution(x[..., 1], stats.norm(-2.0, np.sqrt(2.0)))
-    assert_same_distribution(x.sum(axis=-1), stats.norm(-1.0, np.sqrt(1.0 + 2.0 + 1.6)))
 
 
 def c_function(function):
@@ -398,17 +380,6 @@ def test_what_cannot_be_sampled_is_refused():
         compiled(model, "discrete")
 
 
-def test_the_cache_is_bounded_and_keeps_what_was_used_last(monkeypatch):
-    model = skewed()
-    functions = compiled(model, "skewed")
-    monkeypatch.setattr(compiled_module, "_cache", OrderedDict())
-    monkeypatch.setattr(compiled_module, "_compile", lambda model: functions)
-    monkeypatch.setattr(compiled_module, "CACHE_SIZE", 2)
-    for signature in (1, 2, 1, 3):
-        compiled(model, signature)
-    assert list(compiled_module._cache) == [1, 3]
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -510,22 +481,3 @@ def test_saturated_trees_are_found_by_every_sampler(sampler):
     pytest.importorskip(sampler)
     settings = NUTS(draws=300, tune=200, max_treedepth=2, sampler=sampler)
     assert_saturation_is_found(sample(slab(), settings, seed=5, signature="slab"), settings)
-
-
-def test_statistics_of_nutpie_get_the_names_that_all_samplers_share():
-    theirs = {new: old for old, new in NUTPIE_NAMES.items()}
-    values = {name: ("draw", np.arange(3).astype(kind)) for name, kind in STATISTICS.items()}
-    tree = xr.DataTree.from_dict({"sample_stats": xr.Dataset({theirs.get(n, n): v for n, v in values.items()})})
-    found = sample_statistics(tree, NUTS())
-    assert set(found) == set(STATISTICS)
-    for name, (_, expected) in values.items():
-        np.testing.assert_array_equal(found[name], expected)
-
-
-def test_a_tree_of_as_many_steps_as_its_depth_allows_has_reached_it():
-    names = {name: name for name in STATISTICS if name != "reached_max_treedepth"}
-    steps = [2**3 - 2, 2**3 - 1, 2**3]
-    values = {name: ("draw", np.array(steps, dtype=STATISTICS[name])) for name in names}
-    tree = xr.DataTree.from_dict({"sample_stats": xr.Dataset(values)})
-    found = sample_statistics(tree, NUTS(max_treedepth=3))["reached_max_treedepth"]
-    np.testing.assert_array_equal(found, [False, True, True])
