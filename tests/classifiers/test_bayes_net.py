@@ -15,7 +15,6 @@ from bayesclf.inference import Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")
-DAYS = (("outlook", "humidity"), ("outlook", "wind"))
 
 
 def assert_same_answers(one, other, X, rules=CLOSED_FORM, tolerance=1e-12):

@@ -24,7 +24,6 @@ SEED = np.random.default_rng(12)
 LABELS = np.array(["ham", "spam", "work"])
 Y = LABELS[SEED.integers(3, size=60)]
 COUNTS = SEED.poisson(SEED.gamma(0.5, size=(3, 9))[np.searchsorted(LABELS, Y)]).astype(float)
-CLOSED_FORM = ("mle", "map", "mean", "predictive")
 TEXTS = [" ".join(np.repeat([f"w{j}" for j in range(9)], row.astype(int))) for row in COUNTS]
 
 KINDS = {"multinomial": bc.MultinomialNB, "bernoulli": bc.BernoulliNB}
