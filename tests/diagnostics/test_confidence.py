@@ -6,10 +6,7 @@ import pytest
 from helpers.faults import few_rows, gaussian, logistic, normal_rows, repeated
 
 import bayesclf as bc
-from bayesclf.diagnostics import causes
 from bayesclf.diagnostics.causes import Cause, Explanation, Step
-from bayesclf.diagnostics.context import Context
-from bayesclf.models.independence import independent_groups
 
 NAMES = {
     "rows": "the cause is few rows",
@@ -126,30 +123,6 @@ def test_a_cause_is_named_only_if_the_others_are_ruled_out(removed, cause):
         assert explanation.next_step == f"try, and compare: {'; '.join(helpful)}"
     else:
         assert explanation.next_step == made[cause].remedy
-
-
-def test_permuting_within_the_classes_keeps_their_columns_and_breaks_dependence():
-    clf, (X, y) = repeated(200)
-    training = Context.of(clf, X, y, None, None).training
-    rng = np.random.default_rng(1)
-    groups = independent_groups(clf.model_)
-    table = causes._permuted(training, clf, groups, rng).table
-    for name in X:
-        for label in np.unique(y):
-            np.testing.assert_array_equal(np.sort(table[name][y == label]), np.sort(X[name][y == label]))
-    residuals = table - table.groupby(y).transform("mean")
-    assert np.abs(np.corrcoef(residuals.T) - np.eye(6)).max() < 0.3
-    joined = causes._permuted(training, clf, dict.fromkeys(groups, 0), rng).table
-    rows = {tuple(row) for row in X.to_numpy()}
-    assert all(tuple(row) in rows for row in joined.to_numpy())
-
-
-def test_halves_of_the_rows_are_all_rows_once_by_label():
-    y = np.repeat([0, 1, 2], [10, 21, 3])
-    train, test = np.arange(1, 34), np.array([0])
-    (first, _), (second, _) = causes._halved(y, (train, test), np.random.default_rng(1))
-    np.testing.assert_array_equal(np.sort(np.concatenate([first, second])), train)
-    assert (np.abs(np.bincount(y[first], minlength=3) - np.bincount(y[second], minlength=3)) <= 1).all()
 
 
 def test_under_confidence_that_independence_causes_is_not_blamed_on_the_prior():

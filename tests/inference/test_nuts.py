@@ -126,19 +126,6 @@ def test_other_hyperparameters_reach_the_same_machine_code():
         np.testing.assert_allclose(dlogp, gradient(point), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.slow
-def test_new_data_in_another_layout_reach_the_same_machine_code():
-    functions = compiled(logistic(40), "logistic")
-    model = logistic(9)
-    functions.log_density(model)(np.zeros(4))
-    known = len(functions._density.signatures)
-    frozen = np.asfortranarray(model["design"].get_value())
-    frozen.flags.writeable = False
-    model["design"].set_value(frozen, borrow=True)
-    functions.log_density(model)(np.zeros(4))
-    assert len(functions._density.signatures) == known
-
-
 def test_constrain_reads_bounds_from_the_model_it_is_given():
     functions = compiled(skewed(), "skewed")
     x = np.random.default_rng(0).normal(size=(2, 5, functions.size))
