@@ -205,7 +205,7 @@ def first_levels(clf, truth):
     return np.array(draws).T, np.array(values)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_posteriors_are_calibrated():
     """Of the exact engine, with which NUTS agrees by `tests/contracts/test_nuts_agrees.py`."""
     ranks = []

@@ -24,6 +24,7 @@ from helpers.cases import (
     TABLES,
     VON_MISES,
 )
+from helpers.suites import NIGHTLY
 from scipy import stats
 
 from bayesclf import inference
@@ -79,8 +80,14 @@ def exact_marginals(case, model):
     return {"pi": stats.beta(alpha, alpha.sum() - alpha), **case.marginals(model.posterior().blocks[0].family)}
 
 
+SAMPLE = ("categorical α given", "gaussian class-feature", "gamma")
+"""The cases of continuous integration: a simplex, means beside variances, and a posterior of quadrature."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=() if case.name in SAMPLE else NIGHTLY) for case in CASES]
+)
 def test_nuts_agrees_with_the_exact_posterior(case):
     """Draws are taken to where their exact distribution is standard normal, which has moments whatever their tails.
 
