@@ -103,8 +103,8 @@ def main(words: list[str]) -> None:
             run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *chosen, **ONE_THREAD, **BYTECODE)
         case ["fuzz", *rest]:
             install("--group", "dev")
-            long = ("tests/fuzz", "-m", "slow", *rest)
-            run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *long, BAYESCLF_FUZZ="full", **ONE_THREAD, **BYTECODE)
+            full = ("tests/fuzz", "-m", "nightly", *rest)
+            run(SCRIPTS / "python", "-m", "pytest", *PARALLEL, *full, **ONE_THREAD, **BYTECODE)
         case ["docs"]:
             install("--group", "docs")
             strict = ("--quiet", "--fail-on-warning", "--keep-going", "--jobs", "auto")

@@ -8,6 +8,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.pages import leave_figures_unwritten
 from hypothesis import HealthCheck, settings
 
 from bayesclf.tables import datasets
@@ -19,9 +20,11 @@ os.environ["MPLBACKEND"] = "agg"
 # would keep for each node of a graph where it was made, for messages that no test reads.
 os.environ.setdefault("PYTENSOR_FLAGS", "cxx=,traceback__limit=0")
 
-# A test may take long on a busy machine without being wrong.
-settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any machine")
+# A test may take long on a busy machine without being wrong. The nightly run is with ``--hypothesis-profile many``.
+anywhere = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", anywhere, max_examples=20)
+settings.register_profile("many", anywhere, max_examples=300)
+settings.load_profile("few")
 
 SPREAD = {"test_sklearn.py", "test_sbc.py", "test_nuts_agrees.py", "test_notebooks.py", "test_main_job.py"} | {
     "test_fits.py",
@@ -38,7 +41,13 @@ The README's blocks need one another's files, so that one worker runs them all, 
 
 
 def pytest_collection_modifyitems(items):
-    """Put the slow tests of the longest files before all others, which keep their order."""
+    """Make nightly tests slow ones, and put the slow tests of the longest files before others, which keep their order.
+
+    Tests are chosen by their marks after this.
+    """
+    for item in items:
+        if item.get_closest_marker("nightly") is not None:
+            item.add_marker("slow")
 
     def place(item):
         first = item.path.name in LONGEST and item.get_closest_marker("slow") is not None
@@ -129,13 +138,4 @@ def data_folder():
 @pytest.fixture
 def unwritten_figures(monkeypatch):
     """Draw figures, but leave out writing them to SVG, which takes most of a page's time, where words are compared."""
-    import matplotlib.pyplot as plt
-    from markupsafe import Markup
-
-    def drawn_only(draw, name, title, description):
-        plt.close(draw())
-        return Markup(
-            '<svg id="{0}" role="img" aria-labelledby="{0}-title"><title id="{0}-title"></title></svg>'
-        ).format(name)
-
-    monkeypatch.setattr("bayesclf.report.figures.svg", drawn_only)
+    leave_figures_unwritten(monkeypatch)

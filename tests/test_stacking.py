@@ -4,7 +4,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
@@ -82,7 +82,6 @@ class TestWeights:
 
     @pytest.mark.slow
     @given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 7), st.floats(0.1, 6.0))
-    @settings(max_examples=50, deadline=None)
     def test_they_score_as_well_as_a_long_run_of_expectation_maximization(self, seed, rows, count, spread):
         rng = np.random.default_rng(seed)
         log_score = -np.abs(rng.normal(scale=spread, size=(rows, count)))

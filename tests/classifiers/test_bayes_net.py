@@ -15,7 +15,6 @@ from bayesclf.inference import Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")
-DAYS = (("outlook", "humidity"), ("outlook", "wind"))
 
 
 def assert_same_answers(one, other, X, rules=CLOSED_FORM, tolerance=1e-12):
@@ -109,35 +108,6 @@ def test_nuts_samples_what_has_no_closed_form(play_tennis):
 
 
 # Fitting
-
-
-def test_partial_fit_learns_the_tree_of_all_rows(play_tennis):
-    X, y = play_tennis.X, play_tennis.y
-    whole = BayesNetClassifier(random_state=1).fit(X, y)
-    by_rows = BayesNetClassifier(random_state=1)
-    trees = set()
-    for row in range(len(y)):
-        by_rows.partial_fit(X[row : row + 1], y[row : row + 1], classes=["no", "yes"])
-        trees.add(by_rows.edges_)
-    assert by_rows.edges_ == whole.edges_
-    assert len(trees) > 1
-    assert_same_answers(whole, by_rows, X, RULES)
-
-
-@pytest.mark.parametrize(
-    "make", [JointBayes, lambda **options: BayesNetClassifier(DAYS, **options)], ids=["joint", "given edges"]
-)
-def test_yesterdays_posterior_is_todays_prior(make, play_tennis):
-    X, y = play_tennis.X, play_tennis.y
-    prior = make(random_state=1).fit(X.astype("category")[:8], y[:8]).as_prior()
-    assert_same_answers(make(random_state=1).fit(X.astype("category"), y), prior.fit(X[8:], y[8:]), X, CLOSED_FORM[1:])
-
-
-@pytest.mark.parametrize("kind", [JointBayes, BayesNetClassifier])
-def test_a_file_gives_the_same_answers(kind, play_tennis, tmp_path):
-    clf = kind(random_state=1).fit(play_tennis.X, play_tennis.y)
-    clf.save(tmp_path / "model.nc")
-    assert_same_answers(clf, bc.load(tmp_path / "model.nc"), play_tennis.X, RULES, 0)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +205,7 @@ def first_levels(clf, truth):
     return np.array(draws).T, np.array(values)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_posteriors_are_calibrated():
     """Of the exact engine, with which NUTS agrees by `tests/contracts/test_nuts_agrees.py`."""
     ranks = []

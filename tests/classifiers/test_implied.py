@@ -4,6 +4,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from scipy import sparse
 from scipy.special import log_softmax
 
@@ -44,9 +45,9 @@ def fitted(clf, columns, mixed_table, classes):
 
 
 @every_case
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", mainly([2, 3], 3))
 @pytest.mark.parametrize("intercept_at", ["means", "zero"])
-@pytest.mark.parametrize("source", ["posterior", "map", "mle"])
+@pytest.mark.parametrize("source", mainly(["posterior", "map", "mle"], "posterior"))
 def test_both_classifiers_have_the_same_probabilities_in_every_draw(
     clf, columns, classes, intercept_at, source, mixed_table
 ):
@@ -57,7 +58,7 @@ def test_both_classifiers_have_the_same_probabilities_in_every_draw(
 
 
 @every_case
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", mainly([2, 3], 3))
 def test_weights_stand_next_to_those_of_logistic_regression(clf, columns, classes, mixed_table):
     clf, X = fitted(clf, columns, mixed_table, classes)
     own = clf.to_logistic().posterior_

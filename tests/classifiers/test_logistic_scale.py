@@ -84,19 +84,6 @@ def test_one_column_has_no_power(table):
     assert set(clf.posterior_["map"].data_vars) == {"intercept", "weight", "prior_scale"}
 
 
-@pytest.mark.parametrize("which", ["clf", "averaged"])
-def test_files_keep_it(which, table, tmp_path, request):
-    fitted = request.getfixturevalue(which)
-    fitted.save(tmp_path / "learned.nc")
-    again = bc.load(tmp_path / "learned.nc")
-    assert again.prior_scale == fitted.prior_scale
-    X, _ = table
-    for rule in ("map", "mean", "bayes-optimal", "gibbs"):
-        np.testing.assert_array_equal(again.predict_proba(X, rule=rule), fitted.predict_proba(X, rule=rule))
-    for name in ("prior_scale", "prior_power")[: 1 + (which == "averaged")]:
-        np.testing.assert_array_equal(again.posterior_["posterior"][name], fitted.posterior_["posterior"][name])
-
-
 def test_files_keep_the_settings(table, tmp_path):
     settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": np.inf}, power=(0.0, 1.0, 2.0))
     other = bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
@@ -148,23 +135,6 @@ def test_power_scaling_is_that_of_the_scale_s_own_prior(clf, table):
     found = sensitivities(clf.model_, clf.posterior_draws(), None).set_index("parameter")
     assert found["prior"].idxmax() == "prior_scale"
     assert found["pull"].idxmax() == "prior_scale"
-
-
-def test_rows_that_repeat_count_as_weights(table):
-    X, y = table
-    X, y = X[:60], y[:60]
-    twice = bc.LogisticRegression(prior_scale="learned", inference="map")
-    weighted = twice.fit(X, y, sample_weight=np.full(60, 2.0)).predict_proba(X)
-    repeated = twice.fit(pd.concat([X, X]), np.concatenate([y, y])).predict_proba(X)
-    np.testing.assert_allclose(weighted, repeated, rtol=1e-6)
-
-
-def test_units_do_not_matter(table):
-    X, y = table
-    learned = bc.LogisticRegression(prior_scale="learned", inference="map")
-    before = learned.fit(X, y).predict_proba(X)
-    after = learned.fit(X.assign(age=1e6 * X["age"] + 1e7), y).predict_proba(X.assign(age=1e6 * X["age"] + 1e7))
-    np.testing.assert_allclose(before, after, rtol=1e-6)
 
 
 def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):

@@ -1,18 +1,15 @@
 """Logistic regression of a table that is read batch by batch: what `fit` finds, and sentences for what it cannot do."""
 
-import tracemalloc
-
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.clients import within
+from helpers.suites import mainly
 from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers import logistic_stream
-from bayesclf.classifiers.logistic_stream import NumberMoments
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.models.logistic.design import moments
 
 FEATURES = ["age", "dose", "twice", "same", "ward", "some"]
 
@@ -72,8 +69,8 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("classes", mainly([2, 3], 3))
+@pytest.mark.parametrize("name", mainly(SETTINGS, "learned", "given", "reference", "map"))
 def test_a_stream_is_fitted_as_in_memory(name, classes, table):
     frame = table if classes == 3 else table[table["y"] != "middle"]
     clf = bc.LogisticRegression(random_state=1, **SETTINGS[name])
@@ -125,48 +122,6 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
         clone(clf).fit_stream([rows[:0]], "y", client=within())
     with pytest.raises(InputError, match="the columns of some parts are in another order"):
         clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within())
-
-
-def test_moments_of_parts_are_those_of_all():
-    rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(90, 5)) * [1.0, 1e-200, 1e200, 1.0, 0.0] + [1e8, 0.0, 0.0, 7.0, 0.1]
-    numbers[rng.random(90) < 0.4, 3] = np.nan
-    numbers[:30, 0] = np.nan
-    weight = rng.uniform(0.1, 2.0, 90)
-    parts = [NumberMoments.of(numbers[rows], weight[rows]) for rows in (slice(0, 30), slice(30, 31), slice(31, 90))]
-    total = parts[0] + parts[1] + parts[2]
-    mean, sd = moments(numbers, weight)
-    assert (np.abs(total.mean - mean) <= 1e-12 * (sd + np.abs(mean))).all()
-    np.testing.assert_allclose(total.sd, sd, rtol=1e-9)
-    assert total.sd[4] == 0
-    assert total.gaps.tolist() == [True, False, False, True, False]
-
-
-def test_the_first_pass_reads_numbers_where_they_lie():
-    """Its moments are those of longer numbers, to 1e-12, and none of its arrays is as large as the table."""
-    rng = np.random.default_rng(0)
-    rows = 200_000
-    frame = pd.DataFrame({f"x{j}": rng.normal(10.0**j, 1.0, rows) for j in range(8)})
-    frame.loc[::3, "x1"] = np.nan
-    frame["x2"] = np.round(frame["x2"]).astype("int32")
-    y, weight = np.arange(rows) % 2, rng.uniform(0.1, 2.0, rows)
-    logistic_stream._survey(frame[:100], y[:100], weight[:100], np.arange(2))  # what is imported on first use
-    tracemalloc.start()
-    try:
-        found = logistic_stream._survey(frame, y, weight, np.arange(2)).numbers
-        assert tracemalloc.get_traced_memory()[1] < frame.size * 8 / 2
-    finally:
-        tracemalloc.stop()
-    cells = frame.to_numpy(dtype=np.longdouble)
-    own = np.where(np.isnan(cells), 0.0, weight[:, None].astype(np.longdouble))
-    mean = np.nansum(own * cells, axis=0) / own.sum(axis=0)
-    sd = np.sqrt(np.nansum(own * (cells - mean) ** 2, axis=0) / own.sum(axis=0))
-    np.testing.assert_allclose(found.mean, mean.astype(float), rtol=1e-14)
-    np.testing.assert_allclose(found.sd, sd.astype(float), rtol=1e-12)
-    np.testing.assert_allclose(found.weight, own.sum(axis=0).astype(float), rtol=1e-12)
-    np.testing.assert_array_equal(found.low, frame.min())
-    np.testing.assert_array_equal(found.high, frame.max())
-    assert found.gaps.tolist() == [False, True, *[False] * 6]
 
 
 def test_the_fitted_model_is_saved_without_rows(table, tmp_path):

@@ -38,14 +38,6 @@ def test_laplaces_rule_is_that_of_scikit_learn(play_tennis):
     np.testing.assert_allclose(ours.predict_proba(play_tennis.X, rule="map"), theirs.predict_proba(codes), rtol=1e-12)
 
 
-def test_gaussian_mle_is_that_of_scikit_learn(mixed_table):
-    X, y = mixed_table[0][NUMBERS].dropna(), mixed_table[1][mixed_table[0][NUMBERS].notna().all(axis=1)]
-    theirs = naive_bayes.GaussianNB(var_smoothing=0).fit(X, y)
-    np.testing.assert_allclose(
-        bc.GaussianNB(inference="mle").fit(X, y).predict_proba(X), theirs.predict_proba(X), rtol=1e-9
-    )
-
-
 def test_naive_bayes_of_one_kind_of_column_is_that_kinds(mixed_table):
     X, y = mixed_table
     for kind, names in ((bc.GaussianNB, NUMBERS), (bc.CategoricalNB, WORDS)):

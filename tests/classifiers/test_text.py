@@ -24,7 +24,6 @@ SEED = np.random.default_rng(12)
 LABELS = np.array(["ham", "spam", "work"])
 Y = LABELS[SEED.integers(3, size=60)]
 COUNTS = SEED.poisson(SEED.gamma(0.5, size=(3, 9))[np.searchsorted(LABELS, Y)]).astype(float)
-CLOSED_FORM = ("mle", "map", "mean", "predictive")
 TEXTS = [" ".join(np.repeat([f"w{j}" for j in range(9)], row.astype(int))) for row in COUNTS]
 
 KINDS = {"multinomial": bc.MultinomialNB, "bernoulli": bc.BernoulliNB}
@@ -73,18 +72,6 @@ def test_predictive_of_a_document_is_polyas():
     np.testing.assert_allclose(found, joint - logsumexp(joint), atol=1e-10)
 
 
-def test_predictive_is_the_product_of_one_word_predictives():
-    family = Multinomial(np.array([[0.7, 2.0, 3.5]]), axes=Axes(("k",), ("a", "b", "c")))
-    words = [0, 2, 2, 1, 2, 0]
-    one_by_one, now = 0.0, family
-    for word in words:
-        x = np.eye(3)[[word]]
-        one_by_one += now.log_predictive(x)[0, 0]
-        now = now.posterior(now.statistics(x, np.array([0]), family.axes))
-    whole = np.bincount(words, minlength=3)[None].astype(float)
-    np.testing.assert_allclose(family.log_predictive(whole)[0, 0], one_by_one, rtol=1e-13)
-
-
 @pytest.mark.parametrize("length", [1, 2, 4])
 def test_predictive_of_all_documents_of_a_length_adds_up_to_one(length):
     family = Multinomial(np.array([[0.7, 2.0, 3.5]]), axes=Axes(("k",), ("a", "b", "c")))
@@ -98,15 +85,6 @@ def test_predictive_is_not_the_density_at_the_mean():
     repetitive = [[0, 0, 0, 0, 12, 0, 0, 0, 0]]
     predictive, mean = (clf.predict_proba(repetitive, rule=rule).max() for rule in ("predictive", "mean"))
     assert 1 - predictive > 100 * (1 - mean)
-
-
-def test_counts_of_any_size_are_taken_the_same_way():
-    family = Multinomial(np.random.default_rng(0).uniform(0.1, 9, (2, 4)), axes=Axes(("k", "l"), tuple("abcd")))
-    x = np.array([[0, 16, 17, 1], [300, 2.5, 0, 1], [0, 0, 0, 0]], dtype=float)
-    a, total = family.alpha[None], family.alpha.sum(axis=1)
-    terms = gammaln(a + x[:, None]) - gammaln(a)
-    expected = terms.sum(axis=2) + gammaln(total) - gammaln(total + x.sum(axis=1, keepdims=True))
-    np.testing.assert_allclose(family.log_predictive(x), expected, rtol=1e-11, atol=1e-11)
 
 
 # The two-level categorical
@@ -150,17 +128,6 @@ def test_a_sparse_table_is_never_made_dense(kind):
     y = rng.integers(2, size=100_000)
     clf = kind(inference="map").fit(X, y)
     assert np.isfinite(clf.predict_log_proba(X[:50])).all()
-
-
-@every_kind
-@every_rule
-def test_a_weight_is_a_number_of_repetitions(kind, rule):
-    if rule not in CLOSED_FORM:
-        pytest.skip("draws depend on hyperparameters in their last bits")
-    times = 1 + np.arange(60) % 3
-    repeated = smoothed(kind).fit(np.repeat(COUNTS, times, axis=0), np.repeat(Y, times))
-    weighted = smoothed(kind).fit(sparse.csr_array(COUNTS), Y, sample_weight=times)
-    np.testing.assert_allclose(weighted.predict_proba(COUNTS, rule), repeated.predict_proba(COUNTS, rule), atol=1e-12)
 
 
 @cache
@@ -208,20 +175,6 @@ def test_binarize():
         events.predict(np.full((1, 9), 2.0))
     with pytest.raises(InputError, match="take at least 0"):
         bc.BernoulliNB(binarize=-1.0).fit(sparse.csr_array(COUNTS), Y)
-
-
-def test_families_of_one_parameter_name_stand_side_by_side():
-    X = pd.DataFrame(
-        {"a": COUNTS[:, 0], "b": COUNTS[:, 1], "c": COUNTS[:, 2], "sky": np.where(COUNTS[:, 3] > 0, "x", "y")}
-    )
-    clf = bc.NaiveBayes({"a": "bernoulli", ("b", "c"): "multinomial"}, random_state=1, inference=bc.Exact(draws=10))
-    posterior = clf.fit(X, Y).posterior_["posterior"]
-    assert {name: values.dims[2:] for name, values in posterior.data_vars.items()} == {
-        "pi": ("outcome",),
-        "theta": ("outcome", "level"),
-        "theta_2": ("outcome", "feature_2"),
-        "theta_3": ("outcome", "word_3"),
-    }
 
 
 # Raw text
@@ -348,17 +301,6 @@ def test_draws_made_on_request_answer_as_draws_kept_in_memory(kind, rule, small_
     np.testing.assert_allclose(found, held.predict_log_proba(COUNTS, rule=rule), rtol=1e-10, atol=1e-12)
 
 
-@every_kind
-@pytest.mark.parametrize("given_x", [False, True])
-def test_averages_over_blocks_of_draws_are_those_over_all(kind, given_x, small_budget, monkeypatch):
-    monkeypatch.setattr(answers, "MINIMUM_PREDICTIVE_ESS", 1)
-    X = COUNTS[COUNTS.sum(axis=1) < 4]
-    made, held = held_and_made(kind, COUNTS)
-    ours, theirs = (averaging.average(clf.hypotheses("posterior"), clf.rows(X), given_x) for clf in (made, held))
-    for name, values in vars(theirs).items():
-        np.testing.assert_allclose(getattr(ours, name), values, rtol=1e-9, atol=1e-12, err_msg=name)
-
-
 def test_too_few_effective_draws_are_refused_over_blocks_too(small_budget):
     made, held = held_and_made(bc.MultinomialNB, COUNTS)
     messages = []
@@ -382,18 +324,6 @@ def test_everything_else_over_blocks_is_that_over_all(kind, small_budget, monkey
         lambda clf: clf.sample(5)[0].to_numpy(dtype=float),
     ):
         np.testing.assert_allclose(question(made), question(held), rtol=1e-9, atol=1e-9)
-
-
-@every_kind
-def test_any_subset_of_draws_is_the_same(kind, small_budget):
-    made, _ = held_and_made(kind, COUNTS)
-    hypotheses = made.hypotheses("posterior")
-    every = hypotheses.take(np.arange(40)).parameters
-    for draws in ([0], [39, 3, 3, 17], list(range(5, 25))):
-        for name, values in made.hypotheses("posterior").take(np.array(draws)).parameters.items():
-            np.testing.assert_array_equal(values, every[name][draws])
-    assert not np.array_equal(every["theta"][0], every["theta"][7])
-    np.testing.assert_allclose(np.exp(hypotheses.log_class_prior()), every["pi"], rtol=1e-14)
 
 
 def test_the_tree_says_what_it_does_not_hold(small_budget):

@@ -9,10 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from helpers.commands import GOOD, QUICK, table
+from helpers.commands import GOOD, QUICK, command, table
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.evaluation import comparison
 from bayesclf.rules import RULES
 from bayesclf.tables import datasets
@@ -20,9 +19,8 @@ from bayesclf.tables import datasets
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
-def test_compare_shows_columns_scores_and_verdict(capsys):
-    assert run(["compare", "play_tennis", *QUICK]) == 0
-    said = capsys.readouterr()
+def test_compare_shows_columns_scores_and_verdict():
+    said = command("compare", "play_tennis", *QUICK)
     assert said.err == ""
     lines = said.out.splitlines()
     assert lines[0] == "play_tennis: 14 rows, 4 features; label 'play', 2 classes (yes 9, no 5)"
@@ -42,85 +40,74 @@ def test_compare_shows_columns_scores_and_verdict(capsys):
     assert re.search(r" s in all; 5 folds, seed 0; a fold took ", lines[-1])
 
 
-def test_networks_of_uncertain_structure_have_names(capsys):
-    assert run(["compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", "--cv", "2"]) == 0
-    said = capsys.readouterr().out
+def test_networks_of_uncertain_structure_have_names():
+    said = command("compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", "--cv", "2").out
     assert [line.split()[0] for line in said.splitlines() if line.endswith("(exact)") or "(exact) " in line] == [
         *("tan", "all-trees", "all-forests")
     ]
     words = " ".join(said.split()).casefold()
     assert all(name in words for name in ("belief network of any tree", "belief network of any forest"))
-    assert run(["compare", "play_tennis", "--models", "all-trees", "--set", "all-trees.structure=tan"]) == 2
-    assert "--set all-trees has no 'structure'" in capsys.readouterr().err
+    said = command("compare", "play_tennis", "--models", "all-trees", "--set", "all-trees.structure=tan", status=2).err
+    assert "--set all-trees has no 'structure'" in said
 
 
-def test_columns_that_name_the_rows_are_told_in_the_terminal_too(capsys):
+def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     rows = [f"r{i:03d},{i % 7},{'yes' if i * i % 7 > 2 else 'no'}" for i in range(120)]
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
     base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
-    assert run(base) == 0
-    words = " ".join(capsys.readouterr().out.split())
+    words = " ".join(command(*base).out.split())
     assert "M08 Identifiers among the columns: 'id' looks like the name or number of a row" in words
-    assert run([*base, "--json", "-"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["checks"]
+    (found,) = json.loads(command(*base, "--json", "-").out)["checks"]
     assert (found["code"], found["title"], found["models"]) == ("M08", "Identifiers among the columns", ["nb"])
     assert found["reason"].startswith("'id' looks like the name or number of a row")
     assert found["next_step"]
-    assert run([*base, "--drop", "id"]) == 0
-    assert "M08" not in capsys.readouterr().out
+    assert "M08" not in command(*base, "--drop", "id").out
 
 
-def test_scores_that_no_entry_has_are_no_columns(capsys):
+def test_scores_that_no_entry_has_are_no_columns():
     """Agreement with bayes-optimal needs it among the rules, and the ratio of errors gibbs."""
-    assert run(["compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3"]) == 0
-    said = capsys.readouterr().out
+    said = command("compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3").out
     assert "Brier" in said
     assert not re.search("differs|ratio", said)
-    assert run(["compare", "play_tennis", "--models", "nb", "--rules", "map,bayes-optimal", "--cv", "3"]) == 0
-    said = capsys.readouterr().out
+    said = command("compare", "play_tennis", "--models", "nb", "--rules", "map,bayes-optimal", "--cv", "3").out
     assert "differs: share of rows decided unlike bayes-optimal" in said
     assert "ratio" not in said
 
 
-def test_models_beyond_the_time_limit_are_named(capsys, monkeypatch):
+def test_models_beyond_the_time_limit_are_named(monkeypatch):
     base = ["compare", "play_tennis", "--models", "nb,tan", "--rules", "map", "--cv", "3"]
-    assert run([*base, "--max-minutes", "5"]) == 0
-    assert "left out" not in capsys.readouterr().out
+    assert "left out" not in command(*base, "--max-minutes", "5").out
     ticks = count()
     monkeypatch.setattr(comparison, "time", SimpleNamespace(perf_counter=lambda: 60.0 * next(ticks)))
-    assert run([*base, "--max-minutes", "6"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(command(*base, "--max-minutes", "6").out.split())
     assert " tan (left out) map n/a ¹ left out " in said
     assert "the time limit of 6 minutes was over" in said
-    assert run([*base, "--max-minutes", "0.0001"]) == 2
-    assert "nb under map: the time limit of 0.0001 minutes was over" in capsys.readouterr().err
-    assert run([*base, "--max-minutes", "0"]) == 2
-    assert "--max-minutes must be above 0, not 0.0" in capsys.readouterr().err
+    too_short = command(*base, "--max-minutes", "0.0001", status=2).err
+    assert "nb under map: the time limit of 0.0001 minutes was over" in too_short
+    assert "--max-minutes must be above 0, not 0.0" in command(*base, "--max-minutes", "0", status=2).err
 
 
-def test_an_engine_that_a_model_lacks_is_said(capsys):
-    assert run(["compare", "play_tennis", "--inference", "exact", "--rules", "map,bayes-optimal"]) == 0
-    said = capsys.readouterr().out
+
+
+def test_an_engine_that_a_model_lacks_is_said():
+    said = command("compare", "play_tennis", "--inference", "exact", "--rules", "map,bayes-optimal").out
     assert "\nlr: the posterior was refused (this posterior has no closed form" in said
     assert re.search(r"^  bayes-optimal +n/a ¹ +no posterior *$", said, re.MULTILINE)
 
 
-def test_compare_fits_a_narrow_terminal(capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
-    assert run(["compare", "play_tennis", *QUICK, "--rules", "mle,bayes-optimal,gibbs"]) == 0
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+def test_compare_fits_a_narrow_terminal():
+    said = command("compare", "play_tennis", *QUICK, "--rules", "mle,bayes-optimal,gibbs", columns=80).out
+    assert max(map(len, said.splitlines())) <= 80
 
 
-def test_wide_tables_are_shown_by_kind(capsys):
-    assert run(["compare", "breast_cancer", "--models", "gnb", "--rules", "map"]) == 0
-    said = capsys.readouterr().out
+def test_wide_tables_are_shown_by_kind():
+    said = command("compare", "breast_cancer", "--models", "gnb", "--rules", "map").out
     assert "  30 numbers: mean radius, " in said
 
 
-def test_json_holds_the_numbers_of_compare(capfd):
+def test_json_holds_the_numbers_of_compare():
     arguments = ["compare", "play_tennis", *QUICK, "--cv", "3", "--repeats", "2", "--seed", "4", "--json", "-"]
-    assert run(arguments) == 0
-    found = json.loads(capfd.readouterr().out, parse_constant=pytest.fail)
+    found = json.loads(command(*arguments).out, parse_constant=pytest.fail)
     tennis = datasets.load("play_tennis")
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
     expected = bc.compare(models, tennis.X, tennis.y, cv=3, repeats=2, random_state=4)
@@ -146,11 +133,11 @@ def test_json_holds_the_numbers_of_compare(capfd):
     assert infinite > 0
 
 
-def test_compare_says_what_decisions_cost(capfd):
+def test_compare_says_what_decisions_cost():
     table("cost.csv", "true,virginica,setosa,versicolor\nsetosa,1,0,1\nversicolor,1,1,0\nvirginica,0,1,5\n")
     base = ["compare", "iris", "--models", "gnb", "--cv", "3"]
-    assert run([*base, "--cost", "cost.csv", "--reject", "0.2", "--json", "-"]) == 0
-    found = json.loads(capfd.readouterr().out, parse_constant=pytest.fail)
+    said = command(*base, "--cost", "cost.csv", "--reject", "0.2", "--json", "-").out
+    found = json.loads(said, parse_constant=pytest.fail)
     matrix = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 5.0, 0.0]]
     assert found["settings"]["cost"] == matrix
     assert found["settings"]["reject"] == 0.2
@@ -158,50 +145,45 @@ def test_compare_says_what_decisions_cost(capfd):
     expected = bc.compare({"gnb": bc.GaussianNB()}, iris.X, iris.y, cv=3, cost=matrix, reject=0.2).table
     for name in ("cost", "cost_se", "rejected", "cost_diff"):
         assert [line[name] for line in found["table"]] == expected[name].tolist()
-    assert run([*base, "--json", "-"]) == 0
-    plain = json.loads(capfd.readouterr().out)
+    plain = json.loads(command(*base, "--json", "-").out)
     assert plain["settings"]["cost"] is plain["settings"]["reject"] is None
     assert "cost" not in plain["table"][0]
 
 
-def test_costs_have_a_place_in_the_terminal(capsys, monkeypatch):
+def test_costs_have_a_place_in_the_terminal():
     table("cost.csv", "0,1,1\n1,0,1\n1,5,0\n")
     base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--rules", "map,gibbs"]
-    monkeypatch.setenv("COLUMNS", "80")
     for arguments, columns in (
         (["--reject", "0.2"], "accuracy       log loss           cost  rejected"),
         (["--cost", "cost.csv"], "accuracy       log loss           cost"),
     ):
-        assert run([*base, *arguments]) == 0
-        lines = capsys.readouterr().out.splitlines()
+        lines = command(*base, *arguments, columns=80).out.splitlines()
         assert max(map(len, lines)) <= 80
         assert any(line.endswith(columns) for line in lines)
         pairs, share = (3, r" +\d+\.\d %") if "rejected" in columns else (3, "")
         assert sum(bool(re.search(rf"( +\S+ ± \S+){{{pairs}}}{share}$", line)) for line in lines) == 2
-    monkeypatch.setenv("COLUMNS", "126")
-    assert run([*base, "--reject", "0.2"]) == 0
-    assert "cost  rejected          Brier" in capsys.readouterr().out
+    assert "cost  rejected          Brier" in command(*base, "--reject", "0.2", columns=126).out
 
 
 @pytest.mark.slow
 def test_the_number_of_processes_changes_nothing():
     for jobs in ("1", "2"):
-        assert run(["compare", "iris", *QUICK, "--cv", "3", "--jobs", jobs, "--json", f"{jobs}.json"]) == 0
+        command("compare", "iris", *QUICK, "--cv", "3", "--jobs", jobs, "--json", f"{jobs}.json")
     assert Path("1.json").read_bytes() == Path("2.json").read_bytes()
     assert sorted(os.listdir()) == ["1.json", "2.json"]
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_report_names_the_command():
     arguments = ["compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3", "--report", "page.html"]
-    assert run(arguments) == 0
+    command(*arguments)
     assert "bayesclf compare play_tennis --models nb" in Path("page.html").read_text(encoding="utf-8")
 
 
-def test_drop_and_kind_change_the_columns(capfd):
+def test_drop_and_kind_change_the_columns():
     table("t.csv", GOOD)
     base = ["compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--cv", "3", "--json", "-"]
-    assert run([*base, "--drop", "b", "--kind", "a=category"]) == 0
-    found = json.loads(capfd.readouterr().out)
+    found = json.loads(command(*base, "--drop", "b", "--kind", "a=category").out)
     assert [(column["column"], column["kind"]) for column in found["data"]["columns"]] == [
         ("a", "category"),
         ("class", "label"),
@@ -285,14 +267,14 @@ def test_files_that_cannot_be_read(refused, tmp_path):
         assert "may not be read" in refused("compare", "mine.csv", "--target", "class")
 
 
-def test_numbers_as_labels(capfd):
+def test_numbers_as_labels():
     text = "a,class\n" + "".join(f"{i},{1 + i % 2}\n" for i in range(12))
     table("t.csv", text)
-    assert run(["compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--json", "-"]) == 0
-    assert [label["label"] for label in json.loads(capfd.readouterr().out)["data"]["labels"]] == ["1", "2"]
+    said = command("compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--json", "-").out
+    assert [label["label"] for label in json.loads(said)["data"]["labels"]] == ["1", "2"]
 
 
-def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch, capfd):
+def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch):
     compare = comparison.compare
 
     def with_notes(*arguments, **settings):
@@ -302,16 +284,15 @@ def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch, cap
         return found
 
     monkeypatch.setattr(comparison, "compare", with_notes)
-    assert run(["compare", "play_tennis", *QUICK, "--rules", "map"]) == 0
-    said = capfd.readouterr().out
+    said = command("compare", "play_tennis", *QUICK, "--rules", "map").out
     assert "\nnb: the chains disagree: R-hat is 1.012 (1 more like this; --json has all)" in said
     assert "R-hat is 1.3" not in said
     assert "\nnb, lr: a note" in said
 
 
-def test_an_engine_that_a_model_does_not_have_is_refused_before_any_work(capsys):
-    assert run(["compare", "play_tennis", "--models", "lr,categorical", "--inference", "lr=exact"]) == 2
-    assert capsys.readouterr().err.strip() == (
+def test_an_engine_that_a_model_does_not_have_is_refused_before_any_work():
+    said = command("compare", "play_tennis", "--models", "lr,categorical", "--inference", "lr=exact", status=2).err
+    assert said.strip() == (
         "bayesclf: --inference lr=exact is not possible, as the posterior of logistic regression has no closed form; "
         "take lr=laplace, lr=nuts or lr=map"
     )

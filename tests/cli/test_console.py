@@ -5,11 +5,11 @@ import os
 from pathlib import Path
 
 import pytest
-from helpers.commands import table
+from helpers.commands import command, table
 
 import bayesclf as bc
 from bayesclf import cli
-from bayesclf.cli import options, run
+from bayesclf.cli import options
 from bayesclf.cli.options import named_models
 from bayesclf.evaluation import comparison
 from bayesclf.inference import ENGINES
@@ -18,25 +18,23 @@ from bayesclf.rules import RULES
 pytestmark = pytest.mark.usefixtures("own_folder")
 
 
-def test_version_and_help(capsys):
-    assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"bayesclf {bc.__version__}\n"
+def test_version_and_help():
+    assert command("--version").out == f"bayesclf {bc.__version__}\n"
     for arguments in ([], ["--help"]):
-        assert run(arguments) == 0
-        assert "compare" in capsys.readouterr().out
+        assert "compare" in command(*arguments).out
 
 
-def test_help_shows_the_names_and_defaults_there_are(capsys):
+def test_help_shows_the_names_and_defaults_there_are():
     assert options.MODEL_NAMES.split(", ") == list(named_models())
     assert options.RULE_NAMES.split(", ") == list(RULES)
     assert options.ENGINE_NAMES.split(", ") == ["auto", *ENGINES]
     mine, theirs = inspect.signature(cli.compare.compare).parameters, inspect.signature(comparison.compare).parameters
     for own, other in (("cv", "cv"), ("repeats", "repeats"), ("seed", "random_state"), ("jobs", "n_jobs")):
         assert mine[own].default == theirs[other].default
-    for command in ("compare", "fit", "predict"):
-        assert run([command, "--help"]) == 0
-        assert "--output" in (said := capsys.readouterr().out) or command == "compare"
-        assert command in said
+    for name in ("compare", "fit", "predict"):
+        said = command(name, "--help").out
+        assert name in said
+        assert ("--output" in said) == (name != "compare")
 
 
 def test_an_unexpected_error_keeps_its_traceback(monkeypatch):
@@ -45,16 +43,15 @@ def test_an_unexpected_error_keeps_its_traceback(monkeypatch):
 
     monkeypatch.setattr(comparison, "compare", fail)
     with pytest.raises(ZeroDivisionError):
-        run(["compare", "iris"])
+        command("compare", "iris")
 
 
-def test_an_interruption_leaves_nothing(monkeypatch, capfd):
+def test_an_interruption_leaves_nothing(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(comparison, "compare", stop)
     table("old.json", "{}")
-    assert run(["compare", "iris", "--json", "old.json"]) == 130
-    assert capfd.readouterr().err == "bayesclf: interrupted\n"
+    assert command("compare", "iris", "--json", "old.json", status=130).err == "bayesclf: interrupted\n"
     assert Path("old.json").read_text() == "{}"
     assert os.listdir() == ["old.json"]

@@ -1,6 +1,5 @@
 """Data sets on the command line, and output that would overwrite one."""
 
-import contextlib
 import io
 import re
 from pathlib import Path
@@ -8,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.commands import GOOD, table
+from helpers.commands import GOOD, command, table
 
-from bayesclf.cli import run
 from bayesclf.tables import datasets
 from bayesclf.tables.shipped import SHIPPED
 
@@ -26,35 +24,30 @@ def test_output_onto_a_data_set_of_the_folder(refused, monkeypatch, tmp_path):
     assert "in use" in refused("fit", "mine", "--model", "nb", "--output", "own/mine.csv")
 
 
-def test_datasets(capfd, refused):
+def test_datasets(refused):
     for arguments in (["datasets"], ["datasets", "list"]):
-        assert run(arguments) == 0
-        assert re.search(r"^iris +150 +5 ", capfd.readouterr().out, re.MULTILINE)
-    assert run(["datasets", "show", "play_tennis"]) == 0
-    assert "Mitchell" in (said := capfd.readouterr().out)
+        assert re.search(r"^iris +150 +5 ", command(*arguments).out, re.MULTILINE)
+    assert "Mitchell" in (said := command("datasets", "show", "play_tennis").out)
     assert re.search(r"^outlook +category +3 +sunny 5", said, re.MULTILINE)
-    assert run(["datasets", "export", "iris", "--output", "iris.csv"]) == 0
+    command("datasets", "export", "iris", "--output", "iris.csv")
     pd.testing.assert_frame_equal(datasets.load("iris.csv", "target").frame, datasets.load("iris").frame)
     assert "did you mean 'iris'" in refused("datasets", "show", "irsi")
 
 
-def test_a_spike_at_zero_is_noted_and_emptied_on_request(capfd, refused):
+def test_a_spike_at_zero_is_noted_and_emptied_on_request(refused):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"bmi": rng.gamma(22, 1.45, 200).round(1), "y": ["a", "b"] * 100})
     frame.loc[::20, "bmi"] = 0
     frame.to_csv("t.csv", index=False)
     fit = ["fit", "t.csv", "--target", "y", "--model", "gnb", "--output", "m.nc"]
-    assert run(fit) == 0
-    assert "note: column 'bmi' is 0 in 10 cells" in " ".join(capfd.readouterr().out.split())
-    assert run([*fit, "--missing", "bmi=0"]) == 0
-    said = capfd.readouterr().out
+    assert "note: column 'bmi' is 0 in 10 cells" in " ".join(command(*fit).out.split())
+    said = command(*fit, "--missing", "bmi=0").out
     assert "note: column 'bmi'" not in said
     assert "10 missing cells" in said
     frame[["bmi"]].head(3).to_csv("new.csv", index=False)
     answers = {}
     for more in ((), ("--missing", "bmi=0")):
-        assert run(["predict", "m.nc", "new.csv", "--output", "-", *more]) == 0
-        answers[more] = capfd.readouterr().out.splitlines()
+        answers[more] = command("predict", "m.nc", "new.csv", "--output", "-", *more).out.splitlines()
     before, after = answers.values()
     assert before[1] != after[1]  # the first row holds a 0
     assert before[2:] == after[2:]
@@ -66,10 +59,8 @@ WIDTHS = (40, 80, 200)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_list_says_everything_at_any_width_without_breaking_words(width, capfd, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(width))
-    assert run(["datasets"]) == 0
-    said = capfd.readouterr().out
+def test_the_list_says_everything_at_any_width_without_breaking_words(width):
+    said = command("datasets", columns=width).out
     assert max(map(len, said.splitlines())) <= width
     found = {word.rstrip(";") for word in said.split()}
     for info in datasets.available():
@@ -80,10 +71,8 @@ def test_the_list_says_everything_at_any_width_without_breaking_words(width, cap
     assert {"bayesclf", "scikit-learn", "openml.org"} <= found
 
 
-def test_the_list_is_a_table_where_there_is_room(capfd, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    assert run(["datasets"]) == 0
-    said = capfd.readouterr().out
+def test_the_list_is_a_table_where_there_is_room():
+    said = command("datasets", columns=200).out
     assert re.search(r"^name +rows +columns +classes +license +from +description", said)
     assert re.search(r"^breast_cancer_ljubljana +286 +10 +2 +CC BY 4.0 +bayesclf +Ljubljana", said, re.MULTILINE)
     assert re.search(r"^pima +768 +9 +2 +unclear +openml.org", said, re.MULTILINE)
@@ -91,10 +80,8 @@ def test_the_list_is_a_table_where_there_is_room(capfd, monkeypatch):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_creators_and_columns_are_shown_at_any_width_without_breaking_words(width, capfd, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(width))
-    assert run(["datasets", "show", "breast_cancer_ljubljana"]) == 0
-    said = capfd.readouterr().out
+def test_creators_and_columns_are_shown_at_any_width_without_breaking_words(width):
+    said = command("datasets", "show", "breast_cancer_ljubljana", columns=width).out
     assert max(map(len, said.splitlines())) <= width
     flat = " ".join(said.split())
     table = SHIPPED["breast_cancer_ljubljana"]
@@ -105,17 +92,15 @@ def test_creators_and_columns_are_shown_at_any_width_without_breaking_words(widt
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_an_error_is_wrapped_by_words_in_a_terminal_and_one_line_elsewhere(width, capsys, monkeypatch):
+def test_an_error_is_wrapped_by_words_in_a_terminal_and_one_line_elsewhere(width):
     class Terminal(io.StringIO):
         def isatty(self):
             return True
 
-    monkeypatch.setenv("COLUMNS", str(width))
-    assert run(["datasets", "show", "irsi"]) == 2
-    line = capsys.readouterr().err
+    terminal = Terminal()
+    line = command("datasets", "show", "irsi", status=2, columns=width).err
     assert line.count("\n") == 1
-    with contextlib.redirect_stderr(Terminal()) as terminal:
-        assert run(["datasets", "show", "irsi"]) == 2
+    command("datasets", "show", "irsi", status=2, columns=width, stderr=terminal)
     wrapped = terminal.getvalue()
     assert wrapped.split() == line.split()
     assert max(map(len, wrapped.splitlines())) <= width < len(line)

@@ -1,12 +1,11 @@
 """Ctrl-C at any moment: one line on stderr, the usual exit status, and every file as it was."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers.commands import process
 
 import bayesclf as bc
 
@@ -68,13 +67,13 @@ FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
     ],
 )
 def test_an_interruption_is_one_line(moment, name):
-    assert interrupted(PROGRAM, moment, name, *FIT) == (130, "bayesclf: interrupted\n")
+    check(PROGRAM, moment, name, *FIT)
 
 
 @pytest.mark.slow
 def test_an_interruption_while_nuts_samples():
     arguments = ("fit", "play_tennis", "--model", "lr", "--inference", "nuts", "--output", "old.nc")
-    assert interrupted(SAMPLING, *arguments) == (130, "bayesclf: interrupted\n")
+    check(SAMPLING, *arguments)
 
 
 @pytest.mark.slow
@@ -87,13 +86,12 @@ def test_an_interruption_while_rows_are_read_ahead(tmp_path, monkeypatch):
     (tmp_path / "own").mkdir()
     monkeypatch.chdir(tmp_path / "own")
     arguments = ("predict", model, table, "--output", "old.csv")
-    assert interrupted(READING, *arguments, old="old.csv") == (130, "bayesclf: interrupted\n")
+    check(READING, *arguments, old="old.csv")
 
 
-def interrupted(program, *arguments, old="old.nc"):
-    """Return exit status and stderr of a program that writes to an old file; check that this is as it was."""
+def check(program, *words, old="old.nc"):
+    """Check that a program ends as an interrupted one, and leaves an old file as it was."""
     Path(old).write_text("old")
-    ended = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=False)
+    assert process(*words, program=program, status=130).err == "bayesclf: interrupted\n"
     assert Path(old).read_text() == "old"
     assert os.listdir() == [old]
-    return ended.returncode, ended.stderr

@@ -4,10 +4,9 @@ import io
 
 import pandas as pd
 import pytest
-from helpers.commands import GOOD, table
+from helpers.commands import GOOD, command, table
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.cli.learning_curve import METRIC_NAMES
 from bayesclf.evaluation.learning import METRICS
 
@@ -19,10 +18,9 @@ def own_table(own_folder):
     table("t.csv", GOOD)
 
 
-def test_the_numbers_are_those_of_python(capfd):
+def test_the_numbers_are_those_of_python():
     options = ["--rules", "mean,map", "--sizes", "4,0.9", "--seed", "3"]
-    assert run([*COMMAND, *options, "--csv", "-"]) == 0
-    found = pd.read_csv(io.StringIO(capfd.readouterr().out), keep_default_na=True)
+    found = pd.read_csv(io.StringIO(command(*COMMAND, *options, "--csv", "-").out), keep_default_na=True)
     dataset = bc.datasets.load("t.csv", "class")
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
     python = bc.learning_curve(models, dataset.X, dataset.y, ["mean", "map"], sizes=[4, 0.9], cv=2, random_state=3)
@@ -30,9 +28,8 @@ def test_the_numbers_are_those_of_python(capfd):
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
 
 
-def test_scores_reasons_and_figure(capfd):
-    assert run([*COMMAND, "--sizes", "4,6", "--metric", "brier", "--figure", "curve.svg", "--csv", "c.csv"]) == 0
-    said = capfd.readouterr().out
+def test_scores_reasons_and_figure():
+    said = command(*COMMAND, "--sizes", "4,6", "--metric", "brier", "--figure", "curve.svg", "--csv", "c.csv").out
     assert "brier, rows:" in said
     assert "nb bayes-optimal" in said
     assert "n/a, lr bayes-optimal: a fit by MAP leaves no posterior" in said

@@ -3,10 +3,10 @@
 import gzip
 
 import pytest
-from helpers.commands import table
+from helpers.commands import command, table
 from helpers.odd_files import odd_files
 
-from bayesclf.cli import options, run
+from bayesclf.cli import options
 from bayesclf.tables import stream_paths
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -14,13 +14,12 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 GOOD = "a,b,class\n" + "1.5,x,p\n2.5,y,q\n" * 6
 
 
-def test_no_command_waits_for_one(tmp_path, capfd):
+def test_no_command_waits_for_one(tmp_path):
     table("good.csv", GOOD)
-    assert run(["fit", "good.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
-    capfd.readouterr()
+    command("fit", "good.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
     for name, said in odd_files(tmp_path).items():
         compare = ["compare", "good.csv", "--target", "class"]
-        for command in (
+        for words in (
             ["compare", name, "--target", "class"],
             ["fit", name, "--target", "class", "--model", "nb", "--output", "other.nc"],
             ["predict", "m.nc", name, "--output", "-"],
@@ -28,9 +27,8 @@ def test_no_command_waits_for_one(tmp_path, capfd):
             ["datasets", "show", name],
             [*compare, "--cost", name],
         ):
-            assert run(command) == 2, command
-            sentence = capfd.readouterr().err
-            assert said in sentence, command
+            sentence = command(*words, status=2).err
+            assert said in sentence, words
             assert sentence.count("\n") == 1
 
 
@@ -39,8 +37,8 @@ def test_the_commands_allow_more_or_less(tmp_path, refused):
     fit = ["fit", "t.csv.gz", "--target", "class", "--model", "nb", "--output", "m.nc", "--max-bytes"]
     assert "holds more than 50 bytes" in refused(*fit, "50")
     assert "must be a whole number of at least 1" in refused(*fit, "0")
-    assert run([*fit, "1000"]) == 0
-    for command in (
+    command(*fit, "1000")
+    for words in (
         ["predict", "m.nc", "t.csv.gz", "--output", "p.csv"],
         ["compare", "t.csv.gz", "--target", "class"],
         ["learning-curve", "t.csv.gz", "--target", "class"],
@@ -48,7 +46,7 @@ def test_the_commands_allow_more_or_less(tmp_path, refused):
         ["datasets", "show", "t.csv.gz"],
         ["datasets", "export", "t.csv.gz"],
     ):
-        assert "holds more than 50 bytes" in refused(*command, "--max-bytes", "50")
+        assert "holds more than 50 bytes" in refused(*words, "--max-bytes", "50")
 
 
 def test_the_help_says_the_default():

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from helpers.commands import command
 
-from bayesclf.cli import run
 from bayesclf.rules import RULES
 
 TABLES = {
@@ -23,14 +23,14 @@ FOLDS = dict.fromkeys(("wine", "pima", "votes", "adult"), ("--cv", "2"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
-def test_compare(name, request, tmp_path, capsys):
+def test_compare(name, request, tmp_path):
     if name in IN_FOLDER:
         request.getfixturevalue("data_folder")
     rows, accuracy = TABLES[name]
     report, result = tmp_path / "report.html", tmp_path / "result.json"
     arguments = ["compare", name, "--models", "nb,lr", "--report", str(report), "--json", str(result)]
     arguments += FOLDS.get(name, ())
-    assert run(arguments) == 0, capsys.readouterr().err
+    command(*arguments)
     found = json.loads(result.read_text(encoding="utf-8"))
     assert found["data"]["rows"] == rows
     answered = [line for line in found["table"] if line.get("accuracy") is not None]

@@ -1,16 +1,13 @@
 """Fitting a model and predicting with it on the command line."""
 
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.commands import GOOD, rows_of, table
+from helpers.commands import GOOD, command, rows_of, table
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.tables import datasets
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -20,12 +17,12 @@ pytestmark = pytest.mark.usefixtures("own_folder")
 def made(tmp_path_factory):
     """Return the files of a naive Bayes classifier of the tennis table and of the table, by name."""
     folder = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(StringIO()) as out:
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv(datasets.FOLDER_VARIABLE, raising=False)
-        assert run(["datasets", "export", "play_tennis", "--output", "tennis.csv"]) == 0
-        assert run(["fit", "tennis.csv", "--target", "play", "--model", "nb", "--output", "m.nc", "--seed", "1"]) == 0
-    assert "nb fitted by exact" in out.getvalue()
+        command("datasets", "export", "play_tennis", "--output", "tennis.csv")
+        fit = ("fit", "tennis.csv", "--target", "play", "--model", "nb", "--output", "m.nc", "--seed", "1")
+        assert "nb fitted by exact" in command(*fit).out
     return {name: (folder / name).read_bytes() for name in ("m.nc", "tennis.csv")}
 
 
@@ -37,7 +34,7 @@ def fitted(made):
     return "m.nc", "tennis.csv"
 
 
-def test_predict_gives_the_answers_of_the_classifier(fitted, capfd):
+def test_predict_gives_the_answers_of_the_classifier(fitted):
     model, path = fitted
     frame = pd.read_csv(path)
     clf = bc.load(model)
@@ -48,29 +45,27 @@ def test_predict_gives_the_answers_of_the_classifier(fitted, capfd):
         (["--class-prior", "yes=0.2,no=0.8"], {"class_prior": [0.8, 0.2]}),
         (["--class-prior", "0.8,0.2"], {"class_prior": [0.8, 0.2]}),
     ):
-        assert run(["predict", model, path, "--output", "p.csv", *arguments]) == 0
+        command("predict", model, path, "--output", "p.csv", *arguments)
         rows = rows_of("p.csv")
         assert list(rows[0]) == ["row", "predicted", "P(no)", "P(yes)"]
         assert [row["row"] for row in rows] == [str(number) for number in range(1, 15)]
         assert [row["predicted"] for row in rows] == clf.predict(frame, **settings).tolist()
         found = np.array([[float(row["P(no)"]), float(row["P(yes)"])] for row in rows])
         np.testing.assert_array_equal(found, clf.predict_proba(frame, **settings))
-    capfd.readouterr()
-    assert run(["predict", model, path, "--output", "-"]) == 0
-    assert capfd.readouterr().out.startswith("row,predicted,P(no),P(yes)\n1,")
+    assert command("predict", model, path, "--output", "-").out.startswith("row,predicted,P(no),P(yes)\n1,")
 
 
-def test_costs_and_rejection(fitted, capfd):
+def test_costs_and_rejection(fitted):
     model, path = fitted
     clf, frame = bc.load(model), pd.read_csv(path)
     cost = np.array([[0.0, 5.0], [1.0, 0.0]])
     table("labels.csv", "true,yes,no\nyes,0,1\nno,5,0\n")
     table("plain.csv", "0,5\n1,0\n")
     for name in ("labels.csv", "plain.csv"):
-        assert run(["predict", model, path, "--cost", name, "--reject", "0.4", "--output", "p.csv"]) == 0
+        said = command("predict", model, path, "--cost", name, "--reject", "0.4", "--output", "p.csv").out
         expected = clf.predict(frame, cost=cost, reject=0.4)
         assert [row["predicted"] for row in rows_of("p.csv")] == ["" if label is None else label for label in expected]
-        assert f"{sum(label is None for label in expected)} of them left undecided" in capfd.readouterr().out
+        assert f"{sum(label is None for label in expected)} of them left undecided" in said
     assert None in expected
 
 
@@ -80,7 +75,7 @@ def test_sets_intervals_and_uncertainty_are_columns_of_their_own(fitted):
     prior = [0.7, 0.3]
     for rule in ("bayes-optimal", "predictive"):
         options = ["--rule", rule, "--class-prior", "0.7,0.3", "--sets", "0.8", "--interval", "0.5", "--uncertainty"]
-        assert run(["predict", model, path, "--output", "p.csv", *options]) == 0
+        command("predict", model, path, "--output", "p.csv", *options)
         found = pd.read_csv("p.csv")
         labels = [f"({label})" for label in clf.classes_]
         assert list(found) == [
@@ -99,13 +94,12 @@ def test_sets_intervals_and_uncertainty_are_columns_of_their_own(fitted):
     assert not np.allclose(bounds, clf.predict_interval(frame, 0.5, rule))
 
 
-def test_a_point_estimate_has_no_intervals(refused, capfd):
+def test_a_point_estimate_has_no_intervals(refused):
     table("t.csv", GOOD)
     fit = ["fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "map", "--output", "m.nc"]
-    assert run(fit) == 0
+    command(*fit)
     assert "leaves no posterior" in refused("predict", "m.nc", "t.csv", "--interval", "0.9", "--output", "p.csv")
-    assert run(["predict", "m.nc", "t.csv", "--sets", "0.9", "--output", "-"]) == 0
-    assert "in_set_0.9(p)" in capfd.readouterr().out
+    assert "in_set_0.9(p)" in command("predict", "m.nc", "t.csv", "--sets", "0.9", "--output", "-").out
 
 
 @pytest.mark.parametrize(
@@ -146,7 +140,7 @@ def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
     assert said in refused("predict", *fitted, *arguments.split(), *output)
 
 
-def test_models_and_tables_that_do_not_fit(fitted, refused, capfd):
+def test_models_and_tables_that_do_not_fit(fitted, refused):
     model, path = fitted
     whole = Path(model).read_bytes()
     Path("cut.nc").write_bytes(whole[: len(whole) // 2])
@@ -157,8 +151,7 @@ def test_models_and_tables_that_do_not_fit(fitted, refused, capfd):
     table("few.csv", "outlook,wind\nsunny,weak\n")
     assert "lacks the columns 'temperature', 'humidity'" in refused("predict", model, "few.csv", "--output", "p.csv")
     table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\n")
-    assert run(["predict", model, "new.csv", "--output", "-"]) == 0
-    said = capfd.readouterr()
+    said = command("predict", model, "new.csv", "--output", "-")
     assert said.out.count("\n") == 2
     assert said.err == "bayesclf: note: column 'outlook' has levels that the training rows lack: 'fog'\n"
 
@@ -175,14 +168,12 @@ def test_fit_refuses_in_one_sentence(refused):
     assert "column 'b' holds categories" in refused(*base, "--model", "gnb", "--output", "m.nc")
 
 
-def test_words_that_look_like_numbers_stay_words(capfd):
+def test_words_that_look_like_numbers_stay_words():
     text = "code,class\n" + "".join(f"0{i % 3},{'pq'[i % 3 == 0]}\n" for i in range(30))
     table("t.csv", text)
     fit = ["fit", "t.csv", "--target", "class", "--kind", "code=category", "--model", "nb", "--output", "m.nc"]
-    assert run(fit) == 0
-    capfd.readouterr()
-    assert run(["predict", "m.nc", "t.csv", "--output", "p.csv"]) == 0
-    assert capfd.readouterr().err == ""
+    command(*fit)
+    assert command("predict", "m.nc", "t.csv", "--output", "p.csv").err == ""
     assert [row["predicted"] for row in rows_of("p.csv")][:3] == ["q", "p", "p"]
 
 
@@ -195,18 +186,15 @@ def codes():
     return "fit", "codes.csv", "--target", "y", "--seed", "1", "--output", "m.nc", "--model"
 
 
-def test_that_numbers_are_categories_is_said_by_an_option(codes, refused, capfd):
+def test_that_numbers_are_categories_is_said_by_an_option(codes, refused):
     """Each sentence that asks for it names the option, which then is enough."""
     option = "--kind code=category"
     assert option in refused(*codes, "aode")
-    assert run([*codes, "aode", *option.split()]) == 0
-    assert option not in capfd.readouterr().out
-    assert run([*codes, "categorical"]) == 0
-    said = " ".join(capfd.readouterr().out.split())
+    assert option not in command(*codes, "aode", *option.split()).out
+    said = " ".join(command(*codes, "categorical").out.split())
     assert option in said
     assert "--kind age=category" in said
-    assert run([*codes, "categorical", *option.split(), "--kind", "age=category"]) == 0
-    said = " ".join(capfd.readouterr().out.split())
+    said = " ".join(command(*codes, "categorical", *option.split(), "--kind", "age=category").out.split())
     assert option not in said
     assert "--kind age=category" not in said
 
@@ -216,35 +204,33 @@ def test_words_in_the_way_of_a_model_of_numbers_are_said_by_cell(codes, refused)
     assert "column 'age' holds 'old', which is not a number (row 120); write a number there" in said
 
 
-def test_warnings_become_notes(capfd):
+def test_warnings_become_notes():
     table("t.csv", "a,class\n" + "x,p\ny,q\n" * 3)
     table("new.csv", "a\nx\n")
-    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "m.nc"]) == 0
+    command("fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "m.nc")
     table("two.csv", "a,b,class\n" + "x,s,p\ny,t,q\n" * 3)
     table("odd.csv", "a,b\nx,t\n")
-    assert run(["fit", "two.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "n.nc"]) == 0
-    capfd.readouterr()
-    assert run(["predict", "m.nc", "new.csv", "--output", "-"]) == 0
-    assert capfd.readouterr().err == ""
-    assert run(["predict", "n.nc", "odd.csv", "--output", "-"]) == 0
-    assert capfd.readouterr().err.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
+    command("fit", "two.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "n.nc")
+    assert command("predict", "m.nc", "new.csv", "--output", "-").err == ""
+    said = command("predict", "n.nc", "odd.csv", "--output", "-").err
+    assert said.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
-def test_a_report_knows_the_label_column_of_the_fit(capfd):
+def test_a_report_knows_the_label_column_of_the_fit():
     table("t.csv", GOOD)
-    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
+    command("fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
     clf = bc.load("m.nc")
     assert clf.target_name_ == "class"
-    assert run(["report", "m.nc", "--table", "t.csv", "--output", "r.html"]) == 0
+    command("report", "m.nc", "--table", "t.csv", "--output", "r.html")
     assert "held-out" in Path("r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_model_file_without_the_labels_name_asks_for_it(refused):
     table("t.csv", GOOD)
-    assert run(["fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc"]) == 0
+    command("fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
     clf = bc.load("m.nc")
     clf.target_name_ = None  # as after a fit of labels without a name
     clf.save("old.nc")
@@ -262,14 +248,13 @@ def partly(own_folder):
     return "partly.csv", frame
 
 
-def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused, capfd):
+def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused):
     path, frame = partly
-    command = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--output", "m.nc"]
-    said = refused(*command)
+    fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--output", "m.nc"]
+    said = refused(*fit)
     assert "the label column 'y' has no value in rows 1, 4, 7" in said
     assert "--unlabeled use" in said
-    assert run([*command, "--unlabeled", "use"]) == 0
-    shown = capfd.readouterr().out
+    shown = command(*fit, "--unlabeled", "use").out
     assert "60 rows, 2 features; label 'y', 2 classes" in shown
     assert "20 rows without a label" in shown
     assert "20 of 60 training rows have no label" in shown
@@ -278,8 +263,7 @@ def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused, capfd
     assert used.classes_.tolist() == [0, 1]
     own = bc.NaiveBayes(inference="map").fit(X, frame["y"])
     np.testing.assert_array_equal(used.predict_proba(X), own.predict_proba(X))
-    assert run([*command, "--unlabeled", "drop"]) == 0
-    assert "40 rows, 2 features; label 'y', 2 classes" in (shown := capfd.readouterr().out)
+    assert "40 rows, 2 features; label 'y', 2 classes" in (shown := command(*fit, "--unlabeled", "drop").out)
     assert "20 rows without a label left out" in shown
     there = frame["y"].notna()
     dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
@@ -288,21 +272,21 @@ def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused, capfd
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
-def test_a_report_is_of_the_rows_with_a_label(partly, capfd):
+def test_a_report_is_of_the_rows_with_a_label(partly):
     path, _ = partly
-    command = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--unlabeled", "use"]
-    assert run([*command, "--output", "m.nc"]) == 0
-    assert run(["report", "m.nc", "--table", path, "--output", "report.md"]) == 0
-    assert "note: 20 rows without a label left out" in capfd.readouterr().out
+    fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--unlabeled", "use"]
+    command(*fit, "--output", "m.nc")
+    said = command("report", "m.nc", "--table", path, "--output", "report.md").out
+    assert "note: 20 rows without a label left out" in said
 
 
 @pytest.mark.parametrize("model", ["nb", "lr"])
-def test_rows_without_a_label_are_dropped_from_batches_too(model, partly, capfd):
+def test_rows_without_a_label_are_dropped_from_batches_too(model, partly):
     path, frame = partly
     fit = ["fit", path, "--target", "y", "--model", model, "--inference", "map", "--unlabeled", "drop"]
-    assert run([*fit, "--output", "whole.nc"]) == 0
-    assert run([*fit, "--output", "stream.nc", "--stream"]) == 0
-    assert "40 rows with a label in 2 classes were read in batches" in capfd.readouterr().out
+    command(*fit, "--output", "whole.nc")
+    said = command(*fit, "--output", "stream.nc", "--stream").out
+    assert "40 rows with a label in 2 classes were read in batches" in said
     whole, streamed = bc.load("whole.nc"), bc.load("stream.nc")
     assert streamed.classes_.tolist() == whole.classes_.tolist() == [0, 1]
     X = frame[["x", "word"]]

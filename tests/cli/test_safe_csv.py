@@ -1,9 +1,8 @@
 """Words that a spreadsheet would run as a formula: quoted by choice."""
 
 import pytest
-from helpers.commands import table
+from helpers.commands import command, table
 
-from bayesclf.cli import run
 from bayesclf.tables import datasets
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -21,20 +20,16 @@ def formulas(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("flags", "mark"), [([], ""), (["--safe-csv"], "'")])
-def test_formulas_are_quoted_by_choice(formulas, flags, mark, capfd):
-    assert run(["fit", formulas, "--target", "@class", "--model", "nb", "--output", "m.nc"]) == 0
-    capfd.readouterr()
-    assert run(["predict", "m.nc", formulas, "--output", "-", *flags]) == 0
-    predicted = [line.split(",")[1] for line in capfd.readouterr().out.splitlines()[1:]]
-    assert set(predicted) <= {f"{mark}{formula}" for formula in FORMULAS}
-    assert run(["datasets", "export", formulas, *flags]) == 0
-    header, *lines = [line.split(",") for line in capfd.readouterr().out.splitlines()]
+def test_formulas_are_quoted_by_choice(formulas, flags, mark):
+    command("fit", formulas, "--target", "@class", "--model", "nb", "--output", "m.nc")
+    _, *lines = command("predict", "m.nc", formulas, "--output", "-", *flags).out.splitlines()
+    assert {line.split(",")[1] for line in lines} <= {f"{mark}{formula}" for formula in FORMULAS}
+    header, *lines = [line.split(",") for line in command("datasets", "export", formulas, *flags).out.splitlines()]
     assert header == ["a", f"{mark}@class"]
     assert [label for _, label in lines] == [f"{mark}{FORMULAS[row % 5]}" for row in range(20)]
     assert [float(number) for number, _ in lines] == [-row - 0.5 for row in range(20)]
 
 
-@pytest.mark.parametrize("command", [["predict"], ["learning-curve"], ["datasets", "export"]])
-def test_the_help_says_so(command, capsys):
-    assert run([*command, "--help"]) == 0
-    assert "--safe-csv" in capsys.readouterr().out
+@pytest.mark.parametrize("words", [["predict"], ["learning-curve"], ["datasets", "export"]])
+def test_the_help_says_so(words):
+    assert "--safe-csv" in command(*words, "--help").out

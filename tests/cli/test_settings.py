@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from helpers.commands import GOOD, table
+from helpers.commands import GOOD, command, table
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.cli.options import settings
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -43,18 +42,16 @@ def test_settings_of_an_engine_are_those_of_all_models_that_it_infers():
     assert chosen()["lr"].inference == "auto"
 
 
-def test_a_fit_and_a_comparison_have_what_was_set(capfd):
+def test_a_fit_and_a_comparison_have_what_was_set():
     table("t.csv", GOOD)
     fit = ["fit", "t.csv", "--target", "class", "--model", "lr", "--inference", "laplace", "--output", "m.nc"]
-    assert run([*fit, "--set", "lr.prior_scale=0.01", "--set", "laplace.draws=30", "--set", "laplace.chains=2"]) == 0
+    command(*fit, "--set", "lr.prior_scale=0.01", "--set", "laplace.draws=30", "--set", "laplace.chains=2")
     clf = bc.load("m.nc")
     assert clf.prior_scale == 0.01
     assert dict(clf.posterior_["posterior"].sizes)["draw"] == 30
     assert abs(clf.summary()["coefficient"]["q", "a"]) < 0.05
-    capfd.readouterr()
     compare = ["compare", "t.csv", "--target", "class", "--models", "lr", "--rules", "map", "--cv", "2", "--json", "-"]
-    assert run([*compare, "--inference", "map", "--set", "lr.prior_scale=0.01"]) == 0
-    found = json.loads(capfd.readouterr().out)
+    found = json.loads(command(*compare, "--inference", "map", "--set", "lr.prior_scale=0.01").out)
     assert found["settings"]["set"] == {"lr": {"prior_scale": 0.01}}
     python = bc.compare(
         {"lr": bc.LogisticRegression(prior_scale=0.01, inference="map")},

@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.commands import command
+from helpers.suites import mainly
 from pyarrow.dataset import dataset
 
 import bayesclf as bc
-from bayesclf.cli import models, run
+from bayesclf.cli import models
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation import prediction_parts
 from bayesclf.tables import batches, text_files
@@ -43,52 +45,48 @@ def parts():
 FIT = ("--target", "label", "--drop", "row", "--model", "nb", "--seed", "1", "--output", "m.nc")
 
 
-def test_a_folder_is_fitted_and_predicted_in_batches_as_in_memory(parts, capsys, monkeypatch):
+def test_a_folder_is_fitted_and_predicted_in_batches_as_in_memory(parts, monkeypatch):
     monkeypatch.setattr(batches, "BATCH_ROWS", 11)
-    assert run(["fit", "t.csv", *FIT[:-1], "whole.nc"]) == 0
+    command("fit", "t.csv", *FIT[:-1], "whole.nc")
     whole = bc.load("whole.nc")
     for source in ("big", "big/*.parquet"):
-        assert run(["fit", source, *FIT]) == 0
-        assert "60 rows in 2 classes were read in batches" in capsys.readouterr().out
+        assert "60 rows in 2 classes were read in batches" in command("fit", source, *FIT).out
         clf = bc.load("m.nc")
         assert clf.columns_ == whole.columns_
         words = parts.assign(flag=parts["flag"].astype(str))
         np.testing.assert_allclose(clf.predict_proba(words), whole.predict_proba(words), atol=1e-12)
-        assert run(["predict", "m.nc", source, "--output", "a.parquet", "--sets", "0.9", "--reject", "0.2"]) == 0
+        said = command("predict", "m.nc", source, "--output", "a.parquet", "--sets", "0.9", "--reject", "0.2").out
         answers = pd.read_parquet("a.parquet")
         assert answers["row"].tolist() == list(range(1, ROWS + 1))
         np.testing.assert_allclose(answers[["P(no)", "P(yes)"]], clf.predict_proba(words), atol=1e-12)
         expected = clf.predict(words, reject=0.2)
         assert [None if pd.isna(label) else label for label in answers["predicted"]] == expected.tolist()
-        assert f"{expected.tolist().count(None)} of them left undecided" in capsys.readouterr().out
+        assert f"{expected.tolist().count(None)} of them left undecided" in said
         assert answers["in_set_0.9(no)"].dtype == bool
 
 
-def test_csv_in_batches_gives_the_same_file(parts, monkeypatch, capfd):
-    assert run(["fit", "t.csv", *FIT, "--stream"]) == 0
-    assert run(["predict", "m.nc", "t.csv", "--output", "whole.csv"]) == 0
+def test_csv_in_batches_gives_the_same_file(parts, monkeypatch):
+    command("fit", "t.csv", *FIT, "--stream")
+    command("predict", "m.nc", "t.csv", "--output", "whole.csv")
     monkeypatch.setattr(batches, "BATCH_ROWS", 11)
-    assert run(["predict", "m.nc", "t.csv", "--output", "p.csv", "--stream"]) == 0
+    command("predict", "m.nc", "t.csv", "--output", "p.csv", "--stream")
     whole, streamed = pd.read_csv("whole.csv"), pd.read_csv("p.csv")
     pd.testing.assert_frame_equal(whole, streamed, rtol=1e-12)
     monkeypatch.setattr(models, "STREAMED_BYTES", 10)
-    capfd.readouterr()
-    assert run(["predict", "m.nc", "t.csv", "--output", "-"]) == 0
-    assert capfd.readouterr().out == Path("p.csv").read_text()
+    assert command("predict", "m.nc", "t.csv", "--output", "-").out == Path("p.csv").read_text()
 
 
-def test_an_unseen_level_is_told_once(parts, monkeypatch, capsys):
+def test_an_unseen_level_is_told_once(parts, monkeypatch):
     monkeypatch.setattr(batches, "BATCH_ROWS", 11)
-    assert run(["fit", "big", *FIT]) == 0
+    command("fit", "big", *FIT)
     parts.assign(word="new").to_csv("new.csv", index=False)
-    capsys.readouterr()
-    assert run(["predict", "m.nc", "new.csv", "--output", "p.csv", "--stream"]) == 0
-    assert capsys.readouterr().err.count("column 'word' has levels that the training rows lack: 'new'") == 1
+    said = command("predict", "m.nc", "new.csv", "--output", "p.csv", "--stream").err
+    assert said.count("column 'word' has levels that the training rows lack: 'new'") == 1
 
 
 def test_a_cell_that_cannot_be_used_leaves_what_was_there(parts, refused):
-    assert run(["fit", "big", *FIT]) == 0
-    assert run(["predict", "m.nc", "big", "--output", "a.parquet"]) == 0
+    command("fit", "big", *FIT)
+    command("predict", "m.nc", "big", "--output", "a.parquet")
     parts.assign(x=np.where(np.arange(ROWS) == 55, np.inf, 0.0)).to_parquet("bad.parquet", row_group_size=20)
     said = refused("predict", "m.nc", "bad.parquet", "--output", "a.parquet")
     assert "counting from row 41 of the stream: column 'x' has 1 infinite value" in said
@@ -102,7 +100,7 @@ def test_what_is_refused_of_streams(parts, refused):
         "fit", "big", *FIT[:4], "--model", "lr", "--inference", "nuts", *FIT[6:]
     )
     assert "has no column 'lable'" in refused("fit", "big", "--target", "lable", *FIT[2:])
-    assert run(["fit", "big", *FIT]) == 0
+    command("fit", "big", *FIT)
     parts.drop(columns="x").to_parquet("less.parquet")
     assert "lacks column 'x', which the model needs" in refused(
         "predict", "m.nc", "less.parquet", "--output", "a.parquet"
@@ -125,7 +123,7 @@ def test_predict_stream_of_any_classifier(parts):
 
 
 def test_predictions_never_replace_what_is_read(parts, refused):
-    assert run(["fit", "big", *FIT]) == 0
+    command("fit", "big", *FIT)
     clf = bc.load("m.nc")
     before = {path: path.read_bytes() for path in Path("big").iterdir()}
     for source, output in (
@@ -156,7 +154,7 @@ def test_a_stream_of_no_rows_leaves_what_was_there(parts):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
+def test_levels_that_are_no_words_are_found_in_files(parts, ending):
     rng = np.random.default_rng(1)
     X = parts[["flag"]].assign(grade=rng.integers(3, size=ROWS))
     clf = bc.CategoricalNB(inference="map").fit(X, parts["label"])
@@ -172,8 +170,7 @@ def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
     found = pd.read_csv("p.csv")["P(yes)"]
     np.testing.assert_allclose(found[rest], expected[rest, 1], rtol=1e-12)
     clf.save("n.nc")
-    assert run(["predict", "n.nc", path, "--output", "q.csv"]) == 0
-    assert capsys.readouterr().err.count("lack: '?'") == 2
+    assert command("predict", "n.nc", path, "--output", "q.csv").err.count("lack: '?'") == 2
     np.testing.assert_allclose(pd.read_csv("q.csv")["P(yes)"], found, rtol=1e-12)
     parts[["flag"]].assign(grade=np.where(rest, 0.0, np.nan)).to_parquet("g.parquet")
     clf.predict_stream("g.parquet", "p.csv")
@@ -182,7 +179,7 @@ def test_levels_that_are_no_words_are_found_in_files(parts, ending, capsys):
 
 
 @pytest.mark.parametrize("rule", ["gibbs", bc.Gibbs("label"), bc.Gibbs(given="data and x")])
-@pytest.mark.parametrize("rows", [7, 1000])
+@pytest.mark.parametrize("rows", mainly([7, 1000], 7))
 def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypatch, rule, rows):
     monkeypatch.setattr(batches, "BATCH_ROWS", rows)
     X = parts[["x", "word"]]
@@ -213,17 +210,17 @@ def test_gibbs_goes_on_in_a_folder_of_parts(parts, monkeypatch):
     assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
 
 
-def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch, capsys):
-    assert run(["fit", "big", *FIT]) == 0
+def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch):
+    command("fit", "big", *FIT)
     for output in ("a.csv", "a.parquet"):
-        assert run(["predict", "m.nc", "t.csv", "--output", output, "--rule", "gibbs"]) == 0
-    assert "60 rows predicted" in capsys.readouterr().out
+        said = command("predict", "m.nc", "t.csv", "--output", output, "--rule", "gibbs").out
+        assert "60 rows predicted" in said
     answers = pd.read_parquet("a.parquet")
     pd.testing.assert_frame_equal(answers, pd.read_csv("a.csv"), check_dtype=False, rtol=1e-12)
     monkeypatch.setattr(models, "STREAMED_BYTES", 10)
-    assert run(["predict", "m.nc", "t.csv", "--output", "b.parquet", "--rule", "gibbs"]) == 0
+    command("predict", "m.nc", "t.csv", "--output", "b.parquet", "--rule", "gibbs")
     pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), answers)
-    assert run(["predict", "m.nc", "big", "--output", "c.parquet", "--rule", "gibbs"]) == 0
+    command("predict", "m.nc", "big", "--output", "c.parquet", "--rule", "gibbs")
     pd.testing.assert_frame_equal(pd.read_parquet("c.parquet"), answers)
 
 
@@ -239,35 +236,34 @@ def test_a_model_of_json_lines_is_that_of_the_same_rows_in_memory(monkeypatch):
         table[start : start + 50 if start else 40].to_json(f"big/{start}.jsonl", orient="records", lines=True)
     table.to_json("t.jsonl.gz", orient="records", lines=True)
     fit = ("--target", "label", "--model", "nb", "--inference", "map", "--output")
-    assert run(["fit", "big", *fit, "folder.nc"]) == 0
-    assert run(["fit", "t.jsonl.gz", "--stream", *fit, "stream.nc"]) == 0
-    assert run(["fit", "t.jsonl.gz", *fit, "memory.nc"]) == 0
+    command("fit", "big", *fit, "folder.nc")
+    command("fit", "t.jsonl.gz", "--stream", *fit, "stream.nc")
+    command("fit", "t.jsonl.gz", *fit, "memory.nc")
     expected = bc.load("memory.nc").predict_proba(read_table("t.jsonl.gz"))
     for name, source in (("folder.nc", "big"), ("stream.nc", "big/*.jsonl")):
-        assert run(["predict", name, source, "--output", "answers.parquet"]) == 0
+        command("predict", name, source, "--output", "answers.parquet")
         answers = pd.read_parquet("answers.parquet")[["P(no)", "P(yes)"]]
         np.testing.assert_allclose(answers.to_numpy(), expected, atol=1e-9)
-    assert run(["predict", "folder.nc", "big", "--output", "parts/"]) == 0
+    command("predict", "folder.nc", "big", "--output", "parts/")
     Path("parts/part-000000.parquet").unlink()
-    assert run(["predict", "folder.nc", "big", "--output", "parts/", "--resume"]) == 0
+    command("predict", "folder.nc", "big", "--output", "parts/", "--resume")
     np.testing.assert_allclose(pd.read_parquet("parts")[["P(no)", "P(yes)"]].to_numpy(), expected, atol=1e-9)
 
 
 def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):
     monkeypatch.setattr(models, "STREAMED_BYTES", 10)
-    assert run(["fit", "t.csv", *FIT[:4], "--model", "lr", "--inference", "map", "--output", "m.nc"]) == 0
+    command("fit", "t.csv", *FIT[:4], "--model", "lr", "--inference", "map", "--output", "m.nc")
     assert len(bc.load("m.nc").model_.y)
 
 
-def test_a_shipped_table_can_be_read_in_batches(capsys):
+def test_a_shipped_table_can_be_read_in_batches():
     given = ("--model", "nb", "--seed", "1", "--output")
-    assert run(["fit", "play_tennis", *given, "m.nc", "--stream"]) == 0
-    assert "14 rows in 2 classes" in capsys.readouterr().out
-    assert run(["fit", "play_tennis", *given, "w.nc"]) == 0
-    assert run(["predict", "m.nc", "play_tennis", "--output", "a.csv", "--stream"]) == 0
-    assert run(["predict", "w.nc", "play_tennis", "--output", "b.csv"]) == 0
+    assert "14 rows in 2 classes" in command("fit", "play_tennis", *given, "m.nc", "--stream").out
+    command("fit", "play_tennis", *given, "w.nc")
+    command("predict", "m.nc", "play_tennis", "--output", "a.csv", "--stream")
+    command("predict", "w.nc", "play_tennis", "--output", "b.csv")
     pd.testing.assert_frame_equal(pd.read_csv("a.csv"), pd.read_csv("b.csv"), rtol=1e-9)
-    assert run(["predict", "m.nc", "play_tennis", "--output", "a.parquet"]) == 0
+    command("predict", "m.nc", "play_tennis", "--output", "a.parquet")
 
 
 def test_a_source_that_fails_is_not_the_output(parts):
@@ -283,13 +279,12 @@ def test_a_source_that_fails_is_not_the_output(parts):
 
 
 @pytest.mark.slow
-def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch, capsys):
+def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypatch):
     given = (*FIT[:4], "--model", "lr", "--seed", "1", "--output")
     monkeypatch.setattr(batches, "BATCH_ROWS", 11)
-    assert run(["fit", "t.csv", *given, "whole.nc"]) == 0
+    command("fit", "t.csv", *given, "whole.nc")
     words = parts.assign(flag=parts["flag"].astype(str))
     expected = bc.load("whole.nc").predict_proba(words)
     for source in ("big", "t.csv"):
-        assert run(["fit", source, *given, "m.nc", "--stream"]) == 0
-        assert "60 rows in 2 classes were read in batches" in capsys.readouterr().out
+        assert "60 rows in 2 classes were read in batches" in command("fit", source, *given, "m.nc", "--stream").out
         np.testing.assert_allclose(bc.load("m.nc").predict_proba(words), expected, atol=1e-8)

@@ -3,17 +3,13 @@
 import contextlib
 import json
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from helpers.commands import GOOD, rows_of, table
+from helpers.commands import GOOD, command, process, rows_of, table
 from helpers.disks import full_after
 
 import bayesclf as bc
-from bayesclf import cli
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -36,27 +32,13 @@ DRAWERS = ("report", "experiment")
 """Those that draw figures, which takes seconds."""
 
 
-def program(descriptor, *arguments):
-    """Run the program with its stdout at a file descriptor, None for none, and return its exit status."""
-    handler = signal.getsignal(signal.SIGINT)
-    stream = None if descriptor is None else os.fdopen(descriptor, "w", closefd=False)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sys, "stdout", stream)
-        patched.setattr(sys, "stderr", sys.stderr)  # which the program replaces
-        patched.setattr(sys, "argv", ["bayesclf", *arguments])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-    signal.signal(signal.SIGINT, handler)
-    return end.value.code
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """Return a file with a fitted model."""
     folder = tmp_path_factory.mktemp("model")
     path, rows = folder / "nb.nc", folder / "t.csv"
     rows.write_text(GOOD, encoding="utf-8")
-    assert cli.run(["fit", str(rows), "--target", "class", "--model", "nb", "--output", str(path)]) == 0
+    command("fit", rows, "--target", "class", "--model", "nb", "--output", path)
     return path
 
 
@@ -68,7 +50,7 @@ def own_table(own_folder, model):
 
 @contextlib.contextmanager
 def place(name):
-    """Yield a file descriptor that takes nothing: a pipe without a reader, or a full disk."""
+    """Yield a stream that takes nothing: a pipe without a reader, a full disk, or None for a closed one."""
     if name == "closed":
         yield None
         return
@@ -79,10 +61,8 @@ def place(name):
         pytest.skip("this system has no device that is always full")
     else:
         writer = os.open(FULL, os.O_WRONLY)
-    try:
-        yield writer
-    finally:
-        os.close(writer)
+    with open(writer, "w", encoding="utf-8") as stream:
+        yield stream
 
 
 SAID = {
@@ -98,25 +78,25 @@ SAID = {
 
 
 @pytest.mark.parametrize(
-    ("command", "where"),
+    ("name", "where"),
     [
-        *((command, "pipe") for command in WRITERS if command not in DRAWERS),
-        *(pytest.param(command, "pipe", marks=pytest.mark.slow) for command in DRAWERS),
+        *((name, "pipe") for name in WRITERS if name not in DRAWERS),
+        *(pytest.param(name, "pipe", marks=pytest.mark.slow) for name in DRAWERS),
         ("fit", "full"),
         ("fit", "closed"),
     ],
 )
-def test_files_are_whole_where_words_are_lost(command, where, own_table, capfd):
-    arguments, made, is_whole = WRITERS[command]
-    with place(where) as descriptor:
-        status = program(descriptor, command, *arguments)
-    assert (status, capfd.readouterr().err) == SAID[where]
+def test_files_are_whole_where_words_are_lost(name, where, own_table):
+    arguments, made, is_whole = WRITERS[name]
+    status, said = SAID[where]
+    with place(where) as stream:
+        assert command(name, *arguments, status=status, stdout=stream).err == said
     assert is_whole(Path(made))
     assert [name for name in os.listdir() if name.startswith(".")] == []
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "made"),
+    ("name", "more", "made"),
     [
         ("fit", (), "made.nc"),
         ("predict", (), "made.csv"),
@@ -125,17 +105,16 @@ def test_files_are_whole_where_words_are_lost(command, where, own_table, capfd):
         pytest.param("compare", ("--report", "made.html"), "made.json", marks=pytest.mark.slow),
         pytest.param("report", (), "made.html", marks=pytest.mark.slow),
         *(
-            pytest.param("learning-curve", ("--figure", name, "--csv", "-"), name, marks=pytest.mark.slow)
-            for name in ("made.svg", "made.png", "made.pdf")
+            pytest.param("learning-curve", ("--figure", file, "--csv", "-"), file, marks=pytest.mark.slow)
+            for file in ("made.svg", "made.png", "made.pdf")
         ),
     ],
 )
-def test_a_full_disk_keeps_the_old_file(command, more, made, own_table, capsys):
+def test_a_full_disk_keeps_the_old_file(name, more, made, own_table):
     Path(made).write_text("old")
     before = sorted(os.listdir())
     with full_after(50):
-        assert cli.run([command, *WRITERS[command][0], *more]) == 2
-    said = capsys.readouterr().err
+        said = command(name, *WRITERS[name][0], *more, status=2).err
     assert said.startswith(f"bayesclf: {Path(made).resolve()} cannot be written (File too large); what was there")
     assert said.count("\n") == 1
     assert Path(made).read_text() == "old"
@@ -143,40 +122,33 @@ def test_a_full_disk_keeps_the_old_file(command, more, made, own_table, capsys):
 
 
 @pytest.mark.parametrize("arguments", [("datasets", "export", "play_tennis"), ("datasets",), ("--help",)], ids=" ".join)
-def test_results_that_stdout_does_not_take(arguments, own_folder, capfd):
+def test_results_that_stdout_does_not_take(arguments, own_folder):
     for where in ("pipe", "full"):
-        with place(where) as descriptor:
-            assert program(descriptor, *arguments) == SAID[where][0]
-        assert capfd.readouterr().err == SAID[where][1]
+        status, said = SAID[where]
+        with place(where) as stream:
+            assert command(*arguments, status=status, stdout=stream).err == said
 
 
-def test_results_on_a_closed_stdout_are_refused_before_the_work(own_table, capfd):
+def test_results_on_a_closed_stdout_are_refused_before_the_work(own_table):
     for arguments in (("predict", "nb.nc", "t.csv", "--output", "-"), ("datasets", "export", "play_tennis")):
-        assert program(None, *arguments) == 2
-        assert "- is not possible, as stdout is closed; give the name of a file" in capfd.readouterr().err
+        said = command(*arguments, status=2, stdout=None).err
+        assert "- is not possible, as stdout is closed; give the name of a file" in said
 
 
-def test_a_failure_keeps_its_status_and_its_sentence(own_folder, capfd):
-    with place("full") as descriptor:
-        assert program(descriptor, "fit", "nowhere.csv", "--model", "nb", "--output", "x.nc") == 2
-    said = capfd.readouterr().err
+NOWHERE = ("fit", "nowhere.csv", "--model", "nb", "--output", "x.nc")
+
+
+def test_a_failure_keeps_its_status_and_its_sentence(own_folder):
+    with place("full") as stream:
+        said = command(*NOWHERE, status=2, stdout=stream).err
     assert "nowhere.csv" in said
     assert "stdout" not in said
 
 
-def test_a_sentence_without_a_stderr_does_not_go_to_stdout(own_folder, monkeypatch, capfd):
-    reader, writer = os.pipe()
-    monkeypatch.setattr(sys, "stderr", None)
-    assert program(writer, "fit", "nowhere.csv", "--model", "nb", "--output", "x.nc") == 2
-    os.close(writer)
-    assert os.read(reader, 100) == b""
-    os.close(reader)
+def test_a_sentence_without_a_stderr_does_not_go_to_stdout(own_folder):
+    assert command(*NOWHERE, status=2, stderr=None).out == ""
 
 
 def test_no_traceback_at_the_end_of_the_interpreter(own_folder):
-    reader, writer = os.pipe()
-    os.close(reader)
-    command = [sys.executable, "-m", "bayesclf", "--version"]
-    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
-    os.close(writer)
-    assert (ended.returncode, ended.stderr) == (141, b"")
+    with place("pipe") as stream:
+        assert process("--version", status=141, stdout=stream).err == ""

@@ -4,9 +4,8 @@ import csv
 import sys
 
 import pytest
-from helpers.commands import table
+from helpers.commands import command, table
 
-from bayesclf.cli import run
 from bayesclf.cli.console import stdout
 from bayesclf.files import STDOUT, write_text
 
@@ -40,20 +39,19 @@ def commands(name):
 
 
 @pytest.mark.parametrize("name", [EVIL, LONG], ids=["escapes", "long"])
-def test_no_command_lets_a_name_through(name, capfd):
+def test_no_command_lets_a_name_through(name):
     hostile(name)
     for case, arguments in commands(name).items():
-        assert run(arguments) == (0 if case in ("compare", "fit", "predict") else 2), case
-        said = "".join(capfd.readouterr())
+        ended = command(*arguments, status=0 if case in ("compare", "fit", "predict") else 2)
+        said = ended.out + ended.err
         assert not [character for character in said if not character.isprintable() and character != "\n"], case
         assert len(said) < 10_000, case
 
 
-def test_a_narrow_terminal_lets_no_name_through(monkeypatch, capfd):
-    monkeypatch.setenv("COLUMNS", "40")
+def test_a_narrow_terminal_lets_no_name_through():
     table("long.csv", f"a,{'n' * 10_000},class\n" + "x,1,p\ny,2,q\n" * 6)
-    assert run(["compare", "long.csv", "--target", "class", "--models", "nb", "--inference", "map", "--cv", "2"]) == 0
-    assert len(capfd.readouterr().out) < 10_000
+    compare = ("compare", "long.csv", "--target", "class", "--models", "nb", "--inference", "map", "--cv", "2")
+    assert len(command(*compare, columns=40).out) < 10_000
 
 
 def test_the_terminal_keeps_its_own_colors(monkeypatch, capsys):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from helpers.cases import CATEGORICAL, EVERY, GAUSSIAN
 from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian, ids
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
@@ -39,7 +39,6 @@ def test_statistics_are_of_the_class_that_the_family_names(case):
 
 @every_family
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 30), parts=st.integers(1, 5), weighted=st.booleans())
-@settings(max_examples=40, deadline=None)
 def test_statistics_of_parts_add_up_to_those_of_the_whole(case, seed, n, parts, weighted):
     rng = np.random.default_rng(seed)
     X, y = case.data(seed, n)

@@ -19,7 +19,7 @@ from helpers.classifiers import (
     with_numbers,
     with_words,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
@@ -56,7 +56,6 @@ def test_partial_fit_over_three_parts_is_fit(case, missing, mixed_table, rng):
     seed=st.integers(0, 2**32 - 1),
     parts=st.integers(1, 8),
 )
-@settings(max_examples=40, deadline=None)
 def test_partial_fit_over_any_split_is_fit(case, missing, seed, parts, mixed_table):
     rng, rows = np.random.default_rng(seed), len(mixed_table[1])
     assert_learnt_in_parts(case, missing, rng.integers(parts, size=rows), rng.uniform(0.5, 2.0, rows), mixed_table)

@@ -1,6 +1,8 @@
 """NUTS on a family's PyMC block draws from the family's exact posterior, within Monte Carlo error.
 
-`test_sbc.py` says that the exact posterior is calibrated, so that this test says it of NUTS.
+`test_sbc.py` says that the exact posterior is calibrated, so that this test says it of NUTS. Compiling makes it slow.
+The main suite has its two halves: `test_pymc.py` compares the log density of each block with that of the family, and
+`inference/test_nuts.py` draws with a log density.
 """
 
 import numpy as np
@@ -21,6 +23,7 @@ from helpers.cases import (
     POISSON,
     TABLES,
 )
+from helpers.suites import NIGHTLY
 from scipy import stats
 
 from bayesclf import inference
@@ -75,13 +78,13 @@ def exact_marginals(case, model):
     return {"pi": stats.beta(alpha, alpha.sum() - alpha), **case.marginals(model.posterior().blocks[0].family)}
 
 
-MAIN_SUITE = "gaussian feature"
-"""The one case that is quick enough for it; compiling takes most of the others' time."""
+SAMPLE = ("categorical α given", "gaussian class-feature", "gamma")
+"""The cases of continuous integration: a simplex, means beside variances, and a posterior of quadrature."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "case",
-    [pytest.param(case, id=case.name, marks=() if case.name == MAIN_SUITE else pytest.mark.slow) for case in CASES],
+    "case", [pytest.param(case, id=case.name, marks=() if case.name in SAMPLE else NIGHTLY) for case in CASES]
 )
 def test_nuts_agrees_with_the_exact_posterior(case):
     """Draws are taken to where their exact distribution is standard normal, which has moments whatever their tails.

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 import pytest
 from helpers.families import STANDARD_ERRORS, assert_drawn_from, assert_same_parameters, every_prior, slow_prior
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import logsumexp
@@ -44,7 +44,6 @@ def test_posterior_is_bayes_theorem_at_every_point(case, rng):
 
 @slow_prior
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 20))
-@settings(max_examples=25, deadline=None)
 def test_posterior_by_parts_is_the_posterior_of_the_whole(case, seed, n):
     X, y = case.data(seed, n)
     half = case.statistics(X[: n // 2], y[: n // 2]), case.statistics(X[n // 2 :], y[n // 2 :])

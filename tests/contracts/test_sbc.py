@@ -6,7 +6,7 @@ explicit proper priors; an empirical prior would see the rows twice and fail.
 Where the posterior has a closed form, the exact engine is tested here, and NUTS against the exact posterior in
 `test_nuts_agrees.py`: together they say that NUTS is calibrated, more precisely than a few dozen ranks could. Where
 only missing cells are in the way, data augmentation is tested. Logistic regression has no closed form, and both its
-engines are tested here.
+engines are tested here. Continuous integration tries one or two models of each engine, and the nightly run all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
+from helpers.suites import NIGHTLY, mainly
 from scipy import stats
 from scipy.special import logsumexp
 from sklearn.base import clone
@@ -321,7 +322,7 @@ def with_engine(clf, engine):
     return lambda seed: clone(clf).set_params(inference=engine, random_state=seed)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", mainly(CASES, "categorical", "gaussian class", others=NIGHTLY))
 def test_exact(name):
     simulate, clf = CASES[name]
     assert_uniform(*ranks(simulate, with_engine(clf, EXACT), 500), bins=10)
@@ -389,7 +390,7 @@ def gappy(simulate, rng):
     return truth, X.mask(rng.random(X.shape) < GAPS), y
 
 
-@pytest.mark.parametrize("name", WITH_GAPS)
+@pytest.mark.parametrize("name", mainly(WITH_GAPS, "discriminant class", others=NIGHTLY))
 def test_data_augmentation(name, monkeypatch):
     """Ranks tell more about the draws than checks of their convergence, which would take most of the time.
 
@@ -400,6 +401,7 @@ def test_data_augmentation(name, monkeypatch):
     assert_uniform(*ranks(partial(gappy, simulate), with_engine(clf, augmented(name)), 500), bins=10)
 
 
+@NIGHTLY
 def test_data_augmentation_of_categories_and_numbers(monkeypatch):
     """Ranks of 200 simulations: the draws cost more than those of tables."""
     monkeypatch.setattr(engines, "convergence_problems", lambda *_, **__: ())
@@ -408,14 +410,14 @@ def test_data_augmentation_of_categories_and_numbers(monkeypatch):
     assert_uniform(*ranks(simulate, with_engine(clf, augmented("network")), 200), bins=10)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", mainly([2, 3], 3, others=NIGHTLY))
 def test_laplace(classes):
     found, draws = ranks(partial(logistic, classes), with_engine(LOGISTIC, PROPOSALS), 500, classes=LABELS[:classes])
     assert len(found) > 450
     assert_uniform(found, draws, bins=10)
 
 
-@pytest.mark.parametrize(("classes", "power"), [(3, 0.0), (2, (0.0, 2.0))])
+@pytest.mark.parametrize(("classes", "power"), mainly([(3, 0.0), (2, (0.0, 2.0))], (3, 0.0), others=NIGHTLY))
 def test_a_learned_scale(classes, power):
     """Of the scale and of the weights; the draws of the scale are spread between the nodes of its grid.
 
@@ -445,6 +447,7 @@ TWO_SCALES = bc.LogisticRegression(
 )
 
 
+@NIGHTLY
 @pytest.mark.parametrize("classes", [2, 3])
 def test_learned_scales_of_two_groups(classes):
     make = with_engine(TWO_SCALES, PROPOSALS)
@@ -453,6 +456,7 @@ def test_learned_scales_of_two_groups(classes):
     assert_uniform(found, draws, bins=10)
 
 
+@NIGHTLY
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_nuts_of_learned_scales_of_two_groups():
     drawn = ranks(partial(logistic_with_two_scales, 3), with_engine(TWO_SCALES, SHORT), 60, thin=10)
@@ -486,6 +490,7 @@ LOCAL_SCALES = {
 }
 
 
+@NIGHTLY
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 @pytest.mark.parametrize(("classes", "shape"), [(2, "student-t"), (3, "horseshoe")])
 def test_nuts_of_local_scales(classes, shape):
@@ -495,6 +500,7 @@ def test_nuts_of_local_scales(classes, shape):
     assert_uniform(*found, bins=5)
 
 
+@NIGHTLY
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 @pytest.mark.parametrize(("classes", "power"), [(3, 0.0), (2, (0.0, 2.0))])
 def test_nuts_of_a_learned_scale(classes, power):
@@ -504,7 +510,7 @@ def test_nuts_of_a_learned_scale(classes, power):
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", mainly([2, 3], 2, others=NIGHTLY))
 def test_nuts_of_logistic_regression(classes):
     """Of 60 ranks a posterior that is off by one sd is found in 99 % of runs, sds twice too large in 61 %.
 
@@ -514,8 +520,7 @@ def test_nuts_of_logistic_regression(classes):
     assert_uniform(*drawn, bins=5)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("classes", "seed"), mainly([(2, 0), (3, 0), (2, 1), (3, 1)], (3, 0), others=NIGHTLY))
 def test_nuts_of_logistic_regression_agrees_with_weighted_prior_draws(classes, seed):
     """Means and sds of a long run are those of draws from the prior, weighted by the likelihood of the labels.
 

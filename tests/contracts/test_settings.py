@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import SLOW
 
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
@@ -64,7 +65,13 @@ def refuses(name, call, value):
 
 
 def parameters(*classes):
-    return [pytest.param(kind, name, id=f"{kind.__name__}-{name}") for kind in classes for name in names(kind)]
+    """Return classes with each of their parameters; one that an earlier class has too, where it is slow to fit."""
+    first = {name: kind for kind in reversed(classes) for name in names(kind)}
+    return [
+        pytest.param(kind, name, id=f"{kind.__name__}-{name}", marks=() if first[name] is kind else SLOW)
+        for kind in classes
+        for name in names(kind)
+    ]
 
 
 def names(kind):

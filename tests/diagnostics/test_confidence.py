@@ -6,12 +6,7 @@ import pytest
 from helpers.faults import few_rows, gaussian, logistic, normal_rows, repeated
 
 import bayesclf as bc
-from bayesclf.diagnostics import causes, held_out, thresholds
 from bayesclf.diagnostics.causes import Cause, Explanation, Step
-from bayesclf.diagnostics.context import Context
-from bayesclf.inference import laplace
-from bayesclf.models.independence import independent_groups
-from bayesclf.models.logistic.model import LogisticModel
 
 NAMES = {
     "rows": "the cause is few rows",
@@ -130,30 +125,6 @@ def test_a_cause_is_named_only_if_the_others_are_ruled_out(removed, cause):
         assert explanation.next_step == made[cause].remedy
 
 
-def test_permuting_within_the_classes_keeps_their_columns_and_breaks_dependence():
-    clf, (X, y) = repeated(200)
-    training = Context.of(clf, X, y, None, None).training
-    rng = np.random.default_rng(1)
-    groups = independent_groups(clf.model_)
-    table = causes._permuted(training, clf, groups, rng).table
-    for name in X:
-        for label in np.unique(y):
-            np.testing.assert_array_equal(np.sort(table[name][y == label]), np.sort(X[name][y == label]))
-    residuals = table - table.groupby(y).transform("mean")
-    assert np.abs(np.corrcoef(residuals.T) - np.eye(6)).max() < 0.3
-    joined = causes._permuted(training, clf, dict.fromkeys(groups, 0), rng).table
-    rows = {tuple(row) for row in X.to_numpy()}
-    assert all(tuple(row) in rows for row in joined.to_numpy())
-
-
-def test_halves_of_the_rows_are_all_rows_once_by_label():
-    y = np.repeat([0, 1, 2], [10, 21, 3])
-    train, test = np.arange(1, 34), np.array([0])
-    (first, _), (second, _) = causes._halved(y, (train, test), np.random.default_rng(1))
-    np.testing.assert_array_equal(np.sort(np.concatenate([first, second])), train)
-    assert (np.abs(np.bincount(y[first], minlength=3) - np.bincount(y[second], minlength=3)) <= 1).all()
-
-
 def test_under_confidence_that_independence_causes_is_not_blamed_on_the_prior():
     """Two columns whose difference tells the class, each with noise that they share."""
     rng = np.random.default_rng(1)
@@ -197,29 +168,3 @@ def test_a_table_without_names_is_refitted_without_a_warning():
     X = (y + rng.normal(0, 1.5, 200))[:, None] + rng.normal(0, 0.05, (200, 10))
     clf = bc.GaussianNB(random_state=1).fit(X, y)
     assert "permuting columns within the classes" in clf.diagnose(X, y, checks=["Y03"])["Y03"].reason
-
-
-@pytest.mark.slow
-def test_a_wide_reference_takes_few_proposals_and_prepares_the_rows_once(monkeypatch):
-    """Of columns by the hundred each proposal takes long, and engines that refuse logistic regression prepare it."""
-    rng = np.random.default_rng(0)
-    X, y = rng.poisson(0.3, size=(30, held_out.WIDE)), np.arange(30) % 2
-    clf = bc.MultinomialNB(random_state=1).fit(X, y)
-    asked, approximated, prepared = [], [], []
-    propose, components = laplace.propose, LogisticModel.components
-    make = bc.LogisticRegression._make_model
-
-    def counted(model, number, *rest):
-        asked.append(number)
-        return propose(model, number, *rest)
-
-    monkeypatch.setattr(laplace, "propose", counted)
-    monkeypatch.setattr(LogisticModel, "components", lambda model: approximated.append(1) or components(model))
-    monkeypatch.setattr(
-        bc.LogisticRegression, "_make_model", lambda clf, *given: prepared.append(1) or make(clf, *given)
-    )
-    found = clf.diagnose(X, y, checks=["Y03"], against=bc.LogisticRegression(prior_scale=2.5))
-    assert "against LogisticRegression" in found["Y03"].reason
-    folds = thresholds.FOLDS
-    assert (len(prepared), len(approximated)) == (folds, folds)
-    assert asked == [laplace.LEAST_PROPOSALS] * (2 * folds)

@@ -9,7 +9,6 @@ from helpers.faults import diagnose, gaussian, logistic, naive, normal_rows, wor
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.diagnostics import power_scaling
 from bayesclf.errors import DoesNotExist
 
 
@@ -220,23 +219,6 @@ def test_a_category_without_a_reference_level_does_not_make_a_prior_strong(rows)
     """The sum of the levels' weights and the intercept trade off, which only the prior determines."""
     case = logistic(*word_rows(rows), inference=bc.Laplace(draws=500))
     assert found(case, "M03").section == "passed"
-
-
-def test_contrasts_of_levels_change_no_probability():
-    X, y = word_rows(60)
-    X.loc[::9, "wind"] = None
-    clf, _ = logistic(X, y, inference=bc.Laplace(draws=50))
-    posterior = clf.posterior_draws()
-    moved = power_scaling._contrasts(clf.model_, posterior)
-    known = X.dropna()
-    matrix = clf.model_.design.matrix(clf.rows(known)) * clf.model_.design.scale + clf.model_.design.centre
-
-    def log_odds(draws):
-        return draws["intercept"].values[..., 0, None] + draws["weight"].values[..., 0, :] @ matrix.T
-
-    np.testing.assert_allclose(log_odds(moved), log_odds(posterior), rtol=1e-9)
-    levels = moved["weight"].values[..., 0, -2:]
-    np.testing.assert_allclose(levels @ X["wind"].value_counts().sort_index().to_numpy(), 0.0, atol=1e-9)
 
 
 class TestInfluentialRows:

@@ -77,16 +77,6 @@ def test_likelihood_of_logistic_regression_is_that_of_the_rows():
     np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-8)
 
 
-def test_likelihood_of_chains_is_that_of_the_rows():
-    engine = bc.NUTS(draws=50, tune=100, chains=2)
-    with pytest.warns(bc.errors.ConvergenceWarning):
-        clf, (X, y) = logistic(*normal_rows(50), inference=engine)
-    (part,) = _parts(*inputs(clf))
-    of_rows = clf.log_likelihood(X, y).conditional.sum(axis=1)
-    of_part = part.log_likelihood.ravel()
-    np.testing.assert_allclose(of_part - of_part[0], of_rows - of_rows[0], atol=1e-6)
-
-
 def log_prior_by_scipy(family, draw):
     """Return log p(θ) of one draw, variances per log σ² and covariances per |Σ|^(−(d + 1)/2) dΣ."""
     match family.name:

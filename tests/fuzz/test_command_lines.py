@@ -178,6 +178,6 @@ def check_line(folder, words):
     return "command lines refused"
 
 
-@efforts(short=8, ci=120, full=745)
+@efforts(short=4, ci=30, full=745)
 def test_command_lines(folder, effort):
     effort.explore(lambda words: check_line(folder, words), words=command_lines())

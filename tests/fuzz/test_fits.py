@@ -53,7 +53,7 @@ def check_fit(effort, classifier, recipe, weights, predictions):
     return "fits answered"
 
 
-@efforts(short=6, ci=60, full=1_050, parts=1)
+@efforts(short=3, ci=15, full=1_050, parts=1)
 @pytest.mark.parametrize("model", CLASSIFIERS)
 def test_any_table_and_settings(model, effort):
     one = st.tuples(

@@ -69,7 +69,7 @@ def loaded(path):
     return clf
 
 
-@efforts(short=20, ci=1_000, full=10_000)
+@efforts(short=10, ci=250, full=10_000)
 def test_damaged_files(files, tmp_path, bounded, effort):
     path = tmp_path / "model.nc"
 
@@ -101,7 +101,7 @@ def crafted(path, rng):
             altered(path, rng, STRANGE)
 
 
-@efforts(short=12, ci=150, full=300)
+@efforts(short=6, ci=40, full=300)
 def test_crafted_files(files, tmp_path, bounded, effort):
     path = tmp_path / "model.nc"
 

@@ -73,7 +73,7 @@ def table_files(draw):
     return name, content
 
 
-@efforts(short=30, ci=300, full=530, parts=2)
+@efforts(short=15, ci=100, full=530, parts=2)
 def test_files(tmp_path, effort):
     def check(file):
         name, content = file

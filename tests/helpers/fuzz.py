@@ -7,7 +7,6 @@ of scikit-learn's contract. All else fails, whatever it is: another library's ex
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -26,9 +25,6 @@ ALLOWED = (errors.InputError, errors.DoesNotExist, errors.Refused, NotFittedErro
 WARNINGS = (errors.ConvergenceWarning, errors.PredictionWarning)
 LONGEST_SENTENCE = 2_000
 """Characters: a message may list columns, levels or reasons, but not the table."""
-
-FULL = os.environ.get("BAYESCLF_FUZZ") == "full"
-"""Whether the long profile is that of ``python3 tasks.py fuzz`` rather than that of continuous integration."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,8 @@ class Effort:
 
 
 def efforts(short: int, ci: int, full: int, parts: int = 4) -> pytest.MarkDecorator:
-    """Return the profiles of a test: the short one, and in `parts` for several processes, marked slow, a long one."""
-    share = -(-(full if FULL else ci) // parts)
-    long = [pytest.param(share, 1 + part, marks=pytest.mark.slow, id=f"long{part}") for part in range(parts)]
-    return pytest.mark.parametrize(("examples", "seed"), [pytest.param(short, 0, id="short"), *long])
+    """Return the examples of a test: few, more in a slow test, and all of them nightly, in `parts` for processes."""
+    sample = [pytest.param(short, 0, id="short"), pytest.param(ci, 1, marks=pytest.mark.slow, id="sample")]
+    share = -(-full // parts)
+    whole = [pytest.param(share, 2 + part, marks=pytest.mark.nightly, id=f"full{part}") for part in range(parts)]
+    return pytest.mark.parametrize(("examples", "seed"), [*sample, *whole])

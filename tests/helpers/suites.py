@@ -1,8 +1,8 @@
-"""Which cases of a test the main suite has."""
+"""Which cases of a test the main suite has, and which of a slow one continuous integration."""
 
 import pytest
 
-SLOW = pytest.mark.slow
+SLOW, NIGHTLY = pytest.mark.slow, pytest.mark.nightly
 
 
 def mostly_slow(cases, main_suite):
@@ -13,10 +13,10 @@ def mostly_slow(cases, main_suite):
     )
 
 
-def mainly(values, *main_suite):
-    """Return parameters of a test, each a value or a tuple of them, of which those not named are slow."""
+def mainly(values, *main_suite, others=SLOW):
+    """Return parameters of a test, each a value or a tuple of them, of which those not named are slow, or nightly."""
     assert all(value in [*values] for value in main_suite)
     return [
-        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=() if value in main_suite else SLOW)
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=() if value in main_suite else others)
         for value in values
     ]

@@ -100,35 +100,6 @@ def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
     assert 16_000 < sizes[1] <= 32_000
 
 
-@pytest.mark.parametrize(
-    ("promised", "held", "drawn"),
-    [
-        (0.09, 0.09, []),
-        (0.11, 0.11, [16_000]),
-        (0.375, 0.375, [8_000]),
-        (1.0, 1.0, [3_000]),
-        (1.0, 0.6, [3_000, 16_000]),
-        (0.11, 0.1, [16_000]),
-    ],
-)
-def test_a_pilot_says_how_many_proposals_are_worth_drawing(
-    overlapping: tuple[Any, Any], promised: float, held: float, drawn: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of 2,000 draws: 3,000 effective proposals as promised; the most there are where fewer than 2,000 turn out so."""
-    asked: list[int] = []
-
-    def propose(model: Any, number: int, rng: np.random.Generator, *_: Any) -> laplace.Proposals:
-        asked.append(number)
-        counting = round((held if len(asked) > 1 else promised) * number)
-        return laplace.Proposals({}, np.zeros(number), np.repeat(1 / counting, counting), np.inf)
-
-    monkeypatch.setattr(laplace.Proposals, "__len__", lambda found: len(found.log_weight))
-    model = bc.LogisticRegression(inference="map").fit(*overlapping).model_
-    monkeypatch.setattr(laplace, "propose", propose)
-    assert attempt(model, LAPLACE, seed=1)[0] is None
-    assert asked == pytest.approx([laplace.LEAST_PROPOSALS, *drawn], abs=1)
-
-
 def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
     overlapping: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

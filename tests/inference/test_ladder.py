@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,8 +15,7 @@ from bayesclf.inference.convergence import convergence_problems
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior
-from bayesclf.models.logistic.scale_grid import END_MASS, ScaleGrid
-from bayesclf.models.logistic.scale_node import Node
+from bayesclf.models.logistic.scale_grid import ScaleGrid
 from bayesclf.posterior.hypotheses import to_dataset
 
 
@@ -47,13 +45,6 @@ def test_chains_mix_where_the_rows_separate_the_classes():
     assert sampled.stats["diverging"].shape == sampled.draws["prior_scale"].shape == (4, 300)
     again = ladder.sample(model, settings, 1)
     np.testing.assert_array_equal(again.draws["weight"], sampled.draws["weight"])
-
-
-def test_the_ends_of_a_ladder_have_their_mean_mass_over_the_chains():
-    masses = np.array([[0.1, 0.2, 0.7], [0.3, 0.2, 0.5]])
-    (low, first), (high, last) = ladder._ends(["a", "b", "c"], masses)
-    assert (low, high) == (("a", "b"), ("c", "b"))
-    np.testing.assert_allclose((first, last), (0.2, 0.6))
 
 
 def test_scales_are_added_where_the_grid_ends_too_early(monkeypatch):
@@ -95,14 +86,3 @@ def test_joint_draws_have_the_weights_of_their_scale():
     square = (z**2).sum(axis=(1, 2))
     assert square.mean() == pytest.approx(40, rel=0.1)
     assert square.std() == pytest.approx(np.sqrt(80), rel=0.15)
-
-
-def test_a_power_whose_mass_is_spread_too_thin_has_no_ladder():
-    def grid(log_densities):
-        return ScaleGrid(tuple(Node(float(i), np.zeros((1, 2)), value) for i, value in enumerate(log_densities)))
-
-    thick, thin = grid([-2.0, 0.0, -2.0]), grid([np.log(3e-4)] * 8)
-    shares = np.exp([g.log_evidence for g in (thick, thin)])
-    assert shares[1] / shares.sum() > END_MASS
-    model = SimpleNamespace(grids=[("thick", thick), ("thin", thin)])
-    assert [member for member, _, _ in ladder._planned(model)] == ["thick"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import integrate, stats
@@ -165,27 +163,3 @@ def test_a_model_without_a_mode_is_refused() -> None:
 def test_settings(settings: dict[str, int]) -> None:
     with pytest.raises(InputError, match="must be a whole number of at least 1"):
         Laplace(**settings)
-
-
-def test_systematic_resampling_counts() -> None:
-    weight = np.array([0.5, 0.0, 0.3, 0.2])
-    chosen = laplace._systematic(weight, 1000, np.random.default_rng(0))
-    np.testing.assert_allclose(np.bincount(chosen, minlength=4), 1000 * weight, atol=1)
-
-
-@pytest.mark.parametrize(("share", "second"), [(0.5, False), (0.2, True)])
-def test_proposals_are_enough_for_the_draws_or_as_many_as_allowed(monkeypatch, share, second) -> None:
-    """The pilot promises half an effective draw for each proposal; where that is too much, as many as allowed come."""
-    asked = []
-
-    def propose(model: object, number: int, rng: object, components: object) -> SimpleNamespace:
-        asked.append(number)
-        return SimpleNamespace(ess=share * number)
-
-    monkeypatch.setattr(laplace, "propose", propose)
-    settings = Laplace(draws=1000, chains=4)
-    found = laplace.enough(
-        intercept_only(), settings, np.random.default_rng(1), SimpleNamespace(share=0.5, components=())
-    )
-    assert asked == [12_000, 32_000] if second else [12_000]  # 1.5 × 4,000/0.5, and 8 × 4,000
-    assert found.ess == share * asked[-1]

@@ -6,7 +6,6 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
-from bayesclf.inference import optimisers
 from bayesclf.inference.optimisers import OPTIMISERS, largest_curvature
 from bayesclf.models.logistic.own_units import OwnUnits
 
@@ -161,26 +160,6 @@ def test_the_trace_is_plotted(rows):
 def test_settings_that_cannot_be(settings):
     with pytest.raises(InputError):
         bc.GradientAscent(**settings)
-
-
-@pytest.mark.parametrize("decay", [0.0, 0.5])
-def test_the_step_shrinks_with_the_passes(rows, decay):
-    objective, start = bc.LogisticRegression(inference="map").fit(*rows).model_.objective("map")
-    theta = start
-    for number in range(3):
-        theta = theta + 1e-3 / (1 + decay * number) * objective.gradient(theta)[1]
-    ascent = bc.GradientAscent(step=1e-3, decay=decay, passes=3)
-    np.testing.assert_allclose(ascent.run(objective, start, np.random.default_rng(0)).theta, theta, rtol=1e-12)
-
-
-def test_curvature_is_not_looked_at_where_that_is_expensive_or_impossible(rows, monkeypatch):
-    objective, start = bc.LogisticRegression(inference="map").fit(*rows).model_.objective("map")
-    certificates = []
-    for limit, step in ((start.size, None), (start.size - 1, None), (start.size, 1e308)):
-        monkeypatch.setattr(optimisers, "DENSE_PARAMETERS", limit)
-        ascent = bc.GradientAscent(step=step, passes=2)
-        certificates.append(ascent.run(objective, start, np.random.default_rng(0)).certificate.definite)
-    assert certificates == [True, None, None]
 
 
 STEP = 0.003

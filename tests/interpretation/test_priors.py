@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.cases import CASES, EVERY, MIXED
-from helpers.families import ids
+from helpers.families import MAIN_SUITE, ids
+from helpers.suites import mostly_slow
 from scipy import stats
 from sklearn.datasets import load_iris
 
@@ -48,7 +49,7 @@ def dirichlet_alpha(prior, size):
     return np.array([float(value) for value in re.fullmatch(r"Dirichlet\((.*)\)", prior)[1].split(", ")])
 
 
-@pytest.mark.parametrize("case", **ids([case for case in CASES if case not in MIXED]))
+@mostly_slow([case for case in CASES if case not in MIXED], MAIN_SUITE)
 def test_draws_from_the_prior_follow_its_words(case):
     family, axes = case.prior, case.axes
     draws, lines, dims = family.draw(np.random.default_rng(0), DRAWS), family.priors(), family.dims()

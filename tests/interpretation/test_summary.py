@@ -4,6 +4,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
@@ -138,7 +139,8 @@ def test_options_that_cannot_be_used(drawn, options, said):
         drawn.summary(**options)
 
 
-@pytest.mark.parametrize("structure", ["all-trees", "all-forests"])
+@pytest.mark.usefixtures("unwritten_figures")
+@pytest.mark.parametrize("structure", mainly(["all-trees", "all-forests"], "all-trees"))
 def test_trees_of_one_column_have_no_edge_to_summarize(structure, tmp_path):
     X, y = pd.DataFrame({"wind": list("xyxyxxyyxyxyyyxx")}), np.arange(16) % 2
     clf = bc.BayesNetClassifier(structure=structure, random_state=3).fit(X, y)
@@ -150,6 +152,7 @@ def test_trees_of_one_column_have_no_edge_to_summarize(structure, tmp_path):
     assert "wind" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 @pytest.mark.parametrize("kind", ["no parameter", "none in memory"])
 def test_where_no_draw_is_at_hand_the_table_says_why_and_the_rest_works(kind, tmp_path, monkeypatch):
     y = np.arange(20) % 2

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from helpers.suites import mainly
 
 import bayesclf as bc
 
@@ -31,7 +32,7 @@ def table():
     return X, rng.choice(["no", "yes"], 40)
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", mainly(BLOCKS, "a network first", "blocks of numbers", "words"))
 def test_any_blocks_have_a_model_whose_draws_are_their_parameters(name, table):
     X, y = table
     clf = bc.NaiveBayes(BLOCKS[name], inference="map", alpha=2.0, random_state=1).fit(X, y)

@@ -194,6 +194,7 @@ def test_costs_are_part_of_the_text():
     assert "| 2 | 7.5 | 1 | 0 |" in text
 
 
+@pytest.mark.usefixtures("unwritten_figures")
 def test_both_standard_errors_are_named_where_they_stand(comparison):
     """Those of differences are over the rows in the verdict, and over the folds in the table."""
     text, markup = page.text(comparison), Page(page.render(comparison)).words

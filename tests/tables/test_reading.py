@@ -28,7 +28,7 @@ NAMES = st.lists(WORDS.filter(str.strip), min_size=1, max_size=4, unique=True).f
     # a byte order mark at the start of a file is not part of the first name
     lambda names: not names[0].startswith("\ufeff")
 )
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+QUICK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def write(folder: Path, content: str | bytes, name: str = "t.csv") -> Path:

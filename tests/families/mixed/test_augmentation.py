@@ -101,7 +101,7 @@ GAPS = {
 """Missing cells (row, column); those of the last column are a leaf, and drop out."""
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("structure", mainly(STRUCTURES, "edges"))
 @pytest.mark.parametrize("gaps", mainly(GAPS, "both in one row"))
 def test_draws_have_the_moments_of_all_completions(structure, gaps):
     rng = np.random.default_rng(7)

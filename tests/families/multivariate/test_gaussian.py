@@ -5,7 +5,7 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from helpers.gaussian_cases import CovarianceMarginals
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor.compile.mode import Mode
@@ -61,7 +61,6 @@ def row_log_density(X, y, parameters):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(0, 25), parts=st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
 def test_statistics_of_rows_with_missing_cells_add_up(seed, n, parts):
     X, y = data(seed, n, missing=0.4)
     family = MultivariateGaussian()

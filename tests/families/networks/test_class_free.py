@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.families import PYTHON
 from helpers.suites import mainly
 from scipy.special import gammaln, xlogy
 
@@ -345,7 +346,7 @@ def test_the_pymc_model_has_one_variable_for_all_classes():
     point = clf.model_.prior_draw(rng, 1)
     (block,) = clf.model_.blocks
     layout = block.family.layout(block.family.axes)
-    logp = model.compile_logp(vars=model.observed_RVs, jacobian=False)
+    logp = model.compile_logp(vars=model.observed_RVs, jacobian=False, mode=PYTHON)
     values = {}
     for part, cells, sizes, _ in layout.by_classes():
         theta = point["theta"][0][: 1 if part else None, cells]
@@ -353,7 +354,9 @@ def test_the_pymc_model_has_one_variable_for_all_classes():
             own = np.repeat(np.equal(sizes, size), sizes)
             variable = model.rvs_to_values[model[f"theta_{size}{part}"]]
             simplexes = theta[:, own].reshape(len(theta), -1, size)
-            values[variable.name] = model.rvs_to_transforms[model[f"theta_{size}{part}"]].forward(simplexes).eval()
+            values[variable.name] = (
+                model.rvs_to_transforms[model[f"theta_{size}{part}"]].forward(simplexes).eval(mode=PYTHON)
+            )
     theta = as_theta(point, clf)
     expected = sum(np.log(probability(theta, row, label)) for (_, row), label in zip(X.iterrows(), y, strict=True))
     assert float(logp(values)) == pytest.approx(expected + len(y) * np.log(1 / 3), rel=1e-9)

@@ -5,7 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesclf.families import Axes
@@ -89,7 +89,6 @@ def test_the_tree_is_the_best_of_all_trees(features, learn, seed):
 
 
 @given(seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
 def test_a_tree_of_counts_in_parts_is_that_of_the_whole(seed, parts):
     rng = np.random.default_rng(seed)
     X, y, whole = simulated(rng, 5, missing=0.1)

@@ -10,6 +10,7 @@ Talts, Betancourt, Simpson, Vehtari and Gelman (2018), arXiv:1804.06788.
 
 import numpy as np
 import pytest
+from helpers.suites import NIGHTLY, mainly
 from helpers.trees import every_tree
 from scipy import stats
 
@@ -76,8 +77,8 @@ def simulated(rng, kind, per_class):
     return trees, X, y, log_density
 
 
-@pytest.mark.parametrize("per_class", [False, True], ids=["shared", "a class"])
-@pytest.mark.parametrize("kind", ["trees", "forests"])
+@pytest.mark.parametrize("per_class", mainly([False, True], True, others=NIGHTLY), ids=["shared", "a class"])
+@pytest.mark.parametrize("kind", mainly(["trees", "forests"], "forests", others=NIGHTLY))
 def test_trees_and_probabilities_are_calibrated(kind, per_class):
     options = {"forests": True, "root_weight": 0.8} if kind == "forests" else {}
     family = EveryTree(GRID, tree="class" if per_class else "shared", **options)

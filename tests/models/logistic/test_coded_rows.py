@@ -7,7 +7,7 @@ import pytest
 from bayesclf.models.logistic.centered import with_ones
 from bayesclf.models.logistic.coded_kernel import BLOCK
 from bayesclf.models.logistic.coded_rows import DENSE_ROWS, CodedLikelihood
-from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, without_duplicates
+from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.tables.columns import Rows, read_numbers
 
@@ -78,14 +78,3 @@ def test_values_of_several_weights_are_those_of_dense_rows(vectors):
     thetas = np.random.default_rng(2).normal(size=(5, vectors, dense.X.shape[1]))
     np.testing.assert_allclose(coded.values(thetas), dense.values(thetas), rtol=1e-12)
     np.testing.assert_allclose(coded.values(thetas)[3], coded.derivatives(thetas[3])[0], rtol=1e-12)
-
-
-def test_rows_of_one_kind_are_found_in_columns_of_any_layout():
-    rng = np.random.default_rng(3)
-    cells, y, weight = rng.integers(2, size=(200, 3)).astype(float), rng.integers(2, size=200), rng.random(200)
-    merged = WeightedRows(Rows((cells,), 200), y, weight).merged()
-    first, weights = without_duplicates(cells.T, y, weight)
-    np.testing.assert_array_equal(merged.rows.parts[0], cells[first])
-    np.testing.assert_array_equal(merged.weight, weights)
-    assert len(first) == 16
-    assert without_duplicates((np.arange(200.0),), y, weight) is None

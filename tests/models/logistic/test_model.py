@@ -78,17 +78,6 @@ class TestMap:
         at_zero = point["intercept"][0] - point["weight"][0] @ model.design.centre
         np.testing.assert_allclose(at_zero, beta[:, 0], atol=5e-5)
 
-    @pytest.mark.parametrize("n_labels", [2, 3])
-    @pytest.mark.parametrize("form", ["symmetric", "reference"])
-    def test_units_and_origin_change_nothing(self, n_labels: int, form: str) -> None:
-        numbers, codes, y, weight = mixed(n_labels)
-        settings = {"codes": codes, "levels": LEVELS, "weight": weight, "prior": LogisticPrior(prior_form=form)}
-        plain = probabilities(model_of(numbers, y, **settings), encoded(numbers, codes))
-        for factor, shift, tolerance in ((1e6, 0.0, 1e-9), (1e-6, 0.0, 1e-9), (1.0, 1e6, 1e-6)):
-            other = numbers * [factor, 1.0] + [shift, 0.0]
-            again = probabilities(model_of(other, y, **settings), encoded(other, codes))
-            np.testing.assert_allclose(again, plain, atol=tolerance, rtol=0)
-
     def test_intercept_at_zero_feels_a_shift(self) -> None:
         numbers, codes, y, weight = mixed(2)
         prior = LogisticPrior(intercept_at="zero")
@@ -142,16 +131,6 @@ class TestMap:
         with pytest.raises(DoesNotExist, match="take a finite intercept_scale"):
             replace(model, prior=LogisticPrior(intercept_scale=INF)).map()
 
-    def test_weights_are_repetition(self) -> None:
-        numbers, codes, y, _ = mixed(3)
-        times = np.random.default_rng(5).integers(0, 4, size=len(y))
-        weighted = model_of(numbers, y, codes=codes, levels=LEVELS, weight=times)
-        repeated = model_of(
-            np.repeat(numbers, times, axis=0), np.repeat(y, times), codes=np.repeat(codes, times, axis=0), levels=LEVELS
-        )
-        rows = encoded(numbers, codes)
-        np.testing.assert_allclose(probabilities(weighted, rows), probabilities(repeated, rows), atol=1e-12)
-
     @pytest.mark.parametrize("n_labels", [2, 3])
     def test_one_row(self, n_labels: int) -> None:
         model = model_of([[3.0]], [1], n_labels=n_labels, codes=[[0]], levels=(("p",),))
@@ -188,35 +167,6 @@ class TestMap:
         np.testing.assert_allclose(replace(model)._mode / sd, mode / sd, rtol=0, atol=tolerance)
 
     @pytest.mark.parametrize("n_labels", [2, 3])
-    def test_where_newton_arrives_nothing_follows(self, n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-        objective, start = mixed_model(n_labels).objective("map")
-        optimum = newton.newton(objective, start, kept_below=newton.KEPT_HESSIAN)
-        assert optimum.converged
-        assert not optimum.at_rounding
-        monkeypatch.delattr("scipy.optimize.minimize")
-        np.testing.assert_array_equal(newton.maximize(objective, start), optimum.theta)
-
-    def test_few_hessians_are_formed(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Of many parameters most steps are L-BFGS's, and the last of Newton's share a Hessian."""
-        rng = np.random.default_rng(0)
-        X = rng.normal(size=(300, 70))
-        model = model_of(X, (X[:, :4] + rng.gumbel(size=(300, 4))).argmax(axis=1))
-        formed = 0
-        derivatives = LogPosterior.derivatives
-
-        def counted(self: LogPosterior, theta: Array) -> tuple[float, Array, Array]:
-            nonlocal formed
-            formed += 1
-            return derivatives(self, theta)
-
-        monkeypatch.setattr(LogPosterior, "derivatives", counted)
-        objective = LogPosterior(model._likelihood, model.weight_prior)
-        assert np.abs(objective.gradient(model._mode)[1]).max() < 1e-9
-        few, formed = formed, 0
-        newton.newton(*model.objective("map"))
-        assert 2 * few <= formed
-
-    @pytest.mark.parametrize("n_labels", [2, 3])
     def test_a_step_that_is_too_long_is_shortened(self, n_labels: int) -> None:
         """Where all rows are on the wrong side by far, the likelihood is straight and a whole step goes too far."""
         numbers, _, y, _ = mixed(n_labels)
@@ -236,13 +186,6 @@ class TestMap:
 
 
 class TestMle:
-    def test_scikit_learn_two_classes(self) -> None:
-        numbers, _, y, weight = mixed(2, n=300)
-        X = (np.nan_to_num(numbers, nan=-2.0) - [50.0, -2.0]) / [3.0, 0.01]
-        model = model_of(X, y, weight=weight)
-        theirs = LogisticRegression(C=INF, tol=1e-12, max_iter=10_000).fit(X, y, weight)
-        np.testing.assert_allclose(model.mle()["weight"][0], theirs.coef_, atol=1e-5)
-
     def test_scikit_learn_three_classes(self) -> None:
         numbers, _, y, _ = mixed(3, n=300)
         X = (np.nan_to_num(numbers, nan=-2.0) - [50.0, -2.0]) / [3.0, 0.01]
