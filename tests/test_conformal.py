@@ -264,12 +264,6 @@ class TestSplitConformal:
         alone = [found.predict_set(X[[row]]).labels[0] for row in range(40)]
         assert found.predict_set(X[::-1]).labels[::-1][:40] == tuple(alone)
 
-    def test_a_seed_gives_the_same_again_and_another_seed_does_not(self, specified):
-        X, y = simple(np.random.default_rng(23), 100)
-        member = [aps(specified, seed).calibrate(X, y).predict_set(X).member for seed in (1, 1, 2)]
-        np.testing.assert_array_equal(member[0], member[1])
-        assert (member[0] != member[2]).any()
-
     @pytest.mark.parametrize(
         ("clf", "X"),
         [
@@ -344,15 +338,6 @@ class TestSplitConformal:
         )
         np.testing.assert_array_equal(one.predict_set(X).member, again.predict_set(X).member)
         assert (one.thresholds_ != other.thresholds_).any()
-
-    def test_the_classifier_that_it_fits_follows_its_seed(self):
-        X, y = simple(np.random.default_rng(32), 40)
-        seeds = [
-            lac(bc.GaussianNB(random_state=own), seed).fit(X, y).classifier_.seed_
-            for own, seed in ((None, 1), (None, 1), (None, 2), (5, 1))
-        ]
-        assert seeds[0] == seeds[1] != seeds[2]
-        assert seeds[3] == 5
 
     def test_two_rows_are_the_least(self):
         with pytest.raises(InputError, match="at least two rows"):

@@ -153,16 +153,6 @@ class TestAverages:
             expected = naive_averages(hypotheses, row, given_x)[field]
             np.testing.assert_allclose(averages[row], expected, rtol=1e-12, atol=1e-14)
 
-    @pytest.mark.parametrize("given_x", [False, True])
-    def test_blocks_of_one_row_give_the_same_numbers(self, rng, monkeypatch, given_x):
-        hypotheses = with_zeros(rng)
-        whole = averaging.average(hypotheses, numbered(9), given_x)
-        one_row_a_block(monkeypatch)
-        assert len(list(averaging.blocks(hypotheses, numbered(9)))) == 9
-        pieces = averaging.average(hypotheses, numbered(9), given_x)
-        for field in FIELDS:
-            np.testing.assert_allclose(getattr(pieces, field), getattr(whole, field), rtol=1e-13, atol=1e-15)
-
     def test_discriminative_models_learn_nothing_from_x(self, rng):
         hypotheses = replace(random_scores(rng), generative=False)
         given, plain = (averaging.average(hypotheses, numbered(9), given_x) for given_x in (True, False))
@@ -355,12 +345,6 @@ class TestInterval:
             tail = (1 + (2 * bound - 1) * ci_prob) / 2
             expected = self.smallest_reaching(values[weights > 0], weights[weights > 0], tail)
             assert found[row, label, bound] == pytest.approx(expected, rel=1e-12)
-
-    def test_blocks_of_one_row_give_the_same_bounds(self, rng, monkeypatch):
-        hypotheses = random_scores(rng)
-        whole = averaging.interval(hypotheses, numbered(9), 0.89)
-        one_row_a_block(monkeypatch)
-        np.testing.assert_array_equal(averaging.interval(hypotheses, numbered(9), 0.89), whole)
 
     def test_no_rows_have_no_bounds(self, rng):
         assert averaging.interval(random_scores(rng), numbered(0), 0.89).shape == (0, 3, 2)
