@@ -203,7 +203,7 @@ CONCISE = {
     "Gaussian()": bc.families.Gaussian(),
     "VonMises(period=24)": bc.families.VonMises(period=24),
     "Hurdle(family=Gamma(median=2.0))": bc.families.Hurdle(bc.families.Gamma(median=2.0)),
-    "LearnedScale(groups='kinds')": bc.LearnedScale(groups="kinds"),
+    "LearnedScale(spread=0.5)": bc.LearnedScale(spread=0.5),
     "LearnedScale(given={'age': 1.0})": bc.LearnedScale(given={"age": 1.0}),
     "Auto(nuts=NUTS(draws=500))": bc.Auto(nuts=bc.NUTS(draws=500)),
     "Laplace()": bc.Laplace(),

@@ -16,8 +16,7 @@ from bayesclf.inference.convergence import convergence_problems
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior
-from bayesclf.models.logistic.scale_grid import END_MASS, ScaleGrid
-from bayesclf.models.logistic.scale_node import Node
+from bayesclf.models.logistic.scale_grid import END_MASS, Node, ScaleGrid
 from bayesclf.posterior.hypotheses import to_dataset
 
 
