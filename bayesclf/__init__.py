@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     )
     from bayesclf.interpretation.dependence import DependentPairs, dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
-    from bayesclf.models.logistic.learned_scale import LearnedScale
-    from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
+    from bayesclf.models.logistic.learned_scale import HorseshoeWeights, LearnedScale, StudentTWeights
     from bayesclf.posterior import averaging
     from bayesclf.progress import set_progress
     from bayesclf.rules import Gibbs
@@ -70,8 +69,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGSOptimiser", "LBFGSOptimizer", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
-    "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
-    "bayesclf.models.logistic.weight_shapes": ("HorseshoeWeights", "StudentTWeights"),
+    "bayesclf.models.logistic.learned_scale": ("HorseshoeWeights", "LearnedScale", "StudentTWeights"),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.rules": ("Gibbs",),
     "bayesclf.stacking": ("StackedClassifier",),

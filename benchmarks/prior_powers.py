@@ -28,11 +28,11 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayesclf as bc
 from bayesclf.inference.ladder import log_evidence_ratio
-from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.likelihood import log_normalizer
 from bayesclf.models.logistic.newton import maximize
 from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.scale_grid import evidence_from
 
 type Array = np.ndarray
 

@@ -212,34 +212,6 @@ def _certain(line: Result) -> bool:
     return bool(line["difference"] > 2 * line["standard_error"])
 
 
-def scale_groups(result: Result) -> str:
-    """Return the log losses of one prior scale, of one for each kind of column, and of the peer, and the cost."""
-    lines, losses = [], []
-    for name, found in result["tables"].items():
-        scores = found["scores"]
-        if len(scores) < 3:
-            continue
-        one, kinds, peer = (mean(line["log_loss"]) for line in scores.values())
-        best = min(one, kinds, peer)
-        losses.append((one, kinds))
-        shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
-        cells = [f"**{loss:.3f}**" if loss == best else f"{loss:.3f}" for loss in (one, kinds, peer)]
-        single, several, _ = scores.values()
-        engines = f"{several['engines'].count('Laplace')} of {len(several['engines'])}"
-        costs = [f"{line['seconds'] / result['folds']:.1f} s" for line in (single, several)]
-        lines.append([shape, str(max(several["scales"])), *cells, *costs, engines])
-    better, worse = (sum(sign * (one - kinds) > max(0.01, 0.01 * one) for one, kinds in losses) for sign in (1, -1))
-    head = ["table (rows × columns)", "scales", "one scale", "a scale for each kind", "scikit-learn"]
-    head += ["fit, one", "fit, each kind", "by Laplace, each kind"]
-    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    text = (
-        f"Mean log loss of {result['folds']} folds, in nats per row; seconds of one core for a fold. A scale for each "
-        f"kind, against one: better on {better}, worse on {worse} of {len(losses)}, on the others level, within 0.01 "
-        f"nats or 1 %; {versions}."
-    )
-    return "\n\n".join([markdown(head, lines), text])
-
-
 FAMILY_WAYS = {
     "auto, bayes-optimal": "by evidence",
     "Gaussian, bayes-optimal": "Gaussian",
@@ -326,7 +298,6 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
     "default_prior": ("### Logistic regression: every default, on many tables", default_prior),
     "prior_powers": ("### Logistic regression: powers of the weights' covariance, on many tables", prior_powers),
-    "scale_groups": ("### Logistic regression: a learned prior scale for each kind of column", scale_groups),
     "families_by_evidence": ("### Naive Bayes: families by evidence", families_by_evidence),
     "ng_jordan": ("### Learning curves: the experiment against a plain loop over scikit-learn", ng_jordan),
 }

@@ -200,7 +200,7 @@ def test_a_trace_shows_its_ends_and_what_is_known_of_the_last():
 CONCISE = {
     "Gaussian()": bc.families.Gaussian(),
     "Hurdle(family=Gamma(median=2.0))": bc.families.Hurdle(bc.families.Gamma(median=2.0)),
-    "LearnedScale(groups='kinds')": bc.LearnedScale(groups="kinds"),
+    "LearnedScale(spread=0.5)": bc.LearnedScale(spread=0.5),
     "LearnedScale(given={'age': 1.0})": bc.LearnedScale(given={"age": 1.0}),
     "Auto(nuts=NUTS(draws=500))": bc.Auto(nuts=bc.NUTS(draws=500)),
     "Laplace()": bc.Laplace(),

@@ -25,22 +25,19 @@ from bayesclf.inference.normal import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
-from bayesclf.models.logistic.grouped_model import GroupedScaleModel, learned_groups
 from bayesclf.models.logistic.learned_model import (
+    LearnedPowerModel,
     LearnedScaleModel,
     learns_correlations,
     learns_nothing,
+    not_learnable,
 )
-from bayesclf.models.logistic.learned_power import LearnedPowerModel
-from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.learned_scale import HorseshoeWeights, LearnedScale, StudentTWeights
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
-from bayesclf.models.logistic.normal_prior import NormalPrior
-from bayesclf.models.logistic.prior import DEFAULT_SCALE, not_meaningful, with_indicators
-from bayesclf.models.logistic.scaled_model import not_learnable
+from bayesclf.models.logistic.prior import DEFAULT_SCALE, NormalPrior, not_meaningful, with_indicators
 from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
 from bayesclf.models.logistic.streamed import ALIKE, Parts, Streamed, kind_of, moments_of
-from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -85,13 +82,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess. Given s, the weights
         are either independent or as correlated as their columns, over which the answers average too, by evidence.
         ``bayesclf.LearnedScale(…)`` has other priors of s, columns whose sd is given all the same, one of the two
-        correlations or others between them, ``power=0`` for independent weights, a scale for each of several groups of
-        columns, ``groups="kinds"``, and weights that are Student-t or have the horseshoe prior, of which few matter,
-        ``shape="horseshoe"``, by NUTS only. Under ``"map"``, the correlation is the more probable one, s is the mode of
-        log s given it, and the weights are at their mode given both. Where that would take too long (a sparse table, or
-        more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or `standardize` is False), ``"learned"`` is
-        2.5 for independent weights, and `notes_` says so. A number or an array, as of `prior_mean`, fixes the sd,
-        infinite for a flat prior; a mapping fixes that of the columns that it names, and the others' is learned.
+        correlations or others between them, ``power=0`` for independent weights, and weights that are Student-t or have
+        the horseshoe prior, of which few matter, ``shape="horseshoe"``, by NUTS only. Under ``"map"``, the correlation
+        is the more probable one, s is the mode of log s given it, and the weights are at their mode given both. Where
+        that would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0,
+        or `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
+        array, as of `prior_mean`, fixes the sd, infinite for a flat prior; a mapping fixes that of the columns that it
+        names, and the others' is learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -393,9 +390,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         settings = prior.prior_scale
         if isinstance(settings, LearnedScale):
             power = settings.powers if learns_correlations(prior, design) else settings.powers[0]
-            groups = None if learned_groups(prior, design) == 1 else settings.groups
             # the powers are said, so that a saved model keeps them whatever the default becomes
-            prior = replace(prior, prior_scale=replace(settings, power=power, groups=groups))
+            prior = replace(prior, prior_scale=replace(settings, power=power))
         return prior, reason
 
     def _not_learnable(self, X: Matrix, weights: int) -> str:
@@ -484,8 +480,6 @@ def _kind(prior: LogisticPrior) -> type[LogisticModel]:
         return LogisticModel
     if settings.of_weights is not None:
         return ShapedScaleModel
-    if settings.groups is not None:
-        return GroupedScaleModel
     return LearnedPowerModel if len(settings.powers) > 1 else LearnedScaleModel
 
 

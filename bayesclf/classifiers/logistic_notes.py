@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.families.base import UNSEEN
-from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.normal_prior import NormalPrior
+from bayesclf.models.logistic.learned_scale import LearnedScale, StudentTWeights
+from bayesclf.models.logistic.prior import NormalPrior
 from bayesclf.models.logistic.shaped_model import ShapedScaleModel
-from bayesclf.models.logistic.weight_shapes import StudentTWeights
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.typing import Parameters
 from bayesclf.wording import AND_MORE, listed
@@ -28,21 +27,8 @@ KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
 
-def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence[str] = ()) -> str:
-    """Say what the draws of a learned prior scale (draw) are, and what C = Σ^λ the weights' covariance s² C has.
-
-    Scales of several groups of columns are (draw, group), with the groups' names.
-    """
-    if groups:
-        quantiles = np.quantile(parameters["prior_scale"], LEVELS, axis=0).T
-        every = [
-            f"{middle:.2g} for {name!r} ({low:.2g} to {high:.2g})"
-            for name, (low, middle, high) in zip(groups, quantiles, strict=True)
-        ]
-        return (
-            f"the prior scales of the weights, learned from the rows, are {listed(every, LISTED_COLUMNS, AND_MORE)}; "
-            f"in brackets are {100 * CI_PROB:.0f} % intervals"
-        )
+def about_scale(parameters: Parameters, settings: LearnedScale) -> str:
+    """Say what the draws of a learned prior scale (draw) are, and what C = Σ^λ the weights' covariance s² C has."""
     low, middle, high = np.quantile(parameters["prior_scale"], LEVELS)
     kinds = [
         CORRELATIONS.get(power, f"correlated by the power {power:g} of their columns' covariance")
@@ -59,9 +45,9 @@ def about_scale(parameters: Parameters, settings: LearnedScale, groups: Sequence
 
 
 def about_scales(model: Any, parameters: Parameters) -> str:
-    """Say what the draws (draw) of learned prior scales are, whatever the shape of the weights given these."""
+    """Say what the draws (draw) of the learned prior scale are, whatever the shape of the weights given it."""
     if not isinstance(model, ShapedScaleModel):
-        return about_scale(parameters, model.prior.prior_scale, model.coords().get("scale_group", ()))
+        return about_scale(parameters, model.prior.prior_scale)
     settings = model.scale_prior.settings
     if isinstance(settings.of_weights, StudentTWeights):
         shape = f"given it, weights are Student-t with {settings.of_weights.degrees:g} degrees of freedom"

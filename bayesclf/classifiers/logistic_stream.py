@@ -25,8 +25,8 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.errors import InputError
-from bayesclf.models.logistic.coded_rows import CodedLikelihood
 from bayesclf.models.logistic.design import LogisticDesign, moments, without_duplicates
+from bayesclf.models.logistic.likelihood import CodedLikelihood
 from bayesclf.models.logistic.streamed import Sums
 from bayesclf.progress import Tell
 from bayesclf.tables import columns

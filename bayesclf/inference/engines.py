@@ -23,9 +23,9 @@ from bayesclf.inference.optimisers import ZERO, ConjugateGradient, GradientAscen
 from bayesclf.inference.sizes import require_room
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.design import OwnUnits
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.own_units import OwnUnits
 from bayesclf.models.logistic.shaped_model import TARGET_ACCEPT, ShapedScaleModel
 from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters

@@ -20,8 +20,7 @@ from scipy.special import expit, logsumexp
 from bayesclf.inference.nuts import NUTS, Sample, acceptance_of, sample_standardized
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.likelihood import LaplaceApproximation
-from bayesclf.models.logistic.scale_grid import END_MASS, ScaleGrid
-from bayesclf.models.logistic.scale_node import Node
+from bayesclf.models.logistic.scale_grid import END_MASS, Node, ScaleGrid
 from bayesclf.progress import shown
 from bayesclf.typing import Array
 
@@ -60,13 +59,13 @@ class Rung:
     """
 
     model: LearnedScaleModel
-    node: Node[float]
+    node: Node
     approximation: LaplaceApproximation
     z: Array
     stats: xr.Dataset
 
     @classmethod
-    def drawn(cls, model: LearnedScaleModel, node: Node[float], settings: NUTS, seed: int) -> Rung:
+    def drawn(cls, model: LearnedScaleModel, node: Node, settings: NUTS, seed: int) -> Rung:
         """Sample the weights given a node's scale, with smaller steps where some of the draws diverge.
 
         A wall of the likelihood looks like a divergence to steps that would suit all else.
@@ -135,7 +134,7 @@ def sample(model: LearnedScaleModel, settings: NUTS, seed: int) -> Sample:
     rng = np.random.default_rng(seed)
     each = replace(settings, tune=min(settings.tune or MOST_TUNE, MOST_TUNE), progress=None)
 
-    def drawn(member: LearnedScaleModel, node: Node[float], share: float) -> Rung:
+    def drawn(member: LearnedScaleModel, node: Node, share: float) -> Rung:
         """Return the draws at one node, as many as its share of all."""
         draws = max(int(np.ceil(share * settings.draws)), min(LEAST_DRAWS, settings.draws))
         return Rung.drawn(member, node, replace(each, draws=draws), int(rng.integers(2**32)))
@@ -187,7 +186,7 @@ def _ends(ladder: Ladder, masses: Array) -> tuple[tuple[tuple[Rung, Rung], float
     return ((ladder[0], ladder[1]), float(low)), ((ladder[-1], ladder[-2]), float(high))
 
 
-def _beyond(last: Rung, before: Rung) -> Node[float]:
+def _beyond(last: Rung, before: Rung) -> Node:
     """Return a node as far beyond the last as this is beyond the one before it."""
     return last.model.node(2 * last.node.log_scale - before.node.log_scale, last.node.theta)
 

@@ -17,7 +17,7 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesclf.models.logistic.components import Component
+    from bayesclf.models.logistic.scale_grid import Component
 
 MOST_PER_DRAW = 8
 """Proposals from which one draw of the posterior is resampled, at most."""
@@ -41,14 +41,6 @@ class LaplaceModel(Protocol):
 
     def log_posterior(self, intercept: Array, weight: Array) -> Array:
         """Return log p(θ, D), shape (draw); a learned prior scale is an argument `prior_scale` too."""
-
-
-@runtime_checkable
-class OwnProposals(Protocol):
-    """A model that makes its proposals itself."""
-
-    def propose(self, number: int, rng: np.random.Generator) -> tuple[Parameters, Array]:
-        """Return proposals of the parameters (draw, …), and log p(θ, D) − log q(θ) of them (draw)."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,8 +188,7 @@ def propose(model: Model, number: int, rng: np.random.Generator, components: Seq
     Where the prior scale s is learned, there is one such q_m for each node s_m of a grid, with a share π_m of the
     proposals, and r = p(D | θ) p(θ | s_m) p(s_m) Δ_m/(π_m q_m(θ)), so that the weights correct the evidence of s_m too.
     A proposal's log s is then drawn from the stretch Δ_m that its node stands for. `components` are those of the
-    model, where earlier proposals had to find them. Where groups of columns have scales of their own, q is that of
-    `bayesclf.models.logistic.scales_proposal.ScalesProposal`.
+    model, where earlier proposals had to find them.
 
     Raises
     ------
@@ -211,10 +202,6 @@ def propose(model: Model, number: int, rng: np.random.Generator, components: Seq
     """
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
-    if isinstance(model, OwnProposals):
-        proposed, log_ratio = model.propose(number, rng)
-        log_ratio -= log_ratio.max()
-        return Proposals(proposed, log_ratio, *_smooth(log_ratio))
     components = components or model.components()
     size = len(components[0].approximation.center)
     degrees = max(LEAST_DEGREES, size)

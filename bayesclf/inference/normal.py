@@ -9,7 +9,7 @@ import numpy as np
 from bayesclf.errors import Refused
 from bayesclf.inference.laplace import pareto_khat
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.normal_prior import NormalPrior
+from bayesclf.models.logistic.prior import NormalPrior
 from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Parameters
 

@@ -15,9 +15,7 @@ from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.logistic.grouped_model import GroupedScaleModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
-from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior
 from bayesclf.models.logistic.shaped_model import ShapedScaleModel
@@ -199,11 +197,6 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
         lines, symbols = _learned_scale(model, bool(learned.any()))
         sentences += [f"weights that share prior_scale have covariance C·prior_scale²: {one}" for one in symbols]
     scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)
-    if isinstance(model, GroupedScaleModel):
-        groups = model.scale_prior
-        learned = groups.group >= 0
-        lines = [_of_scale(groups.settings, name) for name in groups.names]
-        scales = [f"prior_scale[{groups.names[g]}]" for g in groups.group]
     if isinstance(model, ShapedScaleModel):
         learned = model.scale_prior.learned
         lines, own_sd, symbols = model.scale_prior.words()
@@ -232,7 +225,8 @@ def _of_weight(mean: float, sd: float | str) -> tuple[str, Mapping[str, Hyperpar
 def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[PriorLine], tuple[str, ...]]:
     """Return the priors of a learned scale and of its power, and what C is if some weight's prior has it."""
     settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`
-    lines = [_of_scale(settings)]
+    numbers = {"median": float(settings.median), "spread": float(settings.spread)}
+    lines = [PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", numbers)]
     power = written(settings.powers[0])
     if len(settings.powers) > 1:
         values, powers = listing("power", settings.powers, last=" or ")
@@ -243,9 +237,3 @@ def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[Pri
     independent = "; where prior_power is 0, weights are independent"
     also = independent if len(settings.powers) > 1 and 0 in settings.powers else ""
     return lines, (f"C is the columns' covariance to the power {power}, of average variance 1{also}",)
-
-
-def _of_scale(settings: LearnedScale, group: str = "") -> PriorLine:
-    """Return the prior of a learned scale, that of a group of columns where there are several."""
-    numbers = {"median": float(settings.median), "spread": float(settings.spread)}
-    return PriorLine("prior_scale", "", group, "LogNormal(log {median}, {spread})", numbers)

@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.models.logistic.scores import LinearScores
+from bayesclf.models.logistic.design import LinearScores
 from bayesclf.posterior import linear
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows

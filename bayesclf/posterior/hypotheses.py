@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel, ScoresGiven
-from bayesclf.models.logistic.scores import LinearModel, LinearScores
+from bayesclf.models.logistic.design import LinearModel, LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers, Parameters
 

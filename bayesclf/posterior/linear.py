@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.models.logistic.scores import LinearScores
+from bayesclf.models.logistic.design import LinearScores
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array
 

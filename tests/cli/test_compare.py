@@ -87,8 +87,6 @@ def test_models_beyond_the_time_limit_are_named(monkeypatch):
     assert "--max-minutes must be above 0, not 0.0" in command(*base, "--max-minutes", "0", status=2).err
 
 
-
-
 def test_an_engine_that_a_model_lacks_is_said():
     said = command("compare", "play_tennis", "--inference", "exact", "--rules", "map,bayes-optimal").out
     assert "\nlr: the posterior was refused (this posterior has no closed form" in said

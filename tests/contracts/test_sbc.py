@@ -430,39 +430,6 @@ def test_a_learned_scale(classes, power):
     assert_uniform(found, draws, bins=10)
 
 
-def logistic_with_two_scales(classes, rng):
-    """Return a truth, the prior scales of both columns among it, and labels of fixed rows."""
-    scale = np.exp(LEARNED_SPREAD * rng.normal(size=2))
-    vectors = rng.normal(size=(classes, 3)) * [INTERCEPT_SCALE, *scale] / np.sqrt(2)
-    reference = 0 if classes == 2 else classes - 1
-    theta = np.delete(vectors, reference, axis=0) - vectors[reference]
-    intercept, weight = theta[:, 0], theta[:, 1:] / DESIGN.std(axis=0)
-    scores = np.insert(intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T, reference, 0.0, axis=0)
-    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
-    return {"intercept": intercept, "weight": weight, "prior_scale": scale}, TABLE, y
-
-
-TWO_SCALES = bc.LogisticRegression(
-    prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD, groups=[["x0"], ["x1"]]), intercept_scale=INTERCEPT_SCALE
-)
-
-
-@NIGHTLY
-@pytest.mark.parametrize("classes", [2, 3])
-def test_learned_scales_of_two_groups(classes):
-    make = with_engine(TWO_SCALES, PROPOSALS)
-    found, draws = ranks(partial(logistic_with_two_scales, classes), make, 300, classes=LABELS[:classes])
-    assert len(found) > 200
-    assert_uniform(found, draws, bins=10)
-
-
-@NIGHTLY
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-def test_nuts_of_learned_scales_of_two_groups():
-    drawn = ranks(partial(logistic_with_two_scales, 3), with_engine(TWO_SCALES, SHORT), 60, thin=10)
-    assert_uniform(*drawn, bins=5)
-
-
 def logistic_with_local_scales(shape, classes, rng):
     """Return a truth, the scales among it, and labels of fixed rows."""
     if shape == "student-t":

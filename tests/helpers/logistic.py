@@ -8,8 +8,8 @@ import numpy as np
 
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.models.logistic.scaled_model import ScaledModel
 from bayesclf.typing import Array, Integers
 
 INF = float("inf")
@@ -77,14 +77,14 @@ def mixed_of_kind[M: LogisticModel](kind: type[M], n_labels: int, prior: Logisti
     return of_kind(kind, mixed_model(n_labels, n=n), prior)
 
 
-def scaled_points(model: ScaledModel, number: int) -> dict[str, Array]:
-    """Draw some parameters of a model of learned scales, (draw, …)."""
+def scaled_points(model: LearnedScaleModel, number: int) -> dict[str, Array]:
+    """Draw some parameters of a model of a learned scale, (draw, …)."""
     rng = np.random.default_rng(3)
     vectors, columns = len(model.labels) - 1, len(model.design)
     return {
         "intercept": rng.normal(size=(number, vectors)),
         "weight": rng.normal(size=(number, vectors, columns)) / model.design.scale,
-        "prior_scale": np.exp(rng.normal(size=(number, *np.shape(model.scale_prior.median)))),
+        "prior_scale": np.exp(rng.normal(size=number)),
     }
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.inference.optimisers import OPTIMISERS, largest_curvature
-from bayesclf.models.logistic.own_units import OwnUnits
+from bayesclf.models.logistic.design import OwnUnits
 
 DETERMINISTIC = {
     "gradient-ascent": bc.GradientAscent(passes=100_000, tolerance=1e-8),

@@ -12,10 +12,9 @@ from scipy.special import log_expit, log_softmax, logsumexp
 from bayesclf import rules
 from bayesclf.errors import Refused
 from bayesclf.models.base import Rows
-from bayesclf.models.logistic import scores as linear_scores
-from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic import design as linear_scores
+from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.models.logistic.scores import LinearScores
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses

@@ -5,8 +5,9 @@ Training rows with weights, in which duplicate rows are merged.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +17,9 @@ from bayesclf import memory
 from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
-from bayesclf.models.logistic.coded_rows import CodedRows
+from bayesclf.models.logistic.likelihood import CodedRows, Likelihood, LogPosterior, Prior, blocks
 from bayesclf.tables.numbers import Numbers
-from bayesclf.typing import Array, Integers
+from bayesclf.typing import Array, Integers, Parameters
 
 COPIES = 7
 """Arrays of the size of the design that a fit holds at once, measured."""
@@ -298,3 +299,173 @@ def _ranks(values: NDArray[np.generic]) -> tuple[Integers, int]:
 
     ranks, different = pd.factorize(values, use_na_sentinel=False)
     return np.asarray(ranks, dtype=np.intp), len(different)
+
+
+OWN_BYTES = 2**20
+"""Size of the coefficients that are gathered at once, where each row has its own."""
+
+LARGEST = 1e300
+"""Log-odds that stand for those that are too large for a number."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearScores:
+    """Scores Σ_j z_j(x) c_jks of label k under hypothesis h_s; the reference label's are 0.
+
+    Attributes
+    ----------
+    columns
+        Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0 may be
+        omitted.
+    coefficient
+        c (column, outcome, draw), of all labels except the reference.
+    reference
+        Position of the reference among all labels.
+    """
+
+    columns: Callable[[Rows], Matrix]
+    coefficient: Array
+    reference: int
+
+    @property
+    def labels(self) -> int:
+        """Number of labels, the reference included."""
+        return len(self.coefficient[0]) + 1
+
+    def plus(self, offset: Array) -> LinearScores:
+        """Return the scores with a constant (outcome) added to each label's, less the reference's."""
+        coefficient = self.coefficient.copy()
+        coefficient[0] += (np.delete(offset, self.reference) - offset[self.reference])[:, None]
+        return replace(self, coefficient=coefficient)
+
+    def scores(self, rows: Rows) -> Array:
+        """Return the scores (draw, row, outcome); the memory is laid out (row, outcome, draw)."""
+        out = np.empty((len(rows), self.labels, self.coefficient.shape[2]))
+        return np.moveaxis(self.fill(out, self.columns(rows)), 2, 0)
+
+    def fill(self, out: Array, z: Matrix) -> Array:
+        """Put the scores of rows z (row, column) into `out` (row, outcome, draw), and return it."""
+        flat = out.reshape(len(out), out.shape[1] * out.shape[2])
+        coefficient = self.coefficient[: z.shape[1]].reshape(z.shape[1], -1)
+        # The other labels are those before the reference and those after it.
+        first = self.reference * out.shape[2]
+        last = first + out.shape[2]
+        if isinstance(z, CenteredRows):
+            flat[:, :first], flat[:, last:] = z @ coefficient[:, :first], z @ coefficient[:, first:]
+        else:
+            try:
+                with np.errstate(over="raise", invalid="raise"):
+                    np.matmul(z, coefficient[:, :first], out=flat[:, :first])
+                    np.matmul(z, coefficient[:, first:], out=flat[:, last:])
+            except FloatingPointError:
+                flat[:, :first], flat[:, last:] = np.split(_bounded_product(z, coefficient), [first], axis=1)
+        flat[:, first:last] = 0.0
+        return out
+
+    def own(self, rows: Rows, drawn: Integers) -> Array:
+        """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
+        scores = np.empty((len(rows), self.labels - 1))
+        size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
+        for some in blocks(len(rows), size):
+            z = self.columns(rows[some])
+            own = self.coefficient[: z.shape[1], :, drawn[some]]
+            if isinstance(z, CenteredRows):
+                scores[some] = z.own_products(own)
+            else:
+                np.einsum("rc,ckr->rk", z, own, out=scores[some])
+        return np.insert(scores, self.reference, 0.0, axis=1)
+
+
+def _bounded_product(z: Array, coefficient: Array) -> Array:
+    """Return z @ coefficient, with what overflows at `LARGEST`, where odds are certain too.
+
+    Terms that overflow in opposite directions leave the odds unknown, and count as even.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.nan_to_num(z @ coefficient, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+
+
+@runtime_checkable
+class LinearModel(Protocol):
+    """A model whose scores are linear in columns of the rows."""
+
+    def linear_scores(self, parameters: Parameters) -> LinearScores:
+        """Return the scores under each hypothesis."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnUnits:
+    """The linear map θ = M w from (w_0 at x = 0, weights per unit) to (intercept at the means, weights per sd).
+
+    Attributes
+    ----------
+    centre, scale
+        Origin and unit of each column, (column).
+    """
+
+    centre: Array
+    scale: Array
+
+    @classmethod
+    def of(cls, design: LogisticDesign) -> OwnUnits:
+        """Return the map of a design's columns."""
+        return cls(design.centre, design.scale)
+
+    def standardized(self, w: Array) -> Array:
+        """Return θ = M w, (outcome, 1 + column)."""
+        weights = w[:, 1:]
+        return np.column_stack([w[:, 0] + weights @ self.centre, weights * self.scale])
+
+    def slope(self, of_theta: Array) -> Array:
+        """Return the gradient in w, Mᵀ g, from the one in θ, g (…, outcome, 1 + column)."""
+        first = of_theta[..., :1]
+        return np.concatenate([first, first * self.centre + of_theta[..., 1:] * self.scale], axis=-1)
+
+    def objective(self, objective: Likelihood | LogPosterior) -> Likelihood | LogPosterior:
+        """Return the same function of w: its rows are x itself, the first column being 1."""
+        if isinstance(objective, LogPosterior):
+            assert isinstance(objective.likelihood, Likelihood)  # an optimizer is watched on rows in memory
+            prior = OwnUnitsPrior(objective.prior, self)
+            return LogPosterior(self._likelihood(objective.likelihood), prior)
+        return self._likelihood(objective)
+
+    def _likelihood(self, likelihood: Likelihood) -> Likelihood:
+        return replace(likelihood, X=self._rows(likelihood.X))
+
+    def _rows(self, X: Matrix) -> Matrix:
+        """Return rows with a column of ones in the columns' own units."""
+        scale = np.concatenate([[1.0], self.scale])
+        if isinstance(X, CenteredRows):
+            return replace(X.scaled(scale), shift=np.zeros(X.shape[1]))  # what is stored is x/sd
+        return np.asarray(X * scale + np.concatenate([[0.0], self.centre]))
+
+
+@dataclass(frozen=True, eq=False)
+class OwnUnitsPrior:
+    """A prior of θ as a function of w; its density is still that of θ, so that objectives compare.
+
+    Attributes
+    ----------
+    prior
+        Of θ = M w.
+    units
+        M.
+    """
+
+    prior: Prior
+    units: OwnUnits
+
+    def log_density(self, w: Array) -> Array:
+        """Return log p(M w), shape (draw), of w (draw, outcome, 1 + column)."""
+        return self.prior.log_density(np.stack([self.units.standardized(one) for one in w]))
+
+    def gradient(self, w: Array) -> Array:
+        """Return Mᵀ ∂ log p(θ)/∂θ, (outcome, 1 + column), of one w (outcome, 1 + column)."""
+        return self.units.slope(self.prior.gradient(self.units.standardized(w)))
+
+    def precision(self) -> Array:
+        """Return Mᵀ P M of w raveled, label by label."""
+        P = self.prior.precision()
+        shape = (len(P), -1, 1 + len(self.units.scale))
+        half = self.units.slope(P.reshape(shape)).reshape(P.shape)
+        return self.units.slope(half.T.reshape(shape)).reshape(P.shape)

@@ -1,26 +1,104 @@
-"""What a user says of a prior scale that is learned."""
+"""What a user says of a prior scale that is learned, and of the weights given it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
-from bayesclf.constraints import Number, require
+from bayesclf.constraints import Number, OrNone, require
 from bayesclf.display import Concise
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_positive
-from bayesclf.models.logistic.weight_shapes import NORMAL, SHAPES, HorseshoeWeights, Shape
 from bayesclf.typing import Array
 
-KINDS = "kinds"
-"""Groups of columns by what they hold."""
+NORMAL = "normal"
+SLAB_SCALE = 2.5
+"""Scale of the largest weights under the horseshoe: that of a weight whose scale is given by default."""
+EXPECTED_SHARE = 0.1
+"""Share of the weights that the horseshoe expects to matter where this is not said; at least one, at most half."""
+
+
+@dataclass(frozen=True, repr=False)
+class StudentTWeights(Concise):
+    """Weights that are Student-t given their scale s: a few may be several times as large as the others.
+
+    w_j ~ N(0, s² λ_j²) with λ_j² ~ InvGamma(ν/2, ν/2), which is t with ν degrees of freedom, in units of s. The local
+    scale λ_j of a column is the same for all outcomes, so that for more than two classes its weights are multivariate
+    t together.
+
+    Parameters
+    ----------
+    degrees : float
+        ν, above 0: 1 is the Cauchy, and from 30 on hardly anything differs from a normal.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> bc.LearnedScale(shape=bc.StudentTWeights(degrees=7)).shape
+    StudentTWeights(degrees=7)
+    """
+
+    degrees: float = 4.0
+
+    def __post_init__(self) -> None:
+        require(Number(above=0), degrees=self.degrees)
+
+
+@dataclass(frozen=True, repr=False)
+class HorseshoeWeights(Concise):
+    """Weights of which few matter, by the regularized horseshoe.
+
+    w_j ~ N(0, τ² λ̃_j²) with λ̃_j² = c² λ_j²/(c² + τ² λ_j²), λ_j ~ HalfCauchy(1), τ ~ HalfCauchy(τ₀) and
+    c² ~ InvGamma(ν/2, ν a²/2). The global scale τ draws all weights toward 0, and half-Cauchy local scales λ_j let
+    some escape; these have a slab for a prior, t with ν degrees of freedom and scale a, which also keeps weights finite
+    that separate the classes. The local scale of a column is the same for all outcomes.
+
+    τ₀ = p₀/(p − p₀) · 2/√n for p columns, p₀ expected nonzero ones and n rows. An indicator "… is missing" and each
+    level of a category are columns of their own.
+
+    Parameters
+    ----------
+    nonzero : float or None
+        p₀, above 0 and below p, needs not be whole. None: a tenth of the columns, at least one, at most half of them.
+        The posterior may have many more, or fewer.
+    slab_scale : float
+        a, above 0, per sd of a column.
+    slab_degrees : float
+        ν of the slab, above 0.
+
+    References
+    ----------
+    Piironen and Vehtari (2017), Sparsity information and regularization in the horseshoe and other shrinkage priors,
+    Electronic Journal of Statistics 11, doi:10.1214/17-EJS1337SI.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> bc.LearnedScale(shape=bc.HorseshoeWeights(nonzero=3)).shape
+    HorseshoeWeights(nonzero=3)
+    """
+
+    nonzero: float | None = None
+    slab_scale: float = SLAB_SCALE
+    slab_degrees: float = 4.0
+
+    def __post_init__(self) -> None:
+        require(OrNone(Number(above=0)), nonzero=self.nonzero)
+        require(Number(above=0), slab_scale=self.slab_scale, slab_degrees=self.slab_degrees)
+
+
+type Shape = StudentTWeights | HorseshoeWeights
+
+SHAPES: dict[str, type[Shape]] = {"student-t": StudentTWeights, "horseshoe": HorseshoeWeights}
+"""Shapes by name; a normal has no settings."""
+
+
 AVERAGED = (0.0, 1.0)
 """Powers that are averaged over by default: weights that are independent, or as correlated as their columns ..."""
 INDEPENDENT = (0.0,)
-"""... and the only one where columns have scales of their own."""
+"""... and the only one where each column has a scale of its own."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,17 +133,12 @@ class LearnedScale(Concise):
         λ, at least 0: a number, or a tuple of several, all different, of which each is as likely as any other before
         the rows are seen, and whose posterior is averaged over. For uncorrelated numbers it does not matter. At λ > 0,
         the weight of a level that the training rows do not have has sd 0.1 s, instead of s. None, the default, is
-        (0, 1), and 0 with `groups` or a `shape`, which are for independent weights.
-    groups : {"kinds"}, mapping or sequence, optional
-        Columns that have a scale of their own, each with this prior, for weights that are independent given it.
-        None, the default: one scale for all columns. ``"kinds"``: one for all numbers, and one for the levels of each
-        category. A mapping from the names of groups to lists of names of columns, or a list of such lists; the columns
-        that these do not name are one more group. The indicator "… is missing" of a number is in that number's group.
+        (0, 1), and 0 with a `shape`, which is for independent weights.
     shape : {"normal", "student-t", "horseshoe"}, StudentTWeights or HorseshoeWeights
         What the weights are given s: normal, or with a scale of each column besides, Student-t, of which some may be
         several times as large as the others, or under the regularized horseshoe, of which few matter. The names have
-        default settings. These two shapes are sampled by NUTS only, for independent weights (``power=0``) without
-        `groups`, and the horseshoe has a prior of s of its own, without `median` and `spread`.
+        default settings. These two shapes are sampled by NUTS only, for independent weights (``power=0``), and the
+        horseshoe has a prior of s of its own, without `median` and `spread`.
 
     References
     ----------
@@ -86,7 +159,6 @@ class LearnedScale(Concise):
     spread: float = 1.5
     given: Mapping[str, float] = field(default_factory=dict)
     power: float | tuple[float, ...] | None = None
-    groups: str | Mapping[str, Sequence[str]] | Sequence[Sequence[str]] | None = None
     shape: str | Shape = NORMAL
 
     def __post_init__(self) -> None:
@@ -97,9 +169,6 @@ class LearnedScale(Concise):
             raise InputError(f"power must be a number, or a tuple of numbers that all differ, not {self.power!r}")
         if not isinstance(self.given, Mapping):
             raise InputError(f"given must be a mapping from names of columns to scales, not {self.given!r}")
-        _check_groups(self.groups)
-        if self.groups is not None and self.powers != INDEPENDENT:
-            raise InputError(f"groups of columns have scales of their own only where power is 0, not {self.power!r}")
         self._check_shape()
 
     def _check_shape(self) -> None:
@@ -109,10 +178,8 @@ class LearnedScale(Concise):
                 f"shape must be {NORMAL!r}, {', '.join(map(repr, SHAPES))} or its settings, such as "
                 f"{HorseshoeWeights()!r}, not {self.shape!r}"
             )
-        if self.of_weights is not None and (self.groups is not None or self.powers != INDEPENDENT):
-            raise InputError(
-                f"shape={self.shape!r} is for independent weights with one scale; leave power and groups out"
-            )
+        if self.of_weights is not None and self.powers != INDEPENDENT:
+            raise InputError(f"shape={self.shape!r} is for independent weights; leave power out")
         if isinstance(self.of_weights, HorseshoeWeights) and (self.median, self.spread) != (
             LearnedScale.median,
             LearnedScale.spread,
@@ -133,7 +200,7 @@ class LearnedScale(Concise):
     def powers(self) -> tuple[float, ...]:
         """λ, all of its values."""
         if self.power is None:
-            return AVERAGED if self.groups is None and self.shape == NORMAL else INDEPENDENT
+            return AVERAGED if self.shape == NORMAL else INDEPENDENT
         return self.power if isinstance(self.power, tuple) else (self.power,)
 
     def of_one_power(self, power: float) -> LearnedScale:
@@ -148,21 +215,3 @@ class LearnedScale(Concise):
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw s (draw)."""
         return np.asarray(self.median * np.exp(self.spread * rng.standard_normal(draws)))
-
-
-def _check_groups(groups: Any) -> None:
-    """Raise `InputError` for groups of columns that are none, or share a column."""
-    if groups is None or groups == KINDS:
-        return
-    lists = list(groups.values()) if isinstance(groups, Mapping) else groups
-    allowed = f"None, {KINDS!r}, or lists of names of columns"
-    if not isinstance(lists, list | tuple) or not all(isinstance(part, list | tuple) and part for part in lists):
-        raise InputError(f"groups must be {allowed}, in a list or under names in a mapping, not {groups!r}")
-    names = [name for part in lists for name in part]
-    if not names or not all(
-        isinstance(name, str) for name in [*names, *(groups if isinstance(groups, Mapping) else ())]
-    ):
-        raise InputError(f"groups must be {allowed}, not {groups!r}")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InputError(f"groups names the column {twice!r} twice; a column is in one group")

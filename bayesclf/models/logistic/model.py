@@ -13,8 +13,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_units, with_ones
-from bayesclf.models.logistic.components import Component, evidence_at
-from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     ProjectedLikelihood,
@@ -27,9 +26,8 @@ from bayesclf.models.logistic.identifiability import (
 )
 from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
-from bayesclf.models.logistic.normal_prior import NormalPrior, NormalWeightPrior
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scores import LinearScores
+from bayesclf.models.logistic.prior import LogisticPrior, NormalPrior, NormalWeightPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.scale_grid import Component, evidence_at
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
 

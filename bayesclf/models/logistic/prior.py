@@ -1,22 +1,102 @@
-"""The normal prior of logistic regression: the user's settings, and the resolved numbers for one design."""
+"""The normal priors of logistic regression: settings, their numbers for one design, and an earlier posterior."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from bayesclf.constraints import Flag, Number, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice
-from bayesclf.models.logistic.column_covariance import ColumnCovariance
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.tables.columns import Column
 from bayesclf.typing import Array
 from bayesclf.wording import LISTED_NAMES, listed
+
+FLOOR = 0.01
+"""Share of the identity in the covariance: no direction is excluded, and the matrix has an inverse."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnCovariance:
+    """C = 0.99 Σ^λ/mean(diag Σ^λ) + 0.01 I, with Σ the covariance of standardized columns.
+
+    Weights are s L z with C = L Lᵀ and z normal; `LearnedScale` says what for.
+
+    Attributes
+    ----------
+    lower
+        L, (column, column), lower triangular.
+
+    References
+    ----------
+    Krishna, Bondell and Ghosh (2009), Bayesian variable selection using an adaptive powered correlation prior, Journal
+    of Statistical Planning and Inference 139, doi:10.1016/j.jspi.2008.12.004.
+    """
+
+    lower: Array
+
+    @classmethod
+    def of(cls, X: Array, weight: Array, chosen: NDArray[np.bool_], power: float) -> Self:
+        """Return that of some columns; the others' weights are independent, with variance 1.
+
+        Parameters
+        ----------
+        X
+            Standardized (row, column).
+        weight
+            (row).
+        chosen
+            Which columns, (column).
+        power
+            λ, above 0.
+        """
+        part, total = X[:, chosen], weight.sum()
+        covariance = np.eye(part.shape[1])
+        if total > 0:
+            centered = np.sqrt(weight / total)[:, None] * (part - weight @ part / total)
+            covariance = _average_one(_to_power(centered.T @ centered, power))
+        covariance = (1 - FLOOR) * covariance + FLOOR * np.eye(len(covariance))
+        lower = np.eye(X.shape[1])
+        lower[np.ix_(chosen, chosen)] = np.linalg.cholesky(covariance)
+        return cls(lower)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """L⁻¹."""
+        return np.asarray(linalg.solve_triangular(self.lower, np.eye(len(self.lower)), lower=True))
+
+    @cached_property
+    def precision(self) -> Array:
+        """C⁻¹."""
+        return self.inverse.T @ self.inverse
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """log |L|."""
+        return float(np.log(np.diag(self.lower)).sum())
+
+
+def _to_power(covariance: Array, power: float) -> Array:
+    """Return Σ^λ of a covariance, λ above 0."""
+    if power == 1:
+        return covariance
+    values, vectors = linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, 0) ** power) @ vectors.T)
+
+
+def _average_one(covariance: Array) -> Array:
+    """Return a covariance whose average variance is 1; the identity in place of one that is 0."""
+    average = np.trace(covariance) / len(covariance)
+    return covariance / average if average > 0 else np.eye(len(covariance))
+
 
 NARROWEST = 1e-150
 """Smallest prior sd of a weight per sd of its column, whose precision is finite; such a weight is 0 as it is."""
@@ -346,3 +426,106 @@ def _require_known(name: str, setting: Mapping[str, float], design: LogisticDesi
         some = listed(map(repr, unknown), LISTED_NAMES)
         columns = listed(map(repr, design.names), LISTED_NAMES)
         raise InputError(f"{name} names {some}, which no column of the design has; there are {columns or 'none'}")
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPrior:
+    """N(mean, covariance) of intercept and weights together: what `LogisticRegression.as_prior` passes on.
+
+    It approximates the posterior that it was made of by that posterior's mean and covariance, and belongs to its labels
+    and columns: the intercept is the log-odds at the center of *that* fit's columns.
+
+    Attributes
+    ----------
+    labels
+        Names of the classes.
+    columns
+        The training columns with their levels.
+    design
+        How rows become columns.
+    mean
+        (outcome, 1 + column), the intercept first, weights per unit of their column.
+    covariance
+        Of the mean's entries, label by label, (parameter, parameter).
+    khat
+        Pareto k̂ of the ratios p(θ | D)/N(θ): the smaller, the nearer the posterior to a normal; above 0.7 it is far.
+    unseen
+        The prior of the weight of a level that no row so far had.
+    """
+
+    labels: tuple[str, ...]
+    columns: tuple[Column, ...]
+    design: LogisticDesign = field(repr=False)
+    mean: Array = field(repr=False)
+    covariance: Array = field(repr=False)
+    khat: float
+    unseen: UnseenPrior = field(repr=False)
+
+    def resolve(self, design: LogisticDesign, vectors: int) -> NormalWeightPrior:
+        """Return the prior's numbers per sd of a column; the design must be its own."""
+        if design.names != self.design.names or vectors != len(self.mean):
+            raise InputError("a posterior as prior belongs to the classes and columns of its fit; give rows with these")
+        unit = np.tile(np.concatenate([[1.0], design.scale]), vectors)
+        mean = self.mean * unit.reshape(self.mean.shape)
+        return NormalWeightPrior(mean, self.covariance * np.outer(unit, unit), self.unseen)
+
+
+@dataclass(frozen=True, eq=False)
+class NormalWeightPrior:
+    """A normal of any covariance in numbers, of θ = (intercept, weights) with the weights per sd of a column.
+
+    Attributes
+    ----------
+    mean
+        (outcome, 1 + column), the intercept first.
+    covariance
+        Of θ raveled, label by label.
+    unseen
+        Of the weight of a level that the training rows do not have.
+    """
+
+    mean: Array
+    covariance: Array
+    unseen: UnseenPrior
+    flat_intercept: ClassVar[bool] = False
+    at_zero: ClassVar[bool] = False
+    """The intercept is at the means of the columns of the earlier fit, whatever `intercept_at` says."""
+
+    @property
+    def flat_weights(self) -> NDArray[np.bool_]:
+        """Where the prior of a weight is flat, (outcome, column): nowhere."""
+        return np.zeros((self.mean.shape[0], self.mean.shape[1] - 1), dtype=bool)
+
+    @property
+    def unseen_mean(self) -> Array:
+        """Mean of the weight of an unseen level, (outcome, category)."""
+        return self.unseen.mean
+
+    def log_density(self, theta: Array) -> Array:
+        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column)."""
+        z = linalg.solve_triangular(self._root, (theta - self.mean).reshape(len(theta), -1).T, lower=True)
+        constant = -0.5 * self.mean.size * LOG_2_PI - np.log(np.diag(self._root)).sum()
+        return np.asarray(constant - 0.5 * np.sum(z**2, axis=0))
+
+    def gradient(self, theta: Array) -> Array:
+        """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
+        return np.asarray(-(self._precision @ (theta - self.mean).ravel()).reshape(theta.shape))
+
+    def precision(self) -> Array:
+        """Return the precision matrix of θ raveled, label by label."""
+        return self._precision
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw θ (draw, outcome, 1 + column)."""
+        z = rng.standard_normal((draws, self.mean.size))
+        return np.asarray(self.mean + (z @ self._root.T).reshape(draws, *self.mean.shape))
+
+    @cached_property
+    def _root(self) -> Array:
+        """The lower triangular root of the covariance."""
+        return np.linalg.cholesky(self.covariance)
+
+    @cached_property
+    def _precision(self) -> Array:
+        inverse = linalg.solve_triangular(self._root, np.eye(len(self._root)), lower=True)
+        return np.asarray(inverse.T @ inverse)

@@ -13,16 +13,12 @@ import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.models.logistic.normal_prior import NormalWeightPrior
-from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
-from bayesclf.models.logistic.scale_groups import GroupedWeightPrior
+from bayesclf.models.logistic.prior import LOG_2_PI, NormalWeightPrior, WeightPrior
 from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
 from bayesclf.models.logistic.shaped_prior import ShapedWeightPrior
 from bayesclf.typing import Array, Integers
 
-type PriorOfAll = (
-    WeightPrior | NormalWeightPrior | ScaledWeightPrior | GroupedWeightPrior | AveragedWeightPrior | ShapedWeightPrior
-)
+type PriorOfAll = WeightPrior | NormalWeightPrior | ScaledWeightPrior | AveragedWeightPrior | ShapedWeightPrior
 
 
 def build(
@@ -55,9 +51,6 @@ def build(
             intercept, weight = _normal_coefficients(prior, scale, model)
         elif isinstance(prior, ScaledWeightPrior):
             intercept, weight = _scaled_coefficients(prior, scale, model)
-            prior = prior.unit
-        elif isinstance(prior, GroupedWeightPrior):
-            intercept, weight = _grouped_coefficients(prior, scale, model)
             prior = prior.unit
         elif isinstance(prior, ShapedWeightPrior):
             intercept, weight = _shaped_coefficients(prior, scale, model)
@@ -120,22 +113,10 @@ def _scaled_coefficients(
     return intercept, pm.Deterministic("weight", weight * s**learned, dims=("outcome", "feature"))
 
 
-def _prior_scale(prior: ScaledWeightPrior | GroupedWeightPrior, **dims: str) -> TensorVariable:
+def _prior_scale(prior: ScaledWeightPrior) -> TensorVariable:
     """Add prior_scale."""
     median = pm.Data("prior_scale_log_median", np.log(prior.settings.median))
-    return pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)), **dims)
-
-
-def _grouped_coefficients(
-    prior: GroupedWeightPrior, scale: Array, model: pm.Model
-) -> tuple[TensorVariable, TensorVariable | None]:
-    """Add prior_scale (scale_group), intercept and unscaled_weight, and the weight, which is the product."""
-    s = _prior_scale(prior, dims="scale_group")
-    intercept, unscaled = _coefficients(prior.unit, scale, model, "unscaled_weight")
-    assert unscaled is not None  # a group has columns
-    group = pm.Data("scale_group_of", np.maximum(prior.group[1:], 0), dims="feature")
-    learned = pm.Data("is_learned", (prior.group[1:] >= 0).astype(float), dims="feature")
-    return intercept, pm.Deterministic("weight", unscaled * s[group] ** learned, dims=("outcome", "feature"))
+    return pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)))
 
 
 def _shaped_coefficients(

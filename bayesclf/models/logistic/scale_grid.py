@@ -11,9 +11,124 @@ from itertools import pairwise
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from bayesclf.models.logistic.components import Cell
-from bayesclf.models.logistic.scale_node import Node
-from bayesclf.typing import Array
+from bayesclf.models.logistic.likelihood import LaplaceApproximation, LogPosterior
+from bayesclf.models.logistic.newton import maximize
+from bayesclf.models.logistic.prior import LOG_2_PI
+from bayesclf.typing import Array, Parameters
+
+
+def evidence_at(objective: LogPosterior, mode: Array) -> float:
+    """Return Laplace's approximation of log ∫ p(θ, D) dθ, log p(θ̂, D) + ½ d log 2π − ½ log |H|, at the mode θ̂."""
+    value, _, curvature = objective.derivatives(mode)
+    return evidence_from(value, curvature)
+
+
+def evidence_from(value: float, curvature: Array) -> float:
+    """Return the same, given log p(θ̂, D) and minus the Hessian H."""
+    return value + 0.5 * len(curvature) * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The stretch of log s that a node of a grid stands for.
+
+    Attributes
+    ----------
+    center
+        log s of the node.
+    low, high
+        Ends of the stretch.
+    power
+        λ of the prior that has the scale, where several are averaged over.
+    """
+
+    center: float
+    low: float
+    high: float
+    power: float | None = None
+
+    @property
+    def width(self) -> float:
+        """The weight of the node in sums that stand for integrals over log s."""
+        return self.high - self.low
+
+    def node(self, draws: int) -> Parameters:
+        """Return the node's scale, and its λ where there are several, for a number of draws."""
+        scale = {"prior_scale": np.full(draws, np.exp(self.center))}
+        return scale if self.power is None else {**scale, "prior_power": np.full(draws, self.power)}
+
+    def spread(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw scales, their logarithms uniform between the ends."""
+        return {"prior_scale": np.exp(rng.uniform(self.low, self.high, draws))}
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One normal of the mixture that approximates a posterior.
+
+    Attributes
+    ----------
+    approximation
+        The normal.
+    share
+        Share of the proposals that are drawn around it.
+    cell
+        The prior scale that it is given, and what that stands for; None where the prior is given.
+    """
+
+    approximation: LaplaceApproximation
+    share: float = 1.0
+    cell: Cell | None = None
+
+    @property
+    def log_measure(self) -> float:
+        """What log p(θ, D) − log q(z) lacks to be a log importance ratio: log Δ − log share + log |factor|."""
+        log_width = 0.0 if self.cell is None else np.log(self.cell.width)
+        log_determinant = np.log(np.diag(self.approximation.factor)).sum()
+        return float(log_width - np.log(self.share) + log_determinant)
+
+
+NODE_CONVERGED = 1e-6
+"""Length of the last step to the mode at a node, in posterior sds, after which evidences are right to about 1e-8."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One value of log s.
+
+    Attributes
+    ----------
+    log_scale
+        log s.
+    theta
+        The mode of the weights' posterior given s, (outcome, 1 + column).
+    log_density
+        log p(D | s) p(log s) by Laplace's approximation.
+    """
+
+    log_scale: float
+    theta: Array
+    log_density: float
+
+
+def explored(objective: LogPosterior, log_scale: float, start: Array, log_prior: float) -> Node:
+    """Return the node of log s.
+
+    Parameters
+    ----------
+    objective
+        The log posterior of θ given s.
+    log_scale
+        log s.
+    start
+        θ (outcome, 1 + column) from which the mode is searched for.
+    log_prior
+        log p(log s).
+    """
+    theta = maximize(objective, start, NODE_CONVERGED)
+    value, _, curvature = objective.derivatives(theta)
+    return Node(log_scale, theta, evidence_from(value, curvature) + log_prior)
+
 
 END_MASS = 1e-3
 """The grid is extended until each end holds less than this share of the posterior."""
@@ -31,9 +146,9 @@ MODE_STEPS = (0.1, 0.02)
 
 type Starts = Sequence[tuple[float, Array]]
 """Values of log s, and a θ from which the search for the mode of each starts."""
-type MakeNodes = Callable[[Starts], list[Node[float]]]
+type MakeNodes = Callable[[Starts], list[Node]]
 """From these to their nodes, which may share their looks at the rows."""
-type MakeAllNodes = Callable[[Sequence[Starts]], Sequence[Sequence[Node[float]]]]
+type MakeAllNodes = Callable[[Sequence[Starts]], Sequence[Sequence[Node]]]
 """The same for each of several priors."""
 
 
@@ -49,7 +164,7 @@ class ScaleGrid:
         Log of the mass of the posterior that other grids, of other priors, hold.
     """
 
-    nodes: tuple[Node[float], ...]
+    nodes: tuple[Node, ...]
     elsewhere: float = -np.inf
 
     @cached_property
@@ -109,12 +224,12 @@ class ScaleGrid:
                 kept.append(node)
         return replace(self, nodes=(*kept, self.nodes[-1]))
 
-    def with_nodes(self, *nodes: Node[float]) -> ScaleGrid:
+    def with_nodes(self, *nodes: Node) -> ScaleGrid:
         """Return the grid with more nodes."""
         return replace(self, nodes=tuple(sorted((*self.nodes, *nodes), key=lambda node: node.log_scale)))
 
 
-def explore(make: MakeAllNodes, firsts: Sequence[Node[float]], spread: float) -> tuple[ScaleGrid, ...]:
+def explore(make: MakeAllNodes, firsts: Sequence[Node], spread: float) -> tuple[ScaleGrid, ...]:
     """Return grids that together hold all but a trifle of the posterior and are fine where its mass is.
 
     There is one for each of several priors, all of which look at the rows together. A grid starts with steps of
@@ -149,7 +264,7 @@ def explore(make: MakeAllNodes, firsts: Sequence[Node[float]], spread: float) ->
     return tuple(grids)
 
 
-def _exploration(first: Node[float], step: float) -> Generator[Starts, ScaleGrid]:
+def _exploration(first: Node, step: float) -> Generator[Starts, ScaleGrid]:
     """Yield the nodes that a grid needs next, and be sent the grid with them."""
     grid = yield [(first.log_scale + sign * step, first.theta) for sign in (-1, 1)]
     grid = yield from _extended(grid, step)
@@ -181,7 +296,7 @@ def _between(grid: ScaleGrid) -> Starts:
     return [((left.log_scale + right.log_scale) / 2, (left.theta + right.theta) / 2) for left, right in pairs]
 
 
-def mode(make: MakeNodes, grid: ScaleGrid) -> Node[float]:
+def mode(make: MakeNodes, grid: ScaleGrid) -> Node:
     """Return the node of largest density, refined beyond the grid.
 
     Parabolas through three nodes, first of the grid and then ever closer to the maximum, lead there.
@@ -195,12 +310,12 @@ def mode(make: MakeNodes, grid: ScaleGrid) -> Node[float]:
     return top
 
 
-def _top(left: Node[float], middle: Node[float], right: Node[float]) -> float:
+def _top(left: Node, middle: Node, right: Node) -> float:
     """Return where the parabola through three nodes is largest, not beyond them."""
     return float(np.clip(_vertex(left, middle, right), left.log_scale, right.log_scale))
 
 
-def _vertex(left: Node[float], middle: Node[float], right: Node[float]) -> float:
+def _vertex(left: Node, middle: Node, right: Node) -> float:
     """Return where the parabola through three nodes is largest; the middle where it has no maximum."""
     before, after = middle.log_scale - left.log_scale, right.log_scale - middle.log_scale
     down, up = middle.log_density - left.log_density, right.log_density - middle.log_density

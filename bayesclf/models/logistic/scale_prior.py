@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesclf.models.logistic.column_covariance import FLOOR, ColumnCovariance
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.prior import FLOOR, ColumnCovariance, LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.typing import Array, Integers
 
 MARGINAL_NODES, MARGINAL_SPREADS = 2_000, 6.0
@@ -22,55 +18,7 @@ MARGINAL_NODES, MARGINAL_SPREADS = 2_000, 6.0
 
 
 @dataclass(frozen=True, eq=False)
-class LearnedWeightPrior:
-    """The priors of one scale s or several, and given s the normal prior of θ = (intercept, weights).
-
-    Attributes
-    ----------
-    settings
-        The prior of each scale.
-    unit
-        The prior of θ where all scales are 1.
-    """
-
-    settings: LearnedScale
-    unit: WeightPrior
-
-    @property
-    @abstractmethod
-    def median(self) -> float | Array:
-        """Median of s: a number, or (group)."""
-
-    @abstractmethod
-    def of_columns(self, scale: Array) -> Array:
-        """Return what the sds at scale 1 are multiplied by, (draw, 1 + column), given s (draw) or (draw, group)."""
-
-    @abstractmethod
-    def _unseen_scale(self, scale: Array) -> Array:
-        """Return the sds of unseen levels' weights, (draw, outcome, category)."""
-
-    def at(self, scale: float | Array) -> WeightPrior:
-        """Return the prior of θ given s, a number or (group)."""
-        given = np.asarray(scale)[None]
-        sds = self.unit.scale * self.of_columns(given)
-        return replace(self.unit, scale=sds, unseen_scale=self._unseen_scale(given)[0])
-
-    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
-        """Draw θ (draw, outcome, 1 + column), and s (draw) or (draw, group)."""
-        shape = (draws, *np.shape(self.median))
-        scale = self.settings.draw(rng, math.prod(shape)).reshape(shape)
-        unit = replace(self.unit, shift=np.zeros_like(self.unit.shift)).draw(rng, draws)
-        theta = unit * self.of_columns(scale)[:, None, :]
-        theta[:, :, 0] += theta[:, :, 1:] @ self.unit.shift
-        return theta, scale
-
-    def unseen(self, scale: Array) -> UnseenPrior:
-        """Return the prior of the weights of unseen levels, one for the scales of each draw."""
-        return replace(self.unit.unseen, scale=self._unseen_scale(scale))
-
-
-@dataclass(frozen=True, eq=False)
-class ScaledWeightPrior(LearnedWeightPrior):
+class ScaledWeightPrior:
     """log s ~ N(log median, spread²), and given s the normal prior of θ = (intercept, weights).
 
     The sds of the weights of some columns are proportional to s, and their covariance may be that of the columns; the
@@ -88,6 +36,8 @@ class ScaledWeightPrior(LearnedWeightPrior):
         How much the sd of an unseen level's weight increases with s, (outcome, category).
     """
 
+    settings: LearnedScale
+    unit: WeightPrior
     learned: NDArray[np.bool_]
     unseen_slope: Array
 
@@ -122,13 +72,24 @@ class ScaledWeightPrior(LearnedWeightPrior):
         """Number of weights whose sd is proportional to s."""
         return int(self.learned.sum()) * len(self.unit.mean)
 
-    @override
-    @property
-    def median(self) -> float:
-        """Median of s."""
-        return self.settings.median
+    def at(self, scale: float) -> WeightPrior:
+        """Return the prior of θ given s."""
+        given = np.array([scale])
+        sds = self.unit.scale * self.of_columns(given)
+        return replace(self.unit, scale=sds, unseen_scale=self._unseen_scale(given)[0])
 
-    @override
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
+        """Draw θ (draw, outcome, 1 + column), and s (draw)."""
+        scale = self.settings.draw(rng, draws)
+        unit = replace(self.unit, shift=np.zeros_like(self.unit.shift)).draw(rng, draws)
+        theta = unit * self.of_columns(scale)[:, None, :]
+        theta[:, :, 0] += theta[:, :, 1:] @ self.unit.shift
+        return theta, scale
+
+    def unseen(self, scale: Array) -> UnseenPrior:
+        """Return the prior of the weights of unseen levels, one for the scale of each draw."""
+        return replace(self.unit.unseen, scale=self._unseen_scale(scale))
+
     def of_columns(self, scale: Array) -> Array:
         """Return what the sds at s = 1 are multiplied by, (…, 1 + column), given s (…)."""
         return np.where(self.learned, scale[..., None], 1.0)
@@ -157,7 +118,6 @@ class ScaledWeightPrior(LearnedWeightPrior):
         """Return |z|², (draw), in the metric of the correlation between labels."""
         return self.unit.square(theta, self.learned)
 
-    @override
     def _unseen_scale(self, scale: Array) -> Array:
         """Return the sds of unseen levels' weights, (draw, outcome, category)."""
         return np.asarray(self.unit.unseen_scale + (scale - 1)[:, None, None] * self.unseen_slope)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Never, override
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.models.logistic.learned_model import not_learnable
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, with_indicators
-from bayesclf.models.logistic.scaled_model import not_learnable
 from bayesclf.models.logistic.shaped_prior import PSEUDO_SD, ShapedWeightPrior, shaped_prior
 from bayesclf.typing import Array, Parameters
 

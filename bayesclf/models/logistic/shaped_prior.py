@@ -14,10 +14,9 @@ from scipy.special import gammaln
 from bayesclf.errors import InputError
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.learned_scale import EXPECTED_SHARE, HorseshoeWeights, LearnedScale, StudentTWeights
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
-from bayesclf.models.logistic.weight_shapes import EXPECTED_SHARE, HorseshoeWeights, StudentTWeights
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:

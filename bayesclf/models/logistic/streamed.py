@@ -11,18 +11,14 @@ import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix
-from bayesclf.models.logistic.coded_rows import CodedLikelihood
-from bayesclf.models.logistic.components import evidence_from
 from bayesclf.models.logistic.identifiability import collinear_by_root
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
-from bayesclf.models.logistic.learned_power import LearnedPowerModel
+from bayesclf.models.logistic.learned_model import LearnedPowerModel, LearnedScaleModel
 from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.likelihood import LogPosterior
+from bayesclf.models.logistic.likelihood import CodedLikelihood, LogPosterior
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.prior import LogisticPrior
-from bayesclf.models.logistic.scale_grid import Starts, mode
-from bayesclf.models.logistic.scale_node import NODE_CONVERGED, Node
+from bayesclf.models.logistic.scale_grid import NODE_CONVERGED, Node, Starts, evidence_from, mode
 from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
@@ -30,11 +26,8 @@ from bayesclf.wording import counted
 if TYPE_CHECKING:
     import pymc as pm
 
-ALIKE = (
-    "over batches all columns have one learned scale, and weights are normal given it; leave groups and shape out, or "
-    "fit in memory"
-)
-"""Why groups and shapes of `LearnedScale` are refused over batches."""
+ALIKE = "over batches weights are normal given their learned scale; leave shape out, or fit in memory"
+"""Why shapes of `LearnedScale` are refused over batches."""
 
 KEPT_BYTES = 2**28
 """Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
@@ -287,18 +280,18 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, (rows, np.ones(len(rows))))  # type: ignore[arg-type]
 
     @override
-    def nodes(self, starts: Starts) -> list[Node[float]]:
+    def nodes(self, starts: Starts) -> list[Node]:
         """Return the evidences of several scales, whose modes are searched for together."""
         return nodes_together(self._likelihood, [self], [starts])[0]
 
     @override
-    def node(self, log_scale: float, start: Array) -> Node[float]:
+    def node(self, log_scale: float, start: Array) -> Node:
         """Return the evidence of one scale."""
         return self.nodes([(log_scale, start)])[0]
 
     @cached_property
     @override
-    def best(self) -> Node[float]:
+    def best(self) -> Node:
         """The mode of log s given D."""
         if self.is_fitted:
             return Node(self.log_scale, self.theta, np.nan)
@@ -312,13 +305,13 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
 
 def nodes_together(
     rows: StreamedLikelihood, members: Sequence[StreamedScaleModel], starts: Sequence[Starts]
-) -> list[list[Node[float]]]:
+) -> list[list[Node]]:
     """Return the evidences of several scales of each of several models of the same rows, all by the same passes."""
     asked = [(member, *start) for member, own in zip(members, starts, strict=True) for start in own]
     objectives = [member.objective_at(log_scale) for member, log_scale, _ in asked]
     searches = [newton_steps(start, converged=NODE_CONVERGED) for _, _, start in asked]
     modes = [optimum(found) for found in together(searches, objectives, rows)]
-    found: list[Node[float]] = []
+    found: list[Node] = []
     for (member, log_scale, _), objective, theta, look in zip(
         asked, objectives, modes, rows.derivatives_of_all(modes), strict=True
     ):
@@ -373,7 +366,7 @@ class StreamedPowerModel(RowsElsewhere, LearnedPowerModel):
         return self.members[self.place] if self.is_fitted else super().chosen
 
     @override
-    def nodes_of_members(self, starts: Sequence[Starts]) -> list[list[Node[float]]]:
+    def nodes_of_members(self, starts: Sequence[Starts]) -> list[list[Node]]:
         """Return the evidences of several scales of each of the members, whose modes are searched for together."""
         return nodes_together(self._likelihood, self.members, starts)
 
@@ -393,7 +386,7 @@ def kind_of(prior: LogisticPrior) -> type[Streamed]:
     settings = prior.prior_scale
     if not isinstance(settings, LearnedScale):
         return StreamedModel
-    if settings.groups is not None or settings.of_weights is not None:
+    if settings.of_weights is not None:
         raise Refused(ALIKE)
     return StreamedPowerModel if len(settings.powers) > 1 else StreamedScaleModel
 

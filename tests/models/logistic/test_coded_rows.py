@@ -5,10 +5,9 @@ import pandas as pd
 import pytest
 
 from bayesclf.models.logistic.centered import with_ones
-from bayesclf.models.logistic.coded_kernel import BLOCK
-from bayesclf.models.logistic.coded_rows import DENSE_ROWS, CodedLikelihood
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.kernel import BLOCK
+from bayesclf.models.logistic.likelihood import DENSE_ROWS, CodedLikelihood, Likelihood
 from bayesclf.tables.columns import Rows, read_numbers
 
 NAMES = ("age", "dose", "same", "size")

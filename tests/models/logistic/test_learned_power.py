@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 
 import bayesclf as bc
 from bayesclf.inference import Laplace
-from bayesclf.models.logistic.learned_model import learns_correlations
-from bayesclf.models.logistic.learned_power import LearnedPowerModel
+from bayesclf.models.logistic.learned_model import LearnedPowerModel, learns_correlations
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.prior import LogisticPrior
 from bayesclf.typing import Array

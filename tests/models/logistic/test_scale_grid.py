@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from bayesclf.models.logistic.scale_grid import END_MASS, SPACING, ScaleGrid, explore, mode
-from bayesclf.models.logistic.scale_node import Node
+from bayesclf.models.logistic.scale_grid import END_MASS, SPACING, Node, ScaleGrid, explore, mode
 from bayesclf.typing import Array
 
 

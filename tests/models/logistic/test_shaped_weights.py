@@ -17,11 +17,10 @@ import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.inference import engines
 from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.learned_scale import LearnedScale
+from bayesclf.models.logistic.learned_scale import HorseshoeWeights, LearnedScale, StudentTWeights
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LogisticPrior
 from bayesclf.models.logistic.shaped_model import ShapedScaleModel
-from bayesclf.models.logistic.weight_shapes import HorseshoeWeights, StudentTWeights
 from bayesclf.typing import Array
 
 STUDENT = LearnedScale(0.7, 0.4, shape=StudentTWeights(degrees=3))
@@ -314,8 +313,7 @@ def test_the_global_scale() -> None:
     [
         ({"shape": "laplace"}, "shape must be 'normal', 'student-t', 'horseshoe' or its settings"),
         ({"shape": 4.0}, "shape must be 'normal'"),
-        ({"shape": "student-t", "power": 1.0}, "leave power and groups out"),
-        ({"shape": "horseshoe", "groups": "kinds"}, "leave power and groups out"),
+        ({"shape": "student-t", "power": 1.0}, "leave power out"),
         ({"shape": "horseshoe", "median": 2.0}, "the horseshoe has no median and spread"),
         ({"shape": HorseshoeWeights(), "spread": 1.0}, "the horseshoe has no median and spread"),
     ],
