@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.families.base import UNSEEN
 from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.normal_prior import NormalPrior
 from bayesclf.models.logistic.shaped_model import ShapedScaleModel
 from bayesclf.models.logistic.weight_shapes import StudentTWeights
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import UNSEEN, Column, Rows
 from bayesclf.typing import Parameters
 from bayesclf.wording import AND_MORE, listed
 

@@ -226,5 +226,5 @@ def report(
             stdout().print(f"note: {counted(int(y.isna().sum()), 'row')} without a label left out")
         y = y.dropna()
     with shown(f"checking {model}"):
-        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]), refits=refits)
+        write_classifier(classifier, path, X, y, refits=refits, command=shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.attached import InstabilityMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
@@ -29,8 +30,9 @@ STREAM = 8
 """Number of the random stream that resamples the rows."""
 
 
+@with_methods
 @dataclass(frozen=True, eq=False, repr=False)
-class Instability(Displayed):
+class Instability(Displayed, InstabilityMethods):
     """How far the probabilities of rows move under other samples of the same size.
 
     Attributes
@@ -80,12 +82,6 @@ class Instability(Displayed):
         )
         posterior = (self.table["posterior_high"] - self.table["posterior_low"]).mean()
         return says if np.isnan(posterior) else f"{says}, those of the posterior {posterior:.3f}"
-
-    def plot(self, **arguments: Any) -> Any:
-        """Draw both intervals by probability; see `bayesclf.plots.instability`."""
-        from bayesclf.plots import instability
-
-        return instability(self, **arguments)
 
 
 def instability(

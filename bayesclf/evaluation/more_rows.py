@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.attached import MoreRowsMethods, with_methods
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
@@ -45,8 +46,9 @@ EXPONENTS, DRAWS = 121, 4_000
 """Exponents that are averaged over, and draws of the curves."""
 
 
+@with_methods
 @dataclass(frozen=True, eq=False, repr=False)
-class MoreRows(Displayed):
+class MoreRows(Displayed, MoreRowsMethods):
     """What log loss more rows would give.
 
     Attributes
@@ -115,12 +117,6 @@ class MoreRows(Displayed):
         tried = f"from {one['known']:,} rows it expects {one['low']:.3f} to {one['high']:.3f} at {one['rows']:,}"
         verdict = "" if one["inside"] else ": do not rely on it"
         return f"{says}; tried out, {tried}, where {one['observed']:.3f} is observed{verdict}"
-
-    def plot(self, model: str | None = None, rule: str | None = None, **arguments: Any) -> Any:
-        """Draw the curve, its continuation and the trial; see `bayesclf.plots.more_rows`."""
-        from bayesclf.plots import more_rows
-
-        return more_rows(self, model, rule, **arguments)
 
 
 def more_rows(

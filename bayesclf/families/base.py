@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from bayesclf.families.augmentation import Alternation
     from bayesclf.families.pymc_rows import LabeledRows
 
-MISSING, UNSEEN = -1, -2
-"""Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
-
 
 @dataclass(frozen=True)
 class Axes:

@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
-from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.tables.level_order import MISSING_LEVEL, in_order, merged
 from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.row_numbers import row_numbers
@@ -25,6 +24,9 @@ from bayesclf.tables.sparse_table import to_sparse_table as to_sparse_table
 from bayesclf.tables.spellings import require_one_way, written_alike
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
+
+MISSING, UNSEEN = -1, -2
+"""Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
 
 ColumnKind = Literal["number", "category", "text"]
 type Kind = Literal[ColumnKind, "count"]

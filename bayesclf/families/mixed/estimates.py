@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist
-from bayesclf.families.base import MISSING, Axes
+from bayesclf.families.base import Axes
 from bayesclf.families.mixed import linear, regressions
 from bayesclf.families.mixed.conjugate import Sums
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.tables import ConditionalTables
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import joined
 

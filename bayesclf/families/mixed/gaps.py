@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.families.base import UNSEEN, Axes
+from bayesclf.families.base import Axes
 from bayesclf.families.mixed import marginals
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.patterns import Booleans, by_pattern
+from bayesclf.tables.columns import UNSEEN
 from bayesclf.typing import Array, Integers
 
 

@@ -15,12 +15,13 @@ from math import prod
 import numpy as np
 
 from bayesclf.errors import Refused
-from bayesclf.families.base import MISSING, Axes
+from bayesclf.families.base import Axes
 from bayesclf.families.mixed import linear
 from bayesclf.families.mixed.groups import are_categories, are_seen
 from bayesclf.families.mixed.regressions import Regression
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.patterns import Booleans, by_pattern
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_SUM = 2**12

@@ -14,7 +14,7 @@ from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.augmentation import FRACTIONS
-from bayesclf.families.base import MISSING, Axes, Family, Statistics, require_choice, require_each, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, require_choice, require_each, require_positive
 from bayesclf.families.mixed import conjugate, estimates, marginals, regressions
 from bayesclf.families.mixed.augmentation import CompletedRows
 from bayesclf.families.mixed.conjugate import NormalInverseGamma, Sums
@@ -28,6 +28,7 @@ from bayesclf.families.networks.tables import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

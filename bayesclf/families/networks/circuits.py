@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bayesclf.families import dirichlet
-from bayesclf.families.base import MISSING
 from bayesclf.families.networks.completions import SUMMED, require_few
 from bayesclf.families.networks.factors import Layout
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers
 
 LARGEST_CIRCUIT = 2**22

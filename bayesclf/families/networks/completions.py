@@ -13,10 +13,10 @@ import numpy as np
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import MISSING
 from bayesclf.families.networks.factors import Hidden, Layout
 from bayesclf.families.networks.row_counts import RowCounts, added_up, different
 from bayesclf.families.patterns import by_pattern
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers
 
 LARGEST_SUMS = 2**20

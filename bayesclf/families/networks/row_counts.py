@@ -12,7 +12,8 @@ from typing import ClassVar, override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.families.base import MISSING, Axes, Statistics
+from bayesclf.families.base import Axes, Statistics
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers
 
 LARGEST_KEY = 2**62
