@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
+from bayesclf import methods as _methods  # noqa: F401 - puts methods on classes that are imported later
+
 if TYPE_CHECKING:
     from bayesclf import diagnostics, families, plots, rules
     from bayesclf.classifiers import (

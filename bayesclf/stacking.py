@@ -319,10 +319,36 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) -> StackedClassifier:
-    """Return the stack of a comparison's lines, as `Comparison.stack` describes it.
+    """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
 
-    Its models are the fits on all rows, and its weights are learned from the out-of-fold answers. To fit it anew, with
-    `fit`, fits copies of the models on all rows and in the folds of the comparison; in the first repeat of several.
+    The weights maximize the log score of the answers to held-out rows, which the comparison has already, and the
+    models are its fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
+
+    To fit the classifier anew, `fit` fits copies of the models on all rows and in the folds of the comparison; in the
+    first repeat of several.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Result of `bayesclf.compare`.
+    lines : iterable of pair of str or None
+        Lines of the table to mix, as pairs of a model and a rule; by default all that have log scores: the Gibbs
+        classifier and rules that could not answer are left out, as `left_out_` of the classifier says.
+
+    Raises
+    ------
+    InputError
+        For a line that the comparison does not have.
+    Refused
+        For a line without log scores, or a row whose label has probability 0 under every line.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> iris = bc.datasets.load("iris")
+    >>> found = bc.compare([bc.GaussianNB(), bc.GaussianDiscriminantAnalysis()], iris.X, iris.y, ["predictive"])
+    >>> {line: round(weight, 2) for line, weight in found.stack().weights_.items()}
+    {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
     """
     fits = {**comparison.fits, **comparison.peers}
     keys, left_out = chosen_lines(comparison.answers, lines)

@@ -12,17 +12,23 @@ from pathlib import Path
 import pytest
 
 import bayesclf
+from bayesclf.methods import METHODS
 
 LAYERS = (
-    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"},
-    {"families", "tables"},
+    {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"}
+    | {"attached"},
+    {"tables"},
+    {"families"},
     {"models"},
     {"posterior"},
     {"rules", "decisions", "inference"},
-    {"finite", "classifiers"},
-    {"storage", "evaluation", "interpretation"},
-    {"conformal", "stacking", "plots", "diagnostics"},
+    {"classifiers", "storage"},
+    {"finite", "evaluation", "conformal", "stacking"},
+    {"interpretation"},
+    {"plots"},
+    {"diagnostics"},
     {"report"},
+    {"methods"},
     {"bayesclf"},
     {"experiments"},
     {"cli"},
@@ -33,29 +39,6 @@ LAYERS = (
 ``bayesclf`` is the package's own `__init__`: what the public names stand on is below it, what uses them above.
 """
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-
-UPWARD = {
-    ("classifiers.base", "storage"),
-    ("classifiers.base", "interpretation.explanation"),
-    ("classifiers.base", "interpretation.prediction_files"),
-    ("classifiers.base", "interpretation.predictions"),
-    ("classifiers.base", "interpretation.priors"),
-    ("classifiers.base", "interpretation.summary"),
-    ("classifiers.base", "evaluation.datatree"),
-    ("classifiers.base", "evaluation.leave_one_out"),
-    ("classifiers.base", "evaluation.predictive_checks"),
-    ("classifiers.base", "diagnostics"),
-    ("classifiers.base", "report"),
-    ("classifiers.text", "interpretation.explanation"),
-    ("evaluation.comparison", "plots"),
-    ("evaluation.comparison", "report"),
-    ("evaluation.comparison", "report.overview"),
-    ("evaluation.comparison", "stacking"),
-    ("evaluation.learning", "plots"),
-    ("interpretation.dependence", "plots"),
-    ("families", "models.base"),
-}
-"""Methods that reach upward, by (module, what it imports), as ``save`` and ``report``; names that moved upward."""
 
 
 def modules():
@@ -90,28 +73,18 @@ def module_of(target):
     return (".".join(parts) or "bayesclf") if first == "bayesclf" else None
 
 
-def is_deferred(node):
-    """Return whether nothing inside a node runs when its module is imported."""
-    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-    return is_function or (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
-
-
-def imports(node, deferred=False):
-    """Yield the modules that are imported below a node of a syntax tree, each with whether that is deferred."""
-    for child in ast.iter_child_nodes(node):
-        yield from ((module, deferred) for module in map(module_of, targets(child)) if module)
-        yield from imports(child, deferred or is_deferred(child))
+def imports(path):
+    """Return the modules of the package that a file imports, wherever in it."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {module for node in nodes for module in map(module_of, targets(node)) if module}
 
 
 @pytest.fixture(scope="module")
 def all_imports():
-    """Return every import of the package as (module, what it imports, whether that is deferred)."""
-    return {
-        (name, target, deferred)
-        for name, path in MODULES.items()
-        for target, deferred in imports(ast.parse(path.read_text(encoding="utf-8")))
-        if target != name
-    }
+    """Return what each module imports, and of `methods` also what it lists."""
+    listed = {target.partition(":")[0] for methods in METHODS.values() for target in methods.values()}
+    found = {name: imports(path) - {name} for name, path in MODULES.items()}
+    return found | {"methods": found["methods"] | {module_of(target) for target in listed}}
 
 
 def level(name):
@@ -123,20 +96,13 @@ def test_every_room_has_a_layer():
 
 
 def test_imports_point_one_way(all_imports):
-    assert {(name, target) for name, target, _ in all_imports if level(target) > level(name)} == UPWARD
-
-
-def test_upward_imports_are_inside_functions(all_imports):
-    assert [(name, target) for name, target, deferred in all_imports if (name, target) in UPWARD and not deferred] == []
+    pairs = ((name, target) for name, below in all_imports.items() for target in below)
+    assert [(name, target) for name, target in pairs if level(target) > level(name)] == []
 
 
 def test_no_imports_run_in_a_circle(all_imports):
-    below = {name: set() for name in MODULES}
-    for name, target, _ in all_imports:
-        if (name, target) not in UPWARD:
-            below[name].add(target)
     try:
-        TopologicalSorter(below).prepare()
+        TopologicalSorter(all_imports).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 

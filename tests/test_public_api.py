@@ -66,7 +66,9 @@ def members(cls):
     for owner in reversed(cls.__mro__):
         if not owner.__module__.startswith("bayesclf"):
             continue
-        for name, member in vars(owner).items():
+        for name in list(vars(owner)):
+            getattr(owner, name)  # methods from rooms above become functions of the class on first access
+            member = vars(owner)[name]
             if not name.startswith("_") and not REQUEST.fullmatch(name) and name not in fields:
                 value = getattr(member, "__func__", member)
                 found[name] = f"method{signature(value)}" if inspect.isfunction(value) else "attribute"

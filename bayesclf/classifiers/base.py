@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -10,34 +10,31 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.answers import LogLikelihood
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.predictor import CI_PROB, Predictor
+from bayesclf.classifiers.predictor import Predictor
 from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
-from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
 from bayesclf.typing import Parameters
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pymc as pm
     import xarray as xr
-    from arviz_stats import ELPDData
 
     from bayesclf.decisions import PredictionSets
-    from bayesclf.diagnostics import Diagnosis
-    from bayesclf.interpretation.explanation import Explanation
 
 
 NO_PARAMETER = "the model has none, as no column is informative and the class prior is known"
 """What a posterior without a parameter says of itself."""
 
 
-class BayesClassifier(Predictor):
+@with_methods
+class BayesClassifier(Predictor, ClassifierMethods):
     """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files.
 
     Attributes
@@ -171,134 +168,6 @@ class BayesClassifier(Predictor):
 
         return with_posterior(self, idata, point)
 
-    def diagnose(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        new: Any = None,
-        against: BayesClassifier | None = None,
-        checks: Sequence[str] | None = None,
-        progress: Progress = None,
-    ) -> Diagnosis:
-        """Check the posterior, the model and its predictions; parameters are those of `bayesclf.diagnostics.diagnose`.
-
-        `X` and `y` are the training rows: a fit keeps its statistics only, and without rows some checks are skipped.
-        """
-        from bayesclf.diagnostics import diagnose
-
-        check_is_fitted(self, "classes_")
-        return diagnose(self, X, y, new=new, against=against, checks=checks, progress=progress)
-
-    def loo(
-        self,
-        X: Any,
-        y: Any,
-        rule: str | Gibbs = "bayes-optimal",
-        method: str = "auto",
-        progress: Progress = None,
-    ) -> ELPDData:
-        """Return the leave-one-out log scores of the training rows; parameters are those of `bayesclf.loo`."""
-        from bayesclf.evaluation.leave_one_out import loo
-
-        return loo(self, X, y, rule, method, progress)
-
-    def predict_frame(
-        self,
-        X: Any,
-        rule: str | Gibbs | None = None,
-        interval: float | None = CI_PROB,
-        sets: float | None = 0.9,
-        uncertainty: bool = True,
-    ) -> Any:
-        """Return predictions as a table: label, probabilities, intervals, prediction sets and entropies.
-
-        Parameters
-        ----------
-        X : table or array of shape (row, feature)
-            Table (row, feature).
-        rule : str, Gibbs or None
-            As in `predict`.
-        interval : float or None
-            Posterior probability of the intervals of P(k | x), as in `predict_interval`; None or False leaves them out.
-        sets : float or None
-            Least probability of the sets, as in `predict_set`; None or False leaves them out.
-        uncertainty : bool
-            Whether to add the entropies of `uncertainty`.
-
-        Returns
-        -------
-        DataFrame
-            Per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
-            ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
-            `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
-            Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table
-            says so.
-        """
-        from bayesclf.interpretation.predictions import predict_frame
-
-        return predict_frame(self, X, rule, interval, sets, uncertainty)
-
-    def predict_stream(
-        self,
-        source: Any,
-        output: Any,
-        *,
-        rule: str | None = None,
-        cost: Any = None,
-        reject: float | None = None,
-        class_prior: Any = None,
-        interval: float | None = None,
-        sets: float | None = None,
-        uncertainty: bool = False,
-        missing: Mapping[str, Sequence[object]] | None = None,
-        resume: bool = False,
-        progress: Progress = None,
-    ) -> int:
-        """Write predictions for a table that is read batch by batch, and return the number of rows.
-
-        Memory is that of a batch. The file is complete in the end, or as it was before. In a folder each part is, and
-        an interrupted call can be resumed: the parts are then, to the last bit, those of one that was not interrupted.
-
-        Parameters
-        ----------
-        source : path, glob, table or iterable of tables
-            A file, folder, glob, lazy table or iterable of tables, as `fit_stream` of generative classifiers takes it;
-            columns that the model does not need are not read.
-        output : str or path
-            A file to write, .parquet or .csv; or a folder, whose name ends in ``/``, for Parquet files of some 250,000
-            rows each and ``_manifest.json``, which says what they are of and has a checksum of each.
-        rule, cost, reject, class_prior
-            As in `predict`; the rule ``"gibbs"`` draws the hypothesis of a row by its number, whatever the batches.
-        interval, sets, uncertainty
-            As in `predict_frame`; by default none is added to labels and probabilities.
-        missing : mapping from column to values, or None
-            By column, values that stand for "missing".
-        resume : bool
-            Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
-            Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
-        progress : bool, callable or None
-            As in `bayesclf.set_progress`.
-
-        Raises
-        ------
-        InputError
-            For a folder that is not empty, without `resume`; and with it, for one that has answers of another model,
-            rule, version or files.
-
-        Warns
-        -----
-        PredictionWarning
-            For each column with levels that the training rows lack, once.
-        """
-        from bayesclf.interpretation.prediction_files import predict_stream
-        from bayesclf.interpretation.predictions import Decision, Extras
-
-        check_is_fitted(self, "classes_")
-        decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
-        given: dict[str, Any] = {"missing": missing, "resume": resume, "progress": progress}
-        return predict_stream(self, source, output, decision, extras, **given).rows
-
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
     ) -> PredictionSets:
@@ -310,65 +179,3 @@ class BayesClassifier(Predictor):
         from bayesclf.decisions import posterior_sets
 
         return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
-
-    def to_datatree(self, X: Any, y: Any, draws: int | None = None, random_state: Any = None) -> xr.DataTree:
-        """Return prior, posterior, predictions and log densities of the training rows as a tree for ArviZ.
-
-        Groups and parameters are those of `bayesclf.evaluation.datatree.to_datatree`.
-        """
-        from bayesclf.evaluation.datatree import to_datatree
-
-        return to_datatree(self, X, y, draws, random_state)
-
-    def predictive_check(
-        self, X: Any, y: Any, draws: int = 200, random_state: Any = None, prior: bool = True
-    ) -> xr.DataTree:
-        """Compare the training rows with replicated ones; see `bayesclf.predictive_checks.predictive_check`."""
-        from bayesclf.evaluation.predictive_checks import predictive_check
-
-        check_is_fitted(self, "classes_")
-        return predictive_check(self, X, y, draws, random_state, prior)
-
-    def explain(
-        self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
-    ) -> Explanation:
-        """Take log-odds between two classes apart by feature; see `bayesclf.interpretation.explanation.explain`."""
-        from bayesclf.interpretation.explanation import explain
-
-        return explain(self, X, outcome, against, ci_prob, rule)
-
-    def summary(self, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
-        """Return odds ratios or parameters, with intervals, as a table; see `bayesclf.interpretation.summary.summary`.
-
-        Logistic regression has ``of="odds"`` by default, all others ``of="parameters"``.
-        """
-        from bayesclf.interpretation.summary import summary
-
-        return summary(self, ci_prob, of)
-
-    def prior_summary(self) -> pd.DataFrame:
-        """Return the prior of each parameter with its numbers, and the model in words.
-
-        See `bayesclf.interpretation.priors.prior_summary`.
-        """
-        from bayesclf.interpretation.priors import prior_summary
-
-        return prior_summary(self)
-
-    def report(self, path: Any, X: Any = None, y: Any = None, progress: Progress = None) -> None:
-        """Write a report: checks, priors, posterior, and with the training rows `X`, `y` predictions.
-
-        One self-contained HTML file; without figures Markdown where `path` ends with ``.md``, JSON with ``.json``.
-        `progress` is that of `diagnose`, which takes most of the time.
-        """
-        from bayesclf.report import write_classifier
-
-        check_is_fitted(self, "classes_")
-        write_classifier(self, path, X, y, progress=progress)
-
-    def save(self, path: Any) -> None:
-        """Write the fitted classifier to one file that `bayesclf.load` reads and ArviZ can open."""
-        from bayesclf.storage import save
-
-        check_is_fitted(self, "classes_")
-        save(self, path)

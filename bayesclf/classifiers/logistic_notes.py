@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.families.base import UNSEEN
 from bayesclf.models.logistic.learned_scale import LearnedScale, StudentTWeights
 from bayesclf.models.logistic.prior import NormalPrior
 from bayesclf.models.logistic.shaped_model import ShapedScaleModel
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import UNSEEN, Column, Rows
 from bayesclf.typing import Parameters
 from bayesclf.wording import AND_MORE, listed
 

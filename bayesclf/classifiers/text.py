@@ -18,7 +18,6 @@ from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.lengths import require_room
 from bayesclf.classifiers.on_dask import Found
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading, opened, told_where
 from bayesclf.classifiers.training import ColumnBlock, Learnt
 from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words, counts_of_hashes, hashed_counts
@@ -32,8 +31,6 @@ from bayesclf.wording import LONGEST_NAME, clipped, listed
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from bayesclf.interpretation.explanation import Explanation
 
 EVENT_MODELS = ("multinomial", "bernoulli")
 
@@ -133,28 +130,20 @@ class TextNB(DocumentClassifier):
     @may_be_absent
     def vocabulary_(self) -> tuple[str, ...]:
         """The words that count, in order; absent where they are hashed."""
-        self._require_words("vocabulary_ has none")
+        self.require_words("vocabulary_ has none")
         return self._learnt.blocks[0].names
 
-    def _require_words(self, what: str) -> None:
-        """Raise `Refused` where words were hashed."""
+    def require_words(self, what: str) -> None:
+        """Raise `Refused` where words were hashed, which says what they would be needed for."""
         check_is_fitted(self, "classes_")
         if self._learnt.hashes is not None:
             raise Refused(f"words were hashed, and not kept, so that {what}; fit with n_features=None")
 
     @override
-    def explain(
-        self, X: Any, outcome: Any = None, against: Any = None, ci_prob: float = CI_PROB, rule: str | None = None
-    ) -> Explanation:
-        """Take log-odds between two classes apart by word; see `bayesclf.interpretation.explanation.explain`."""
-        self._require_words("no answer can be explained by them")
-        return super().explain(X, outcome, against, ci_prob, rule)
-
-    @override
     def _sampled(
         self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
     ) -> tuple[pd.DataFrame, NDArray[Any]]:
-        self._require_words("no text can be generated")
+        self.require_words("no text can be generated")
         return super()._sampled(n, y, random_state, lengths)
 
     @property

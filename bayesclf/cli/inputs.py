@@ -22,9 +22,9 @@ from bayesclf.errors import InputError
 from bayesclf.interpretation.prediction_files import (
     Predicted,
     kind_to_read,
-    predict_stream,
     unseen_levels,
     with_levels,
+    write_predictions,
 )
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
 from bayesclf.tables import columns, datasets, reading
@@ -372,7 +372,7 @@ def stream_predictions(
         source = _read(table, kinds, max_bytes)
         if all(column.name in source.columns for column in classifier.columns_):
             source = with_levels(source, classifier.columns_)
-    return predict_stream(
+    return write_predictions(
         classifier,
         source,
         output,

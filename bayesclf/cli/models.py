@@ -272,5 +272,5 @@ def report(
             stdout().print(f"note: {counted(int(y.isna().sum()), 'row')} without a label left out")
         y = y.dropna()
     with shown(f"checking {model}"):
-        write_classifier(classifier, path, X, y, shlex.join(["bayesclf", *context.obj]))
+        write_classifier(classifier, path, X, y, command=shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import calibration, chains, columns, confidence, distance, identifiability, importance
 from bayesclf.diagnostics.context import Check, Context
@@ -92,6 +94,7 @@ def diagnose(
     Skipped
       Y02: give the training rows, clf.diagnose(X, y)
     """
+    check_is_fitted(classifier, "classes_")
     run = _chosen(checks)
     context = Context.of(classifier, X, y, new, against)
     findings = []

@@ -15,13 +15,13 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, NotApplicable, passed, tip
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
-from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, gram, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
+from bayesclf.tables.columns import UNSEEN
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed, part_of
 

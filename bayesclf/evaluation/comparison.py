@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date as day
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import decisions
+from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
-from bayesclf.display import Display, Displayed
+from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, net_benefit, peers, selective
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
@@ -31,9 +32,6 @@ from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
 from bayesclf.workers import require_jobs
-
-if TYPE_CHECKING:
-    from bayesclf.stacking import StackedClassifier
 
 __all__ = [
     "Comparison",
@@ -50,8 +48,9 @@ __all__ = [
 ]
 
 
+@with_methods
 @dataclass(frozen=True, repr=False)
-class Comparison(Displayed):
+class Comparison(Displayed, ComparisonMethods):
     """Classifiers × rules on one table.
 
     Attributes
@@ -198,37 +197,6 @@ class Comparison(Displayed):
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
 
-    def stack(self, lines: Iterable[Key] | None = None) -> StackedClassifier:
-        """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
-
-        The weights maximize the log score of the answers to held-out rows, which the comparison has already, and the
-        models are its fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
-
-        Parameters
-        ----------
-        lines : iterable of pair of str or None
-            Lines of the table to mix, as pairs of a model and a rule; by default all that have log scores: the Gibbs
-            classifier and rules that could not answer are left out, as `left_out_` of the classifier says.
-
-        Raises
-        ------
-        InputError
-            For a line that the comparison does not have.
-        Refused
-            For a line without log scores, or a row whose label has probability 0 under every line.
-
-        Examples
-        --------
-        >>> import bayesclf as bc
-        >>> iris = bc.datasets.load("iris")
-        >>> found = bc.compare([bc.GaussianNB(), bc.GaussianDiscriminantAnalysis()], iris.X, iris.y, ["predictive"])
-        >>> {line: round(weight, 2) for line, weight in found.stack().weights_.items()}
-        {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
-        """
-        from bayesclf.stacking import of_comparison
-
-        return of_comparison(self, lines)
-
     def coverage_curve(self, model: str, rule: str, cost: Any = None) -> pd.DataFrame:
         """Return how good the remaining decisions are when those of large expected cost are rejected.
 
@@ -299,53 +267,6 @@ class Comparison(Displayed):
         repeats = len(y) / len(np.unique(np.concatenate(self.tested)))
         code = net_benefit.code_of(self.classes, outcome)
         return net_benefit.decision_curve(log_proba, y, code, thresholds, repeats, self.seed)
-
-    def report(self, path: Any, progress: Progress = None) -> None:
-        """Write a report, HTML or, by the end of `path`, ``.md`` or ``.json``; `progress` is that of `compare`."""
-        from bayesclf.report import write_comparison
-
-        write_comparison(self, path, progress=progress)
-
-    def _display(self) -> Display:
-        from bayesclf.report.overview import overview
-
-        return overview(self)
-
-    def plot_reliability(self, model: str, **arguments: Any) -> Any:
-        """Plot reliability curves of a model, one per rule; returns a matplotlib figure."""
-        from bayesclf.plots import reliability
-
-        return reliability(self, model, **arguments)
-
-    def plot_scores(self, metric: str = "log_loss", **arguments: Any) -> Any:
-        """Plot a score of every model under every rule; see `bayesclf.plots.rule_scores`."""
-        from bayesclf.plots import rule_scores
-
-        return rule_scores(self, metric, **arguments)
-
-    def plot_confusion(self, model: str, **arguments: Any) -> Any:
-        """Plot confusion matrices of a model, one per rule; see `bayesclf.plots.confusion`."""
-        from bayesclf.plots import confusion
-
-        return confusion(self, model, **arguments)
-
-    def plot_coverage(self, model: str, **arguments: Any) -> Any:
-        """Plot accuracy against the share of rows kept; see `bayesclf.plots.coverage_curve`."""
-        from bayesclf.plots import coverage_curve
-
-        return coverage_curve(self, model, **arguments)
-
-    def plot_decision_curve(self, model: str, **arguments: Any) -> Any:
-        """Plot what acting on the risk of a class is worth, by threshold; see `bayesclf.plots.decision_curve`."""
-        from bayesclf.plots import decision_curve
-
-        return decision_curve(self, model, **arguments)
-
-    def plot_disagreement(self, model: str, **arguments: Any) -> Any:
-        """Plot how often two rules of a model decide differently; see `bayesclf.plots.disagreement`."""
-        from bayesclf.plots import disagreement
-
-        return disagreement(self, model, **arguments)
 
 
 def compare(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.attached import LearningCurveMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.display import Display, Displayed
@@ -40,8 +41,9 @@ ORDER_STREAM = 7
 """Number of the random stream that orders the training rows."""
 
 
+@with_methods
 @dataclass(frozen=True, repr=False)
-class LearningCurve(Displayed):
+class LearningCurve(Displayed, LearningCurveMethods):
     """Scores of classifiers × rules by the number of training rows.
 
     Attributes
@@ -101,24 +103,6 @@ class LearningCurve(Displayed):
         chosen = self.table[["model", "rule", "m"]].assign(mean=self.table[metric], se=self.table[f"{metric}_se"])
         finite: pd.DataFrame = chosen[np.isfinite(chosen["mean"])]
         return finite.reset_index(drop=True)
-
-    def plot(self, metric: str = "log_loss", **arguments: Any) -> Any:
-        """Draw a score against training rows, with bands of one standard error; see `plots.learning_curve`.
-
-        Raises
-        ------
-        InputError
-            Where no rule has a finite score at any size.
-        """
-        from bayesclf.plots import learning_curve
-
-        scored = self.of(metric)
-        if scored.empty:
-            raise InputError(
-                f"no model and rule has a finite {METRICS[metric]} at any training size, so that there is nothing to "
-                "draw; the column 'reason' of the table says why"
-            )
-        return learning_curve(scored, **{"ylabel": METRICS[metric], **arguments})
 
 
 def _cell(line: pd.DataFrame) -> str:

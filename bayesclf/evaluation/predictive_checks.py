@@ -20,6 +20,7 @@ import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import ndtr
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
@@ -104,6 +105,7 @@ def predictive_check(
     >>> tree["observed_statistics"]["mean"].values.ravel()
     array([2.5, 1.5])
     """
+    check_is_fitted(classifier, "classes_")
     require(Whole(1), draws=draws)
     require(Flag(), prior=prior)
     require_number(16 * parameter_count(classifier.model_), draws=draws)

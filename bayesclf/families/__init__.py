@@ -1,8 +1,5 @@
 """Class-conditional families P(x_block | y), one file each."""
 
-from importlib import import_module
-from typing import Any
-
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
@@ -55,7 +52,6 @@ __all__ = [
     "LearntAlpha",
     "LearntClassPrior",
     "LogNormal",
-    "Model",
     "Multinomial",
     "MultivariateGaussian",
     "NegativeBinomial",
@@ -63,13 +59,5 @@ __all__ = [
     "Ordinal",
     "Parameters",
     "Poisson",
-    "Rows",
     "Selected",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    # Models are made of families; these names stood here before models had a room of their own.
-    if name in ("Model", "Rows"):
-        return getattr(import_module("bayesclf.models.base"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,9 +29,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from bayesclf.families.pymc import LabeledRows
 
-MISSING, UNSEEN = -1, -2
-"""Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
-
 FRACTIONS = "rows with missing cells have weights that are not whole numbers"
 """Why there is no data augmentation: such a row has no number of completions to be drawn."""
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from bayesclf.attached import DependentPairsMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import Choice, Whole, require
@@ -44,8 +45,9 @@ JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian", "mi
 """Family of a block of two columns, by the kind of the pair."""
 
 
+@with_methods
 @dataclass(frozen=True, eq=False, repr=False)
-class DependentPairs(Displayed):
+class DependentPairs(Displayed, DependentPairsMethods):
     """The evidence that pairs of columns depend on each other given the class, what `dependent_pairs` returns.
 
     Attributes
@@ -129,12 +131,6 @@ class DependentPairs(Displayed):
         return (
             f"join them: NaiveBayes(blocks=dependent_pairs(clf, X, y).blocks), that is {{{pair!r}: {family!r}{rest}}}"
         )
-
-    def plot(self, **arguments: Any) -> Any:
-        """Draw the log Bayes factors of the pairs; see `bayesclf.plots.dependent_pairs`."""
-        from bayesclf.plots import dependent_pairs
-
-        return dependent_pairs(self, **arguments)
 
 
 def dependent_pairs(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
@@ -117,6 +118,66 @@ def unseen_levels(X: pd.DataFrame, needed: Sequence[Column], told: set[str]) -> 
 def predict_stream(
     classifier: BayesClassifier,
     source: Any,
+    output: Any,
+    *,
+    rule: str | None = None,
+    cost: Any = None,
+    reject: float | None = None,
+    class_prior: Any = None,
+    interval: float | None = None,
+    sets: float | None = None,
+    uncertainty: bool = False,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    resume: bool = False,
+    progress: Progress = None,
+) -> int:
+    """Write predictions for a table that is read batch by batch, and return the number of rows.
+
+    Memory is that of a batch. The file is complete in the end, or as it was before. In a folder each part is, and
+    an interrupted call can be resumed: the parts are then, to the last bit, those of one that was not interrupted.
+
+    Parameters
+    ----------
+    classifier : BayesClassifier
+        Fitted.
+    source : path, glob, table or iterable of tables
+        A file, folder, glob, lazy table or iterable of tables, as `fit_stream` of generative classifiers takes it;
+        columns that the model does not need are not read.
+    output : str or path
+        A file to write, .parquet or .csv; or a folder, whose name ends in ``/``, for Parquet files of some 250,000
+        rows each and ``_manifest.json``, which says what they are of and has a checksum of each.
+    rule, cost, reject, class_prior
+        As in `predict`; the rule ``"gibbs"`` draws the hypothesis of a row by its number, whatever the batches.
+    interval, sets, uncertainty
+        As in `predict_frame`; by default none is added to labels and probabilities.
+    missing : mapping from column to values, or None
+        By column, values that stand for "missing".
+    resume : bool
+        Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
+        Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
+    progress : bool, callable or None
+        As in `bayesclf.set_progress`.
+
+    Raises
+    ------
+    InputError
+        For a folder that is not empty, without `resume`; and with it, for one that has answers of another model,
+        rule, version or files.
+
+    Warns
+    -----
+    PredictionWarning
+        For each column with levels that the training rows lack, once.
+    """
+    check_is_fitted(classifier, "classes_")
+    decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
+    given: dict[str, Any] = {"missing": missing, "resume": resume, "progress": progress}
+    return write_predictions(classifier, source, output, decision, extras, **given).rows
+
+
+def write_predictions(
+    classifier: BayesClassifier,
+    source: Any,
     output: str | os.PathLike[str],
     decision: Decision,
     extras: Extras,
@@ -127,7 +188,7 @@ def predict_stream(
     tell_unseen: Callable[[str], object] | None = None,
     spelled: Callable[[str], object] = str,
 ) -> Predicted:
-    """Write predictions for a stream; see `BayesClassifier.predict_stream`.
+    """Write predictions for a stream; see `predict_stream`, which `BayesClassifier` has as a method.
 
     Parameters
     ----------

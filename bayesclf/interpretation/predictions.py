@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf import decisions
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.constraints import Flag, require
 from bayesclf.errors import check_between
 from bayesclf.rules import Gibbs
@@ -71,12 +72,37 @@ class Extras:
 def predict_frame(
     classifier: BayesClassifier,
     X: Any,
-    rule: str | Gibbs | None,
-    interval: float | None,
-    sets: float | None,
-    uncertainty: bool,
+    rule: str | Gibbs | None = None,
+    interval: float | None = CI_PROB,
+    sets: float | None = 0.9,
+    uncertainty: bool = True,
 ) -> Any:
-    """Return predictions as a table of the kind of `X`; see `BayesClassifier.predict_frame`."""
+    """Return predictions as a table: label, probabilities, intervals, prediction sets and entropies.
+
+    Parameters
+    ----------
+    classifier : BayesClassifier
+        Fitted.
+    X : table or array of shape (row, feature)
+        Table (row, feature).
+    rule : str, Gibbs or None
+        As in `predict`.
+    interval : float or None
+        Posterior probability of the intervals of P(k | x), as in `predict_interval`; None or False leaves them out.
+    sets : float or None
+        Least probability of the sets, as in `predict_set`; None or False leaves them out.
+    uncertainty : bool
+        Whether to add the entropies of `uncertainty`.
+
+    Returns
+    -------
+    DataFrame
+        Per row: `predicted`; ``P(k)`` of each class k; ``in_set_0.9(k)``, whether k is in the row's set;
+        ``P_low_0.89(k)`` and ``P_high_0.89(k)``; `entropy_total_nats`, `entropy_aleatoric_nats` and
+        `entropy_epistemic_nats`. A pandas table on the index of `X`; for a table of another library, such as
+        Polars, one of that library. A point fit has neither intervals nor entropies, and `attrs` of a pandas table
+        says so.
+    """
     extras = Extras(None if interval is False else interval, None if sets is False else sets, uncertainty)
     left_out = ""
     classifier.requested_rule(rule)  # raises where the classifier is not fitted

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
+from bayesclf.evaluation.learning import METRICS, LearningCurve
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
@@ -93,6 +94,37 @@ def learning_curve(
     if labels:
         style.name_ends(ax, ends)
     return figure
+
+
+def curve_of(curve: LearningCurve, metric: str = "log_loss", **arguments: Any) -> Figure:
+    """Draw a score against training rows, with bands of one standard error.
+
+    Parameters
+    ----------
+    curve : LearningCurve
+        Result of `bayesclf.learning_curve`.
+    metric : {"log_loss", "error", "brier"}
+        The score.
+    **arguments
+        Of `bayesclf.plots.learning_curve`.
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure.
+
+    Raises
+    ------
+    InputError
+        Where no rule has a finite score at any size.
+    """
+    scored = curve.of(metric)
+    if scored.empty:
+        raise InputError(
+            f"no model and rule has a finite {METRICS[metric]} at any training size, so that there is nothing to draw; "
+            "the column 'reason' of the table says why"
+        )
+    return learning_curve(scored, **{"ylabel": METRICS[metric], **arguments})
 
 
 def _look(models: list[Any], rules: list[Any], model: Any, rule: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
@@ -27,7 +28,7 @@ FORMS: dict[str, Callable[[TextReport], str]] = {".md": TextReport.markdown, ".j
 
 
 def write_comparison(
-    comparison: Comparison, path: str | os.PathLike[str], command: str | None = None, progress: Progress = None
+    comparison: Comparison, path: str | os.PathLike[str], progress: Progress = None, *, command: str | None = None
 ) -> None:
     """Write the report of a comparison.
 
@@ -39,11 +40,11 @@ def write_comparison(
         Result of `bayesclf.compare`.
     path
         File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
-    command
-        Command line that made the comparison, to be shown under "How this was made".
     progress
         Whether to show progress; or a function that is called with what is being done, steps done and steps in all.
         None shows it in a notebook, and where stderr is a terminal.
+    command
+        Command line that made the comparison, to be shown under "How this was made".
 
     Raises
     ------
@@ -64,8 +65,9 @@ def write_classifier(
     path: str | os.PathLike[str],
     X: Any = None,
     y: Any = None,
-    command: str | None = None,
     progress: Progress = None,
+    *,
+    command: str | None = None,
 ) -> None:
     """Write the report of one fitted classifier: its checks, its posterior and, with its rows, its predictions.
 
@@ -81,17 +83,18 @@ def write_classifier(
         The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
         them. For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
         give the rows as they are.
-    command
-        Command line that made the report.
     progress
         Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
         None shows it in a notebook, and where stderr is a terminal.
+    command
+        Command line that made the report.
 
     Raises
     ------
     InputError
         If the file cannot be written, or the rows are not those of the fit.
     """
+    check_is_fitted(classifier, "classes_")
     target = document.writable(path)
     if X is not None and y is not None:
         _require_training_rows(classifier, X, y)

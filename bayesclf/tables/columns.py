@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
-from bayesclf.families.base import MISSING, UNSEEN
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.typing import Array, Integers
@@ -24,6 +23,9 @@ from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MISSING, UNSEEN = -1, -2
+"""Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
 
 ROW = "row of the table given"
 """Name of the index of a table without some of its rows: their places in the whole table, from 0."""

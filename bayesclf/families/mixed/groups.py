@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf import memory
-from bayesclf.families.base import MISSING, UNSEEN, Axes, Statistics
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.row_counts import RowCounts, different
+from bayesclf.tables.columns import MISSING, UNSEEN
 from bayesclf.typing import Array, Integers
 
 SEEN = 0

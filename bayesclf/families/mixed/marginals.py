@@ -15,11 +15,12 @@ from math import prod
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.families.base import MISSING, UNSEEN, Axes
+from bayesclf.families.base import Axes
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.mixed.regressions import Regression, root_of_inverse
 from bayesclf.families.networks.factors import Layout
+from bayesclf.tables.columns import MISSING, UNSEEN
 from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_SUM = 2**12

@@ -16,7 +16,6 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import units
 from bayesclf.families.base import (
     FRACTIONS,
-    MISSING,
     Axes,
     Family,
     Statistics,
@@ -35,6 +34,7 @@ from bayesclf.families.networks.structure import Edge
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:

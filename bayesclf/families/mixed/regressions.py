@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist
-from bayesclf.families.base import MISSING, Axes
+from bayesclf.families.base import Axes
 from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
@@ -31,6 +31,7 @@ from bayesclf.families.networks.network import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.families.units import LOST, variances
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import joined
 

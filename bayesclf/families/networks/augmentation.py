@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.families import dirichlet
-from bayesclf.families.base import MISSING
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import SUMMED, require_few
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_CIRCUIT = 2**22

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import MISSING, Axes, Statistics
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.networks.factors import Hidden, Layout
+from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers
 
 LARGEST_KEY = 2**62

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf import memory
-from bayesclf.families.base import UNSEEN
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
 from bayesclf.models.logistic.likelihood import CodedRows, Likelihood, LogPosterior, Prior, blocks
+from bayesclf.tables.columns import UNSEEN
 from bayesclf.tables.numbers import Numbers
 from bayesclf.typing import Array, Integers, Parameters
 

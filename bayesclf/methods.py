@@ -1,0 +1,39 @@
+"""Methods that rooms above a class put on it: which function each of them calls, with the object as first argument.
+
+The package imports this module first, so that a class has its methods whatever is imported after it; a function's
+module is imported when its method is looked up. `attached.pyi` has the same list for type checkers and editors.
+"""
+
+from bayesclf import attached
+
+METHODS = {
+    "bayesclf.classifiers.base:BayesClassifier": {
+        "diagnose": "bayesclf.diagnostics:diagnose",
+        "explain": "bayesclf.interpretation.explanation:explain",
+        "loo": "bayesclf.evaluation.leave_one_out:loo",
+        "predict_frame": "bayesclf.interpretation.predictions:predict_frame",
+        "predict_stream": "bayesclf.interpretation.prediction_files:predict_stream",
+        "predictive_check": "bayesclf.evaluation.predictive_checks:predictive_check",
+        "prior_summary": "bayesclf.interpretation.priors:prior_summary",
+        "report": "bayesclf.report:write_classifier",
+        "save": "bayesclf.storage:save",
+        "summary": "bayesclf.interpretation.summary:summary",
+        "to_datatree": "bayesclf.evaluation.datatree:to_datatree",
+    },
+    "bayesclf.evaluation.comparison:Comparison": {
+        "_display": "bayesclf.report.overview:overview",
+        "plot_confusion": "bayesclf.plots:confusion",
+        "plot_coverage": "bayesclf.plots:coverage_curve",
+        "plot_decision_curve": "bayesclf.plots:decision_curve",
+        "plot_disagreement": "bayesclf.plots:disagreement",
+        "plot_reliability": "bayesclf.plots:reliability",
+        "plot_scores": "bayesclf.plots:rule_scores",
+        "report": "bayesclf.report:write_comparison",
+        "stack": "bayesclf.stacking:of_comparison",
+    },
+    "bayesclf.evaluation.learning:LearningCurve": {"plot": "bayesclf.plots.learning:curve_of"},
+    "bayesclf.interpretation.dependence:DependentPairs": {"plot": "bayesclf.plots:dependent_pairs"},
+}
+"""By "module:class", the name of each method and the "module:function" that it calls."""
+
+attached.METHODS.update(METHODS)
