@@ -3,28 +3,19 @@
 Numba compiles `log_density` when it is first needed and keeps the code on disk. It takes no Python object and no lock,
 so that chains run in parallel. Rows come in blocks, in which the cells of a column are neighbors in memory: loops over
 them become vector instructions, and a block stays in the cache between its two products.
-
-`LogisticDensity` is that density in coordinates in which the posterior is nearly standard normal, which suits NUTS.
 """
 
 from __future__ import annotations
 
-import ctypes
 import math
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, cached_property
-from typing import Any, cast, override
+from functools import cache
+from typing import Any, cast
 
 import numba as nb
 import numpy as np
 from numba import types
-from numpy.typing import NDArray
 
-from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.likelihood import Likelihood
-from bayesclf.models.logistic.prior import NormalWeightPrior, WeightPrior
 from bayesclf.typing import Array, Integers
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
@@ -42,44 +33,6 @@ def compiled(log_density: Callable[[Any, Any, Any, Any, Any], int]) -> Any:
     at = types.CPointer(types.double)
     signature = types.int32(types.uintp, at, at, at, types.CPointer(at))
     return nb.cfunc(signature, cache=True, **OPTIONS)(log_density)
-
-
-class CompiledDensity:
-    """A log density of z (coordinate), up to a constant, and its gradient, computed by machine code."""
-
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        """Return the log density up to a constant, NaN or infinite where it overflows, and its gradient."""
-        at = np.ascontiguousarray(z, dtype=np.float64)
-        value, gradient = np.empty(1), np.empty(self.size)
-        function = self.function.ctypes
-        arguments = zip((at, gradient, value, self.addresses), function.argtypes[1:], strict=True)
-        function(self.size, *(ctypes.cast(array.ctypes.data, kind) for array, kind in arguments))
-        return float(value[0]), gradient
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    @abstractmethod
-    def function(self) -> Any:
-        """The machine code, with its ``address``."""
-
-    @cached_property
-    def addresses(self) -> NDArray[np.uintp]:
-        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
-        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that the machine code reads, in its order."""
-        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in self._data)
-
-    @property
-    @abstractmethod
-    def _data(self) -> tuple[NDArray[Any], ...]:
-        """The same, as numbers of any type."""
 
 
 ROWS = 64
@@ -377,107 +330,6 @@ def _exp(x: float) -> float:
     for _ in range(SQUARINGS):
         power *= power
     return power
-
-
-def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
-    """Return dense rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
-    X = np.asarray(likelihood.X)
-    blocks = -(-len(X) // ROWS)
-    filled = (0, blocks * ROWS - len(X))
-    cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, X.shape[1]).transpose(0, 2, 1)
-    return cells, np.pad(likelihood.y, filled), np.pad(likelihood.weight, filled)
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticDensity(CompiledDensity):
-    """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; computed by machine code.
-
-    With center and factor from the Laplace approximation, z is nearly standard normal, which NUTS
-    samples with few leapfrog steps. θ has its weights per sd of a column; raveled, the intercepts come before the
-    weights, label by label.
-
-    Attributes
-    ----------
-    likelihood
-        Of the training rows; its first column is the intercept's.
-    prior
-        Of θ.
-    center
-        θ raveled at z = 0 (parameter).
-    factor
-        (parameter, parameter), lower triangular; for sparse rows also (parameter), the diagonal of a diagonal matrix.
-    scale
-        Sds of the columns (feature).
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> clf = bc.LogisticRegression(inference="map").fit([[1.0], [1.9], [2.1], [3.0]], [0, 1, 0, 1])
-    >>> value, gradient = clf.model_.density()(np.zeros(2))
-    >>> bool(np.abs(gradient).max() < 1e-8)  # z = 0 is the mode
-    True
-    """
-
-    likelihood: Likelihood
-    prior: WeightPrior | NormalWeightPrior
-    center: Array
-    factor: Array
-    scale: Array
-
-    @override
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return len(self.center)
-
-    @override
-    @property
-    def function(self) -> Any:
-        """The machine code, `log_density`, `sparse_log_density` or `log_density_of_normal`, with its ``address``."""
-        if isinstance(self.likelihood.X, CenteredRows):
-            return compiled(sparse_log_density)
-        return compiled(log_density_of_normal if self._has_matrix else log_density)
-
-    @property
-    def _has_matrix(self) -> bool:
-        """Whether the weights of different columns depend on each other under the prior."""
-        return isinstance(self.prior, NormalWeightPrior) or self.prior.covariance is not None
-
-    @override
-    @property
-    def _data(self) -> tuple[NDArray[Any], ...]:
-        likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
-        vectors, columns = prior.mean.shape
-        if isinstance(prior, NormalWeightPrior) or prior.covariance is not None:
-            precision, symmetric, shift = prior.precision(), False, np.zeros(columns)
-        else:
-            symmetric, shift = prior.symmetric, np.concatenate([[0.0], prior.shift])
-            with np.errstate(divide="ignore"):
-                precision = 1 / prior.scale
-        common = (self.center, self.factor, prior.mean, precision, shift)
-        sizes = (vectors, columns)
-        if isinstance(X, CenteredRows):
-            stored = (X.data, X.indices, X.indptr, X.shift)
-            sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data), self.factor.ndim == 1])
-            return sparse_sizes, *common, *stored, likelihood.y, likelihood.weight
-        cells, y, weight = row_blocks(likelihood)
-        return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
-
-    def parameters(self, z: Array) -> dict[str, Array]:
-        """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter).
-
-        They are the variables of the PyMC model, whose intercept is at x = 0 where that was requested.
-        """
-        return self.of_theta(self.center + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T))
-
-    def of_theta(self, theta: Array) -> dict[str, Array]:
-        """Return the same of θ raveled (..., parameter), the intercepts before the weights."""
-        vectors, columns = self.prior.mean.shape
-        intercept = theta[..., :vectors]
-        weight = theta[..., vectors:].reshape(*theta.shape[:-1], vectors, columns - 1)
-        if isinstance(self.prior, WeightPrior) and self.prior.at_zero:
-            intercept = intercept - weight @ self.prior.shift
-        return {"intercept": intercept, "weight": weight / self.scale}
 
 
 BLOCK = 256

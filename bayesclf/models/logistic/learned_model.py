@@ -23,7 +23,7 @@ from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeig
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.models.logistic.kernel import LogisticDensity
+    from bayesclf.models.logistic.density import LogisticDensity
 
 
 SPREAD_SHARE = 0.1

@@ -34,7 +34,7 @@ from bayesclf.wording import AND_MORE, counted, listed
 if TYPE_CHECKING:
     import pymc as pm
 
-    from bayesclf.models.logistic.kernel import LogisticDensity
+    from bayesclf.models.logistic.density import LogisticDensity
     from bayesclf.models.logistic.pymc import PriorOfAll
 
 __all__ = ["LogisticModel", "LogisticPrior"]
@@ -254,7 +254,7 @@ class LogisticModel:
 
     def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
         """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
-        from bayesclf.models.logistic.kernel import LogisticDensity
+        from bayesclf.models.logistic.density import LogisticDensity
 
         scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])

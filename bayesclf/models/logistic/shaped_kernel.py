@@ -11,15 +11,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from bayesclf.models.logistic.kernel import (
-    ROWS,
-    CompiledDensity,
-    compiled,
-    inlined,
-    log_likelihood,
-    log_prior,
-    row_blocks,
-)
+from bayesclf.models.logistic.density import CompiledDensity, row_blocks
+from bayesclf.models.logistic.kernel import ROWS, compiled, inlined, log_likelihood, log_prior
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.shaped_prior import HorseshoePrior, ShapedWeightPrior, StudentTPrior
 from bayesclf.typing import Array
