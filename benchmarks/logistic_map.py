@@ -33,7 +33,7 @@ EQUAL = 1e-3
 
 
 @dataclass(frozen=True)
-class Optimiser:
+class Optimizer:
     """A way to the mode.
 
     Attributes
@@ -49,11 +49,11 @@ class Optimiser:
     tight: bool = True
 
 
-OPTIMISERS = {
-    "bayesclf": Optimiser("bayesclf_map", {}),
-    "scikit-learn, lbfgs as it comes": Optimiser("sklearn", {"solver": "lbfgs"}, tight=False),
-    f"scikit-learn, lbfgs, tol={TIGHT}": Optimiser("sklearn", {"solver": "lbfgs", "tol": TIGHT}),
-    f"scikit-learn, newton-cholesky, tol={TIGHT}": Optimiser("sklearn", {"solver": "newton-cholesky", "tol": TIGHT}),
+OPTIMIZERS = {
+    "bayesclf": Optimizer("bayesclf_map", {}),
+    "scikit-learn, lbfgs as it comes": Optimizer("sklearn", {"solver": "lbfgs"}, tight=False),
+    f"scikit-learn, lbfgs, tol={TIGHT}": Optimizer("sklearn", {"solver": "lbfgs", "tol": TIGHT}),
+    f"scikit-learn, newton-cholesky, tol={TIGHT}": Optimizer("sklearn", {"solver": "newton-cholesky", "tol": TIGHT}),
 }
 
 
@@ -75,8 +75,8 @@ def main(words: list[str]) -> int:
     wrong = [
         f"{name}: a weight of {who} is {line['sds']:.1g} posterior sds from bayesclf's"
         for name, found in result["tables"].items()
-        for who, line in found["optimisers"].items()
-        if OPTIMISERS[who].tight and not line["sds"] <= EQUAL
+        for who, line in found["optimizers"].items()
+        if OPTIMIZERS[who].tight and not line["sds"] <= EQUAL
     ]
     print(*wrong, sep="\n", end="\n" if wrong else "", file=sys.stderr)
     return 1 if wrong else 0
@@ -84,13 +84,13 @@ def main(words: list[str]) -> int:
 
 def measure(problem: Problem, repeats: int) -> dict[str, Any]:
     """Return the times of each optimizer, and where it stopped."""
-    seconds: dict[str, list[float]] = {name: [] for name in OPTIMISERS}
+    seconds: dict[str, list[float]] = {name: [] for name in OPTIMIZERS}
     modes: dict[str, Array] = {}
     for repeat in range(1 + repeats):
-        for name, optimiser in OPTIMISERS.items():
-            who = peer(optimiser.peer)
+        for name, optimizer in OPTIMIZERS.items():
+            who = peer(optimizer.peer)
             start = time.perf_counter()
-            fitted = who.fit(problem.X, problem.y, problem.prior, 0, **optimiser.setting)
+            fitted = who.fit(problem.X, problem.y, problem.prior, 0, **optimizer.setting)
             took = time.perf_counter() - start
             if repeat:  # the first is a warm-up
                 seconds[name].append(took)
@@ -110,7 +110,7 @@ def measure(problem: Problem, repeats: int) -> dict[str, Any]:
         "rows": len(problem.X),
         "columns": problem.X.shape[1],
         "classes": problem.classes,
-        "optimisers": lines,
+        "optimizers": lines,
     }
 
 

@@ -56,8 +56,8 @@ def logistic_map(result: Result) -> str:
     lines = []
     for name, found in result["tables"].items():
         shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
-        ours = found["optimisers"][OURS]
-        for who, line in found["optimisers"].items():
+        ours = found["optimizers"][OURS]
+        for who, line in found["optimizers"].items():
             gradient = f"{line['gradient']:.0e}"
             difference = "" if who == OURS else f"{line['difference']:.0e}"
             lines.append([shape, who, _time(line["seconds"], ours["seconds"]), gradient, difference])

@@ -164,14 +164,14 @@ def test_a_fresh_process_measures_each_fit(wine, tmp_path):
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_both_optimisers_reach_the_same_mode(wine, classes):
+def test_both_optimizers_reach_the_same_mode(wine, classes):
     script, problems = import_module("logistic_map"), import_module("problems")
     rows = wine.y < classes
     X = wine.X[rows] - wine.X[rows].mean(axis=0)
-    found = script.measure(problems.Problem(X, wine.y[rows], wine.prior), 1)["optimisers"]
-    assert set(found) == set(script.OPTIMISERS)
-    for name, optimiser in script.OPTIMISERS.items():
-        if optimiser.tight:
+    found = script.measure(problems.Problem(X, wine.y[rows], wine.prior), 1)["optimizers"]
+    assert set(found) == set(script.OPTIMIZERS)
+    for name, optimizer in script.OPTIMIZERS.items():
+        if optimizer.tight:
             assert found[name]["gradient"] < 10 * script.TIGHT
             assert found[name]["sds"] < script.EQUAL
 

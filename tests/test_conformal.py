@@ -315,7 +315,7 @@ class TestSplitConformal:
 
     def test_gibbs_is_refused(self, specified):
         X, y = simple(np.random.default_rng(27), 40)
-        for rule in ("gibbs", bc.Gibbs("label")):
+        for rule in ("gibbs", bc.rules.Gibbs("label")):
             with pytest.raises(Refused, match="draws a hypothesis for each row"):
                 bc.SplitConformal(specified, rule=rule).calibrate(X, y)
         with pytest.raises(Refused, match="draws a hypothesis"):

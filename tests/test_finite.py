@@ -3,11 +3,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from bayesclf.sample_size import HALF_WIDTHS, examples_needed
 from scipy import stats
 
 from bayesclf import rules
 from bayesclf.errors import InputError, Refused
+from bayesclf.experiments.sample_size import HALF_WIDTHS, examples_needed
 from bayesclf.families import Axes, Categorical, KnownClassPrior
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.models.generative import Block, GenerativeModel

@@ -22,18 +22,14 @@ import bayesclf
 RECORD = Path(__file__).with_name("public_api.json")
 
 MODULES = (
-    *(f"bayesclf.{name}" for name in ("averaging", "coverage", "datasets", "diagnostics", "families", "plots")),
-    *(f"bayesclf.{name}" for name in ("predictive_checks", "rules", "experiments", "hypotheses", "sample_size")),
-    *("bayesclf.tables", "bayesclf.errors"),
+    *(f"bayesclf.{name}" for name in ("conformal", "diagnostics", "errors", "experiments", "experiments.sample_size")),
+    *(f"bayesclf.{name}" for name in ("evaluation.comparison", "evaluation.learning", "evaluation.leave_one_out")),
+    *(f"bayesclf.{name}" for name in ("evaluation.predictive_checks", "evaluation.scores", "evaluation.selective")),
+    *(f"bayesclf.{name}" for name in ("families", "finite", "interpretation.dependence", "interpretation.weights")),
+    *(f"bayesclf.{name}" for name in ("plots", "posterior.averaging", "rules", "stacking", "tables")),
+    "bayesclf.tables.datasets",
 )
 """Modules of public names, in addition to the package itself."""
-
-PATHS = (
-    *("columns", "comparison", "conformal", "cross_validation", "decision_costs", "evaluation", "explanation"),
-    *("hypothesis_set", "leave_one_out", "logistic_weights", "posterior", "prediction_sets"),
-    *("score_table", "scores", "stacking"),
-)
-"""Further modules of the package whose path and public names stay importable wherever the code goes."""
 
 REQUEST = re.compile("set_.*_request")
 """Methods that scikit-learn makes, by its version."""
@@ -120,22 +116,10 @@ def command_line():
     return dict(commands(typer.main.get_command(app)))
 
 
-def of_path(path, before):
-    """Return the names that a module has, with those on record that it imports from where they went."""
-    module = import_module(path)
-    kept = {name: described(getattr(module, name)) for name in before if hasattr(module, name)}
-    return dict(sorted({**kept, **contents(module)}.items()))
-
-
 def public_api():
     """Return the record of today's names."""
-    package, paths = import_module("bayesclf"), [f"bayesclf.{name}" for name in PATHS]
-    return {
-        "bayesclf": contents(package),
-        **{name: contents(import_module(name)) for name in MODULES},
-        "command line": command_line(),
-        "paths": {path: of_path(path, RECORDED["paths"].get(path, {})) for path in paths},
-    }
+    modules = {name: contents(import_module(name)) for name in ("bayesclf", *MODULES)}
+    return {**modules, "command line": command_line()}
 
 
 def differences(before, now, where):
@@ -157,7 +141,7 @@ def assert_same(before, now, where):
     assert not changes, "\n".join([*changes, f"if this is meant, run python tests/{Path(__file__).name}"])
 
 
-RECORDED = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {"paths": {}}
+RECORDED = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
 
 
 @pytest.mark.parametrize("name", ["bayesclf", *MODULES])
@@ -170,26 +154,7 @@ def test_options_of_the_command_line():
 
 
 def test_every_module_on_record_is_looked_at():
-    assert {*RECORDED} == {"bayesclf", *MODULES, "command line", "paths"}
-    assert {*RECORDED["paths"]} == {f"bayesclf.{name}" for name in PATHS}
-
-
-@pytest.mark.parametrize("path", [*RECORDED["paths"]])
-def test_names_of_old_module_paths(path):
-    """A module that has taken others in may have more names than it had."""
-    module, before = import_module(path), RECORDED["paths"][path]
-    now = {name: described(getattr(module, name)) for name in before if hasattr(module, name)}
-    assert_same(before, json.loads(json.dumps(now)), path)
-
-
-@pytest.mark.parametrize("path", [*MODULES, *RECORDED["paths"]])
-def test_a_path_leads_to_the_same_objects_as_any_other(path):
-    """A second copy of a module would have classes of its own, which `isinstance` tells apart."""
-    module = import_module(path)
-    for name in RECORDED["paths"].get(path) or RECORDED[path]:
-        value = getattr(module, name)
-        if inspect.isfunction(value) or inspect.isclass(value):
-            assert getattr(import_module(value.__module__), value.__qualname__) is value
+    assert {*RECORDED} == {"bayesclf", *MODULES, "command line"}
 
 
 def undocumented(tree, of=""):

@@ -335,7 +335,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         if isinstance(self.prior_scale, LearnedScale) and self.prior_scale.of_weights is not None:
             raise Refused(ALIKE)
         engine = self._engine()
-        if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimiser is not None):
+        if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimizer is not None):
             raise Refused(
                 f"inference={self.inference!r} needs all rows at once; over batches take 'auto', 'laplace' or 'map', "
                 "or fit in memory"
@@ -445,8 +445,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     def _takes_some_rows(self) -> bool:
         """Return whether the requested optimizer takes steps on some rows, so that duplicate rows must stay apart."""
-        optimiser = self.inference.optimiser if isinstance(self.inference, MAP | MLE) else None
-        return isinstance(optimiser, GradientAscent) and optimiser.batch is not None
+        optimizer = self.inference.optimizer if isinstance(self.inference, MAP | MLE) else None
+        return isinstance(optimizer, GradientAscent) and optimizer.batch is not None
 
     @override
     def encode(self, frame: Table) -> Rows:

@@ -22,7 +22,7 @@ from bayesclf.classifiers.labels import checked_labels, labeled_rows, possible_l
 from bayesclf.classifiers.training import known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.inference import Draws, Engine, Optimiser, Trace
+from bayesclf.inference import Draws, Engine, Optimizer, Trace
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -281,8 +281,8 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         """Set the fitted state that depends on model, engine and seed."""
         self._renew(model)
         engine = inference.resolve(self._requested_engine(), model)
-        if isinstance(engine, inference.MAP | inference.MLE) and engine.optimiser is not None:
-            self._watch(type(engine).__name__.lower(), engine.optimiser)
+        if isinstance(engine, inference.MAP | inference.MLE) and engine.optimizer is not None:
+            self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
         self.draws_, self.inference_ = inferred.draws, inferred.engine
         self.notes_ += inferred.notes
@@ -292,9 +292,9 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         """Return the engine to infer by."""
         return self.inference
 
-    def _watch(self, name: str, optimiser: Optimiser) -> None:
+    def _watch(self, name: str, optimizer: Optimizer) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
-        self.trace_, self.points_[name] = inference.watch(self.model_, name, optimiser, self.seed_)
+        self.trace_, self.points_[name] = inference.watch(self.model_, name, optimizer, self.seed_)
         if not self.trace_.certificate.converged:
             warn(self.trace_.certificate.message, ConvergenceWarning)
 

@@ -134,7 +134,7 @@ def _defaults(cls: type) -> dict[str, Any]:
     import inspect
 
     found = {name: option.default for name, option in inspect.signature(cls).parameters.items()}
-    return {name: default for name, default in found.items() if name not in OWN_OPTIONS and name != "optimiser"}
+    return {name: default for name, default in found.items() if name not in OWN_OPTIONS and name != "optimizer"}
 
 
 def _known(name: str, known: Iterable[str], where: str, what: str) -> None:

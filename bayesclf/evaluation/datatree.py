@@ -32,13 +32,13 @@ def to_datatree(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted, with a posterior.
     X, y
         The training rows: ``log_likelihood`` is that of what the posterior was conditioned on.
-    draws
+    draws : int or None
         Draws of each chain to keep, evenly spaced; by default all.
-    random_state
+    random_state : int, Generator or None
         Seed of the draws from the prior and of predicted labels; if None, the seed of the fit.
 
     Returns

@@ -19,7 +19,7 @@ type Key = tuple[str, str]
 
 
 class HeldOut(Protocol):
-    """Answers to held-out rows, as `bayesclf.Comparison` has them."""
+    """Answers to held-out rows, as `bayesclf.evaluation.comparison.Comparison` has them."""
 
     @property
     def answers(self) -> Mapping[Key, Answers]:

@@ -23,7 +23,7 @@ class CoverageCurve:
     """The decisions that remain when those of large expected cost are rejected, one point per threshold.
 
     Standard errors are those of a mean over independent rows, s/√kept: they reflect the variation among rows, not among
-    training sets. For cross-validated answers see `bayesclf.Comparison.coverage_curve`.
+    training sets. For cross-validated answers see `bayesclf.evaluation.comparison.Comparison.coverage_curve`.
 
     Attributes
     ----------

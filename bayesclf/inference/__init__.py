@@ -11,7 +11,7 @@ from bayesclf.inference.engines import (
     Engine,
     Exact,
     Inferred,
-    Optimiser,
+    Optimizer,
     draw,
     estimate,
     infer,
@@ -20,11 +20,10 @@ from bayesclf.inference.engines import (
 )
 from bayesclf.inference.laplace import Laplace
 from bayesclf.inference.nuts import NUTS
-from bayesclf.inference.optimisers import (
+from bayesclf.inference.optimizers import (
+    LBFGS,
     ConjugateGradient,
     GradientAscent,
-    LBFGSOptimiser,
-    LBFGSOptimizer,
     Newton,
     Trace,
 )
@@ -33,6 +32,7 @@ from bayesclf.posterior.hypotheses import SeededDraws
 
 __all__ = [
     "ENGINES",
+    "LBFGS",
     "MAP",
     "MARKOV_CHAINS",
     "MLE",
@@ -45,11 +45,9 @@ __all__ = [
     "Exact",
     "GradientAscent",
     "Inferred",
-    "LBFGSOptimiser",
-    "LBFGSOptimizer",
     "Laplace",
     "Newton",
-    "Optimiser",
+    "Optimizer",
     "PartlyInferred",
     "SeededDraws",
     "Trace",

@@ -19,7 +19,7 @@ from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
-from bayesclf.inference.optimisers import ZERO, ConjugateGradient, GradientAscent, LBFGSOptimiser, Newton, Trace
+from bayesclf.inference.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
 from bayesclf.inference.sizes import require_room
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
@@ -148,14 +148,14 @@ class Exact(Concise):
         require(Whole(1), draws=self.draws, chains=self.chains)
 
 
-type Optimiser = GradientAscent | ConjugateGradient | LBFGSOptimiser | Newton
+type Optimizer = GradientAscent | ConjugateGradient | LBFGS | Newton
 
-OPTIMISERS = (GradientAscent, ConjugateGradient, LBFGSOptimiser, Newton)
+OPTIMIZERS = (GradientAscent, ConjugateGradient, LBFGS, Newton)
 
 
-def _check_optimiser(optimiser: object) -> None:
-    if optimiser is not None and not isinstance(optimiser, OPTIMISERS):
-        raise InputError(f"optimiser must be an optimizer, such as GradientAscent(), or None, not {optimiser!r}")
+def _check_optimizer(optimizer: object) -> None:
+    if optimizer is not None and not isinstance(optimizer, OPTIMIZERS):
+        raise InputError(f"optimizer must be an optimizer, such as GradientAscent(), or None, not {optimizer!r}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,15 +164,15 @@ class MLE(Concise):
 
     Parameters
     ----------
-    optimiser : Optimiser or None
-        For logistic regression, an optimizer of `bayesclf.inference.optimisers` whose trajectory is kept; None takes
+    optimizer : Optimizer or None
+        For logistic regression, an optimizer of `bayesclf.inference.optimizers` whose trajectory is kept; None takes
         Newton's method without a trace.
     """
 
-    optimiser: Optimiser | None = None
+    optimizer: Optimizer | None = None
 
     def __post_init__(self) -> None:
-        _check_optimiser(self.optimiser)
+        _check_optimizer(self.optimizer)
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,14 +181,14 @@ class MAP(Concise):
 
     Parameters
     ----------
-    optimiser : Optimiser or None
+    optimizer : Optimizer or None
         As for `MLE`.
     """
 
-    optimiser: Optimiser | None = None
+    optimizer: Optimizer | None = None
 
     def __post_init__(self) -> None:
-        _check_optimiser(self.optimiser)
+        _check_optimizer(self.optimizer)
 
 
 type Engine = MLE | MAP | Exact | Augmentation | NUTS | Laplace | Auto
@@ -400,7 +400,7 @@ def estimate(model: Model, name: str) -> Parameters:
     return model.mle() if name == "mle" else model.map()
 
 
-def watch(model: Model, name: str, optimiser: Optimiser, seed: int) -> tuple[Trace, Parameters]:
+def watch(model: Model, name: str, optimizer: Optimizer, seed: int) -> tuple[Trace, Parameters]:
     """Optimize step by step; return the trajectory and the parameters where it ended.
 
     Raises
@@ -413,11 +413,11 @@ def watch(model: Model, name: str, optimiser: Optimiser, seed: int) -> tuple[Tra
     if not isinstance(model, LogisticModel):
         raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")
     rng = np.random.default_rng(seed)
-    if isinstance(optimiser, GradientAscent) and optimiser.start == ZERO:
-        trace = _from_zero(model, name, optimiser, rng)
+    if isinstance(optimizer, GradientAscent) and optimizer.start == ZERO:
+        trace = _from_zero(model, name, optimizer, rng)
     else:
         estimate(model, name)  # raises
-        trace = optimiser.run(*model.objective(name), rng)
+        trace = optimizer.run(*model.objective(name), rng)
     return trace, {**model.unmoved(name), **model.parameters(trace.theta)}
 
 

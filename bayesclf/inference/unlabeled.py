@@ -213,7 +213,7 @@ def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     else:
         engine = named_engine(inference)
     if isinstance(engine, MAP | MLE):
-        if engine.optimiser is not None:
+        if engine.optimizer is not None:
             raise Refused("this model's estimates are found by EM: there is no optimizer to choose or to watch")
         return engine
     if not isinstance(engine, Augmentation):

@@ -129,17 +129,17 @@ def explain(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted.
-    X
+    X : table or array of shape (row, feature)
         Table (row, feature).
-    outcome
+    outcome : label, array of labels or None
         The class k: one label, or a label per row; by default the second of two classes, or the most probable of more.
-    against
+    against : label, array of labels or None
         The class k′, likewise; by default the other of two classes, or the most probable of the rest.
-    ci_prob
+    ci_prob : float
         Posterior probability between the bounds, in (0, 1).
-    rule
+    rule : str, Gibbs or None
         ``"mle"``, ``"map"``, ``"mean"`` or ``"bayes-optimal"``; by default the classifier's own.
 
     Raises

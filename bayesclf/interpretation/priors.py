@@ -78,7 +78,7 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted.
 
     Returns

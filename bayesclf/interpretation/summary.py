@@ -42,11 +42,11 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted.
-    ci_prob
+    ci_prob : float
         Posterior probability of the equal-tailed intervals, in (0, 1).
-    of
+    of : {"odds", "parameters"} or None
         ``"odds"``, the default of `LogisticRegression`; generative classifiers with linear log-odds have them too, by
         way of `to_logistic`. ``"parameters"``, the default of all others.
 

@@ -6,7 +6,7 @@ matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.by_class import class_calibration, loo_calibration
 from bayesclf.plots.calibration import coverage_curve, reliability
-from bayesclf.plots.chains import energy, optimiser_trace, optimizer_trace, posterior_rank, posterior_trace
+from bayesclf.plots.chains import energy, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.confusion_matrix import confusion
 from bayesclf.plots.contributions import explanation
@@ -39,7 +39,6 @@ __all__ = [
     "explanation",
     "learning_curve",
     "loo_calibration",
-    "optimiser_trace",
     "optimizer_trace",
     "pareto_k",
     "posterior_forest",

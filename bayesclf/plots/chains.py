@@ -11,7 +11,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError, Refused
 from bayesclf.inference import MARKOV_CHAINS
 from bayesclf.inference.convergence import MIN_BFMI
-from bayesclf.inference.optimisers import Trace
+from bayesclf.inference.optimizers import Trace
 from bayesclf.plots import style
 from bayesclf.plots.posterior import how_many, least_mixed, most_panels, posterior_of
 from bayesclf.plots.style import Figure
@@ -194,7 +194,7 @@ SIZE = (7.0, 4.6)
 
 
 @style.figure
-def optimiser_trace(traces: dict[str, Trace]) -> Figure:
+def optimizer_trace(traces: dict[str, Trace]) -> Figure:
     """Plot the distance to the best objective and the gradient norm of each optimizer, after each step.
 
     Parameters
@@ -246,7 +246,3 @@ def _check_traces(traces: Any) -> None:
             )
         if not isinstance(trace, Trace):
             raise InputError(f"{name!r} must be a trace, such as clf.trace_, not {type(trace).__name__}")
-
-
-optimizer_trace = optimiser_trace
-"""The same, in American spelling."""

@@ -36,14 +36,14 @@ def write_comparison(
 
     Parameters
     ----------
-    comparison
+    comparison : Comparison
         Result of `bayesclf.compare`.
-    path
+    path : str or path
         File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, steps done and steps in all.
         None shows it in a notebook, and where stderr is a terminal.
-    command
+    command : str or None
         Command line that made the comparison, to be shown under "How this was made".
 
     Raises
@@ -75,18 +75,18 @@ def write_classifier(
 
     Parameters
     ----------
-    classifier
+    classifier : BayesClassifier
         Fitted.
-    path
+    path : str or path
         File to write: ``….md`` for Markdown and ``….json`` for JSON, both without figures; HTML under any other name.
     X, y
         The training rows, in any order: a fit keeps its statistics only, and checks that need rows are skipped without
         them. For a fit with sample weights, repeat a row of weight w w times; where weights were not whole numbers,
         give the rows as they are.
-    progress
+    progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, checks done and checks in all.
         None shows it in a notebook, and where stderr is a terminal.
-    command
+    command : str or None
         Command line that made the report.
 
     Raises

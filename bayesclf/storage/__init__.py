@@ -38,9 +38,9 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    clf
+    clf : BayesClassifier
         The classifier. A random generator as its `random_state` is stored as the seed that the fit drew from it.
-    path
+    path : str or path
         The file, customarily ``….nc``. `arviz.from_netcdf` opens it too, and finds the groups of `posterior_`.
 
     Raises
@@ -101,7 +101,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
         raise InputError(f"path must be the name of a file that save wrote, not {type(path).__name__}")
     source = Path(path)
     if not source.suffix and not source.exists():
-        raise InputError(f"there is no saved model {source}; tables are read by name with bayesclf.datasets.load")
+        raise InputError(f"there is no saved model {source}; tables are read by name with bc.datasets.load")
     content = container.read(source, max_bytes)
     try:
         writer, number = str(content.head["libraries"]["bayesclf"]), int(content.head["format_version"])

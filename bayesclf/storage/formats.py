@@ -40,7 +40,7 @@ def classes() -> dict[str, type]:
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram import CellLayout
     from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
-    from bayesclf.inference.optimisers import OPTIMISERS, Certificate
+    from bayesclf.inference.optimizers import OPTIMIZERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
@@ -83,7 +83,7 @@ def classes() -> dict[str, type]:
             UnseenPrior,
         ),
         *ENGINES.values(),
-        *OPTIMISERS.values(),
+        *OPTIMIZERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),
         *(Column, ColumnBlock, DocumentLengths, FrozenPrior, Gibbs, Learnt),
     )

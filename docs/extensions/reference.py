@@ -38,6 +38,8 @@ class Group:
         Beginnings of the modules that define its names of `bayesclf`.
     modules
         Public modules whose names follow.
+    results
+        Full names of classes that functions of `bayesclf` return.
     """
 
     file: str
@@ -45,6 +47,7 @@ class Group:
     text: str
     homes: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
 
 
 GROUPS = (
@@ -72,27 +75,29 @@ GROUPS = (
         "Rules and averages",
         "From a posterior to P(y | x), and from P(y | x) to sets of labels.",
         ("bayesclf.rules", "bayesclf.conformal"),
-        ("rules", "averaging", "hypotheses"),
+        ("rules", "posterior.averaging", "finite"),
     ),
     Group(
         "comparison",
         "Comparison and scores",
         "Classifiers and rules on held-out rows: scores with standard errors, curves, leave-one-out, stacking.",
         ("bayesclf.evaluation", "bayesclf.stacking"),
-        ("coverage",),
+        ("evaluation.selective",),
+        ("bayesclf.evaluation.comparison.Comparison", "bayesclf.evaluation.learning.LearningCurve"),
     ),
     Group(
         "diagnostics",
         "Diagnostics and reports",
         "What to trust in a fit. :doc:`/checks/index` has a page for each check; ``clf.report`` and "
         "``comparison.report`` write reports.",
-        modules=("diagnostics", "predictive_checks"),
+        modules=("diagnostics", "evaluation.predictive_checks"),
     ),
     Group(
         "interpretation",
         "Interpretation",
         "Dependence of columns and weights of models. ``clf.explain`` decomposes the answer to one row.",
         ("bayesclf.interpretation",),
+        results=("bayesclf.interpretation.dependence.DependentPairs",),
     ),
     Group(
         "plots",
@@ -106,13 +111,13 @@ GROUPS = (
         "Data sets by name and tables from files. Tables larger than memory are read by ``fit_stream`` and "
         "``predict_stream`` of the classifiers, whose pages list what they take; :doc:`/scale` has measurements.",
         ("bayesclf.tables",),
-        ("datasets", "tables"),
+        ("tables.datasets", "tables"),
     ),
     Group(
         "experiments",
         "Experiments",
         "What ``bayesclf experiment`` runs, from Python.",
-        modules=("experiments", "sample_size"),
+        modules=("experiments", "experiments.sample_size"),
     ),
     Group(
         "environment",
@@ -166,7 +171,7 @@ def members() -> dict[str, dict[str, list[str]]]:
     for name in bayesclf.__all__:
         value: Any = getattr(bayesclf, name)
         if inspect.ismodule(value):
-            if name not in modules:
+            if value.__name__.removeprefix("bayesclf.") not in modules:
                 raise ExtensionError(f"no group of the reference has the module bayesclf.{name}")
             continue
         home = value.__module__
@@ -175,6 +180,8 @@ def members() -> dict[str, dict[str, list[str]]]:
             raise ExtensionError(f"no group of the reference has bayesclf.{name}, which {home} defines")
         found[file].setdefault("bayesclf", []).append(f"bayesclf.{name}")
     for group in GROUPS:
+        if group.results:
+            found[group.file].setdefault("bayesclf", []).extend(group.results)
         for name in group.modules:
             path = f"bayesclf.{name}"
             found[group.file][path] = [f"{path}.{each}" for each in public_names(import_module(path))]

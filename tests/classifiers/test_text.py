@@ -320,7 +320,7 @@ def test_everything_else_over_blocks_is_that_over_all(kind, small_budget, monkey
         lambda clf: clf.uncertainty(COUNTS).epistemic,
         lambda clf: clf.log_likelihood(COUNTS, Y).joint,
         lambda clf: clf.predict_proba(COUNTS, class_prior=[0.2, 0.5, 0.3]),
-        lambda clf: clf.predict_proba(COUNTS[:9], rule=bc.Gibbs(given="data and x")),
+        lambda clf: clf.predict_proba(COUNTS[:9], rule=bc.rules.Gibbs(given="data and x")),
         lambda clf: clf.sample(5)[0].to_numpy(dtype=float),
     ):
         np.testing.assert_allclose(question(made), question(held), rtol=1e-9, atol=1e-9)

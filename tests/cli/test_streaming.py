@@ -178,14 +178,14 @@ def test_levels_that_are_no_words_are_found_in_files(parts, ending):
     np.testing.assert_allclose(pd.read_csv("p.csv")["P(yes)"], clf.predict_proba(read)[:, 1], rtol=1e-12)
 
 
-@pytest.mark.parametrize("rule", ["gibbs", bc.Gibbs("label"), bc.Gibbs(given="data and x")])
+@pytest.mark.parametrize("rule", ["gibbs", bc.rules.Gibbs("label"), bc.rules.Gibbs(given="data and x")])
 @pytest.mark.parametrize("rows", mainly([7, 1000], 7))
 def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypatch, rule, rows):
     monkeypatch.setattr(batches, "BATCH_ROWS", rows)
     X = parts[["x", "word"]]
     given = {"interval": 0.8} if rule == "gibbs" else {}
     for clf in (bc.NaiveBayes(random_state=1), bc.LogisticRegression(random_state=1, inference=bc.Laplace(draws=50))):
-        if isinstance(clf, bc.LogisticRegression) and isinstance(rule, bc.Gibbs) and rule.given != "data":
+        if isinstance(clf, bc.LogisticRegression) and isinstance(rule, bc.rules.Gibbs) and rule.given != "data":
             continue
         clf.fit(X, parts["label"])
         expected = clf.predict_proba(X, rule=rule)

@@ -16,6 +16,7 @@ from helpers.suites import SLOW
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.experiments.sample_size import examples_needed
 from bayesclf.inference.sizes import require_room
 from bayesclf.tables.reading import read_table
 
@@ -88,7 +89,7 @@ def test_parameters_of_classifiers(kind, name):
 
 
 ENGINES = (bc.Exact, bc.NUTS, bc.Laplace, bc.Auto, bc.MAP, bc.MLE)
-OPTIMIZERS = (bc.GradientAscent, bc.ConjugateGradient, bc.LBFGSOptimizer, bc.Newton)
+OPTIMIZERS = (bc.GradientAscent, bc.ConjugateGradient, bc.LBFGS, bc.Newton)
 NUMERIC = ("limit", "target_accept", "step", "decay", "tolerance")
 
 
@@ -201,9 +202,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
         },
     ),
     "read_table": (read_table, {"path": [*NO_NUMBERS, None, 0]}),
-    "Gibbs": (bc.Gibbs, {"draw": NO_NUMBERS, "given": NO_NUMBERS}),
+    "Gibbs": (bc.rules.Gibbs, {"draw": NO_NUMBERS, "given": NO_NUMBERS}),
     "set_progress": (bc.set_progress, {"progress": ["x", 0, 2.5, []]}),
-    "examples_needed": (bc.sample_size.examples_needed, {"p": NO_NUMBERS, "level": NO_NUMBERS, "method": NO_NUMBERS}),
+    "examples_needed": (examples_needed, {"p": NO_NUMBERS, "level": NO_NUMBERS, "method": NO_NUMBERS}),
     "Workers": (bc.experiments.Workers, {"jobs": [*NO_NUMBERS, 0, 2.5], "scheduler": [1, 2.5, []]}),
 }
 

@@ -109,7 +109,7 @@ def test_three_points_on_which_it_has_the_larger_error(limits):
 
 
 def test_the_limit_on_three_points_minimises_the_expected_log_loss():
-    """By another optimiser, without the library."""
+    """By another optimizer, without the library."""
     x, joint = THREE_POINTS.x[:, 0], THREE_POINTS.joint
 
     def loss(line):

@@ -55,7 +55,7 @@ def test_a_point_fit_says_what_it_lacks(mixed_table):
 def test_labels_keep_their_type_and_a_drawn_label_is_that_of_predict(mixed_table):
     X, y = mixed_table
     clf = bc.NaiveBayes(inference=Exact(draws=50), random_state=2).fit(X[COLUMNS], (y == "ill").astype(int))
-    rule = bc.Gibbs(draw="label")
+    rule = bc.rules.Gibbs(draw="label")
     table = clf.predict_frame(X[COLUMNS], rule=rule)
     assert table["predicted"].tolist() == clf.predict(X[COLUMNS], rule).tolist()
     assert {"P(0)", "P(1)"} <= set(table)

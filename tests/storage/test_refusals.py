@@ -78,7 +78,7 @@ class TestRefusalsToLoad:
         with pytest.raises(InputError, match="is a folder; give the path of a model in it"):
             bc.load(tmp_path)
         for table in ("iris", "sklearn:iris"):
-            with pytest.raises(InputError, match=rf"no saved model {table}; .*bayesclf\.datasets\.load"):
+            with pytest.raises(InputError, match=rf"no saved model {table}; .*bc\.datasets\.load"):
                 bc.load(table)
 
     def test_a_file_that_cannot_be_read(self, saved, monkeypatch):

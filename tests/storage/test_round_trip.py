@@ -42,7 +42,7 @@ VARIANTS = {
     },
     "map": bc.GaussianNB(inference="map"),
     "mle": bc.CategoricalNB(inference=bc.MLE(), class_prior="uniform"),
-    "default rule": bc.GaussianNB(rule=bc.Gibbs(draw="label", given="data and x"), random_state=4),
+    "default rule": bc.GaussianNB(rule=bc.rules.Gibbs(draw="label", given="data and x"), random_state=4),
     "hyperparameters": bc.GaussianNB(
         "feature",
         m=np.array([0.0, 1.0, 2.0]),
@@ -115,7 +115,7 @@ def answers(clf, X):
     """Return everything a classifier says of rows, by question; a refusal is an answer too."""
     questions = {
         **{rule: lambda rule=rule: clf.predict_log_proba(X, rule=rule) for rule in RULES},
-        "gibbs given x": lambda: clf.predict(X, rule=bc.Gibbs(draw="label", given="data and x")),
+        "gibbs given x": lambda: clf.predict(X, rule=bc.rules.Gibbs(draw="label", given="data and x")),
         "labels": lambda: clf.predict(X),
         "base rates": lambda: clf.predict_proba(X, class_prior=np.arange(1, 4) / 6),
         "interval": lambda: clf.predict_interval(X),

@@ -203,7 +203,7 @@ def test_the_maximum_from_expected_scatters_is_where_they_come_from(covariance):
 @both
 @pytest.mark.parametrize("estimate", ["mle", "map"])
 def test_estimates_from_missing_cells_are_the_maximum(covariance, estimate):
-    """Against a general optimiser of the density of rows and prior, written with SciPy."""
+    """Against a general optimizer of the density of rows and prior, written with SciPy."""
     X, y = data(4, n=45)
     prior, statistics = resolved(covariance, X, y)
     groups = 1 if covariance == "shared" else 3

@@ -236,7 +236,7 @@ def test_separation_is_found_in_merged_rows() -> None:
         clf.predict(X, rule="mle")
 
 
-def test_an_optimiser_of_some_rows_takes_those_of_the_user() -> None:
+def test_an_optimizer_of_some_rows_takes_those_of_the_user() -> None:
     X, y, _ = table(2)
     engine = bc.MAP(bc.GradientAscent(batch=10, passes=2))
     with pytest.warns(ConvergenceWarning, match="above the tolerance"):

@@ -55,7 +55,7 @@ class TestMap:
         np.testing.assert_allclose(probabilities(model, encoded(X)), theirs.predict_proba(X), atol=1e-7)
 
     @pytest.mark.parametrize("form", ["reference", "symmetric"])
-    def test_three_classes_against_another_optimiser(self, form: str) -> None:
+    def test_three_classes_against_another_optimizer(self, form: str) -> None:
         X, y = load_iris(return_X_y=True)
         scale, intercept_scale = 1.3, 4.0
         prior = LogisticPrior(

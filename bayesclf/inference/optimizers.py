@@ -229,7 +229,7 @@ class ConjugateGradient:
 
 
 @dataclass(frozen=True)
-class LBFGSOptimiser:
+class LBFGS:
     """Limited-memory BFGS, which builds up curvature from gradients."""
 
     steps: int = 10_000
@@ -270,13 +270,10 @@ class Newton:
         return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
 
 
-LBFGSOptimizer = LBFGSOptimiser
-"""The same, in American spelling."""
-
-OPTIMISERS = {
+OPTIMIZERS = {
     "gradient-ascent": GradientAscent,
     "conjugate-gradient": ConjugateGradient,
-    "l-bfgs": LBFGSOptimiser,
+    "l-bfgs": LBFGS,
     "newton": Newton,
 }
 """Optimizers by name."""

@@ -1,4 +1,4 @@
-"""Optimisers of logistic regression: they arrive, their way is kept, and where they do not they say so."""
+"""Optimizers of logistic regression: they arrive, their way is kept, and where they do not they say so."""
 
 import numpy as np
 import pytest
@@ -6,13 +6,13 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
-from bayesclf.inference.optimisers import OPTIMISERS, largest_curvature
+from bayesclf.inference.optimizers import OPTIMIZERS, largest_curvature
 from bayesclf.models.logistic.design import OwnUnits
 
 DETERMINISTIC = {
     "gradient-ascent": bc.GradientAscent(passes=100_000, tolerance=1e-8),
     "conjugate-gradient": bc.ConjugateGradient(),
-    "l-bfgs": bc.LBFGSOptimiser(),
+    "l-bfgs": bc.LBFGS(),
     "newton": bc.Newton(),
 }
 
@@ -26,13 +26,13 @@ def rows(request):
     return X, y
 
 
-def test_every_optimiser_is_tested():
-    assert set(DETERMINISTIC) == set(OPTIMISERS)
+def test_every_optimizer_is_tested():
+    assert set(DETERMINISTIC) == set(OPTIMIZERS)
 
 
 @pytest.mark.parametrize("point", ["map", "mle"])
 @pytest.mark.parametrize("name", DETERMINISTIC)
-def test_deterministic_optimisers_reach_the_unique_optimum(rows, name, point):
+def test_deterministic_optimizers_reach_the_unique_optimum(rows, name, point):
     engine = {"map": bc.MAP, "mle": bc.MLE}[point](DETERMINISTIC[name])
     watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(*rows)
     plain = bc.LogisticRegression(prior_scale=2.5, inference=point).fit(*rows)
@@ -124,12 +124,12 @@ def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
     assert not np.array_equal(ways[0], ways[2])
 
 
-def test_separable_classes_stop_an_optimiser_before_it_starts():
+def test_separable_classes_stop_an_optimizer_before_it_starts():
     with pytest.raises(DoesNotExist, match="separable"):
         bc.LogisticRegression(prior_scale=2.5, inference=bc.MLE(bc.GradientAscent())).fit([[0.0], [1.0]], [0, 1])
 
 
-def test_closed_forms_have_no_optimiser():
+def test_closed_forms_have_no_optimizer():
     with pytest.raises(Refused, match="closed forms"):
         bc.GaussianNB(inference=bc.MAP(bc.Newton())).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
@@ -144,10 +144,10 @@ def test_a_watched_fit_can_be_saved(rows, tmp_path):
 
 def test_the_trace_is_plotted(rows):
     traces = {
-        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(optimiser)).fit(*rows).trace_
-        for name, optimiser in DETERMINISTIC.items()
+        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(optimizer)).fit(*rows).trace_
+        for name, optimizer in DETERMINISTIC.items()
     }
-    gap, norm = bc.plots.optimiser_trace(traces).axes
+    gap, norm = bc.plots.optimizer_trace(traces).axes
     assert [text.get_text() for text in gap.get_legend().get_texts()] == list(DETERMINISTIC)
     assert all(
         len(line.get_xdata()) == len(trace.objective) for line, trace in zip(norm.lines, traces.values(), strict=True)
@@ -292,10 +292,10 @@ def test_growing_weights_predict_and_are_saved_and_drawn(tmp_path):
         clf = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
-    assert loaded.inference.optimiser == ascent
+    assert loaded.inference.optimizer == ascent
     assert loaded.trace_.certificate == clf.trace_.certificate
     np.testing.assert_array_equal(loaded.predict_proba([[0.5]]), clf.predict_proba([[0.5]]))
-    assert len(bc.plots.optimiser_trace({"ascent": clf.trace_}).axes[0].lines[0].get_xdata()) == 51
+    assert len(bc.plots.optimizer_trace({"ascent": clf.trace_}).axes[0].lines[0].get_xdata()) == 51
 
 
 def test_a_step_that_is_too_large_from_zero_is_named():
