@@ -179,7 +179,7 @@ def test_batches_and_missing_p0_are_refused(table):
     parts = [X.assign(y=y)[:100], X.assign(y=y)[100:]]
     settings = SETTINGS["horseshoe"]
     for inference in ("auto", "nuts"):
-        with pytest.raises(Refused, match="over batches all columns have one learned scale, and weights are normal"):
+        with pytest.raises(Refused, match="over batches weights are normal given their learned scale"):
             bc.LogisticRegression(prior_scale=settings, inference=inference).fit_stream(parts, "y")
     many = bc.LearnedScale(shape=bc.HorseshoeWeights(nonzero=30))
     with pytest.raises(InputError, match="nonzero=30 must be below the number of columns"):
