@@ -34,8 +34,8 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from bayesclf.experiments import Workers, find, nested, ng_jordan, problems, run
-from bayesclf.experiments.problems import PROBLEMS, Encoded
+from bayesclf.experiments import Workers, find, ng_jordan, run
+from bayesclf.experiments.ng_jordan import PROBLEMS, Encoded
 
 SCALE = 5.0
 NO_SMOOTHING = 1e-10
@@ -73,7 +73,7 @@ def measure(settings: ng_jordan.Settings, problem: str, blocks: int) -> dict[str
         start = time.perf_counter()
         records += ng_jordan.measure(settings, unit, np.random.SeedSequence(block))
         between = time.perf_counter()
-        answers += plain(problems.load(problem), first.spawn(ng_jordan.BLOCK))
+        answers += plain(ng_jordan.load(problem), first.spawn(ng_jordan.BLOCK))
         seconds["bayesclf"].append(between - start)
         seconds["scikit-learn"].append(time.perf_counter() - between)
     return {"seconds": seconds, "errors": compare(pd.DataFrame(records), pd.DataFrame(answers))}
@@ -93,12 +93,12 @@ def workers(names: list[str], splits: int) -> dict[str, float]:
 
 def plain(encoded: Encoded, seeds: list[np.random.SeedSequence]) -> list[dict[str, Any]]:
     """Return, for each split, size and estimator, test error and log loss."""
-    sizes = nested.sizes_of(encoded, ng_jordan.SIZES, ng_jordan.MOST_TEST)
+    sizes = ng_jordan.sizes_of(encoded, ng_jordan.SIZES, ng_jordan.MOST_TEST)
     y = encoded.y
     X = with_levels(encoded) if encoded.problem.kind == "category" else encoded.X
     answers = []
     for seed in seeds:
-        train, test = nested.split(encoded, np.random.default_rng(seed), ng_jordan.MOST_TEST)
+        train, test = ng_jordan.split_rows(encoded, np.random.default_rng(seed), ng_jordan.MOST_TEST)
         for size in sizes:
             rows = train[:size]
             if len(np.unique(y[rows])) < len(encoded.labels):

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bayesclf as bc
-from bayesclf.experiments import messages
+from bayesclf.experiments.newsgroups import by_date
 
 CHOICES = 5
 LABELED = {"sms_spam": (10, 30, 100, 300, 1000), "newsgroups": (40, 100, 300, 1000)}
@@ -35,7 +35,7 @@ def sms_spam() -> tuple[Any, NDArray[Any]]:
 
 def newsgroups() -> tuple[Any, NDArray[Any]]:
     """Return counts of the words that three training messages have, and their groups."""
-    train, _ = messages.by_date(())
+    train, _ = by_date(())
     common = np.bincount(train.counts.indices, minlength=train.counts.shape[1]) >= 3
     kept = train.with_words(common)
     return kept.counts, np.asarray(kept.groups)[kept.y]

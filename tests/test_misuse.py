@@ -143,7 +143,7 @@ names = ["experiments", "plots", "diagnostics", "rules", "datasets"]
 assert not [name for name in names if f"bayesclf.{name}" in sys.modules]
 assert set(names) <= set(dir(bc))
 assert len(dir(bc)) == len(set(dir(bc))) and not {"Any", "import_module", "methods"} & set(dir(bc))
-print(bc.experiments.find("gibbs-bound").NAME, bc.datasets.__name__)
+print(bc.experiments.find("gibbs-bound").__name__, bc.datasets.__name__)
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert said == "gibbs-bound bayesclf.tables.datasets\n"
+    assert said == "bayesclf.experiments.gibbs_bound bayesclf.tables.datasets\n"

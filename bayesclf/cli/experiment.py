@@ -32,6 +32,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
 def _command(name: str) -> Callable[..., None]:
     """Return the function of an experiment's command; Typer reads its options from the signature."""
     from bayesclf.experiments import find
+    from bayesclf.experiments.runner import about
 
     settings = find(name).Settings
     own = {}
@@ -47,7 +48,7 @@ def _command(name: str) -> Callable[..., None]:
     command = partial(_run, name)
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    command.__doc__ = find(name).QUESTION
+    command.__doc__ = about(find(name))[0]
     return command
 
 
@@ -56,7 +57,7 @@ def _run(
 ) -> None:
     """Run one experiment, and write its table and page."""
     from bayesclf.experiments import Workers, find, run
-    from bayesclf.experiments.page import write_page
+    from bayesclf.experiments.runner import about, write_page
     from bayesclf.report.document import versions
 
     processes(jobs)
@@ -67,9 +68,9 @@ def _run(
     outcome = run(experiment, settings, Path(output or name), Workers(jobs, scheduler), made)
     page = write_page(experiment, settings, outcome, line)
     console = stdout()
-    console.print(f"{experiment.QUESTION}\n")
-    console.print(outcome.results.headline)
-    for sentence in outcome.results.findings:
+    console.print(f"{about(experiment)[0]}\n")
+    console.print(outcome.answer[0])
+    for sentence in outcome.answer[1:]:
         console.print(f"- {sentence}")
     console.print(f"\n{page} has the figures, {outcome.folder / 'table.csv'} the numbers")
 

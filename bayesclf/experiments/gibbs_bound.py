@@ -1,11 +1,21 @@
-"""Expected error of the Gibbs classifier over that of the Bayes-optimal one, for targets drawn from the prior.
+"""Is the expected error of the Gibbs classifier at most twice that of the Bayes-optimal classifier?
 
-The bound of two holds in some of the cases here, and not in others.
+The Gibbs classifier draws one hypothesis from the posterior and does what it says; the Bayes-optimal classifier lets
+all hypotheses vote. Haussler, Kearns and Schapire (1994) proved that Gibbs errs, in expectation, at most twice as often
+(Mitchell, Machine Learning, 1997, section 6.8), if the hypothesis that labels the rows is drawn from the prior, and
+labels without noise. Here targets always come from the prior, but in some cases hypotheses have probabilities
+P(y | x, h) or are generative and have a p(x | h) too. There, “gibbs” predicts the most probable class of its hypothesis
+and “gibbs label” draws the label from it; “given x” means that the hypothesis is drawn given the data and the new row.
+The references are “bayes-optimal”, which averages over the posterior given the data, and “predictive”, given the data
+and x, than which no rule has a smaller expected error.
+
+For the target of real data, which is not drawn from the prior, the ratio has no bound. Errors are expectations over the
+labels of new rows; standard errors are over draws of target, data and rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,8 +26,7 @@ from numpy.typing import NDArray
 
 from bayesclf import rules
 from bayesclf.errors import InputError
-from bayesclf.experiments.curves import GREY
-from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.runner import GREY, Each, Figure, Record, Unit, option
 from bayesclf.families import Gaussian
 from bayesclf.families.base import Axes
 from bayesclf.families.class_prior import KnownClassPrior
@@ -25,31 +34,11 @@ from bayesclf.finite import FiniteSpace
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import style
+from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.typing import Array
 from bayesclf.wording import pair
-
-NAME = "gibbs-bound"
-
-QUESTION = "Is the expected error of the Gibbs classifier at most twice that of the Bayes-optimal classifier?"
-
-BACKGROUND = (
-    "The Bayes-optimal classifier lets all hypotheses vote, each with its posterior probability. The Gibbs "
-    "classifier draws one hypothesis from the posterior and does what it says. Haussler, Kearns and Schapire (1994) "
-    "proved that the cheap Gibbs classifier errs, in expectation, at most twice as often as the Bayes-optimal one, "
-    "which Mitchell (Machine Learning, 1997, section 6.8) repeats.",
-    "The proof supposes that the target, that is, the hypothesis that labels the rows, is drawn from the prior, and "
-    "that hypotheses label without noise. Here targets are always drawn from the prior. Some cases have hypotheses "
-    "that label with certainty; in others hypotheses have probabilities P(y | x, h), or are generative and have a "
-    "p(x | h) too. The ratio of the two expected errors is simulated in each case.",
-    "With probabilities there are several Gibbs classifiers. “gibbs” predicts the most probable class of the "
-    "hypothesis that it draws, and “gibbs label” draws the label from the probabilities of that hypothesis. “Given x” "
-    "means that the hypothesis is drawn given the data and the new row x, for which x is evidence too if hypotheses "
-    "have a p(x | h). There are two references: “bayes-optimal” averages P(y | x, h) over the posterior given the "
-    "data, and “predictive” over the posterior given the data and x. If targets come from the prior, no rule has a "
-    "smaller expected error than predictive. If hypotheses have no p(x | h), the two references are the same.",
-)
 
 RULES = ("bayes-optimal", "predictive", "gibbs", "gibbs label", "gibbs given x", "gibbs label given x")
 """What is compared: a Gibbs classifier predicts its hypothesis's most probable class, or draws a label from it; the
@@ -93,21 +82,59 @@ class Settings:
     seed: int = option(0, "Random seed.")
 
 
-def units(settings: Settings) -> Sequence[Unit]:
-    """Return (case, first target) by blocks of targets."""
+def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
+    """Return, for each case, Gibbs classifier and reference, the ratio of expected errors with its standard error.
+
+    `promised` says whether theory bounds the ratio by 2.
+    """
     if settings.targets < 2 * BLOCK:
         raise InputError(f"there must be at least {2 * BLOCK} targets, not {settings.targets}")
-    return [(case, start) for start in range(0, settings.targets, BLOCK) for case in CASES]
+    records = each([(case, start) for start in range(0, settings.targets, BLOCK) for case in CASES])
+    lines = []
+    for name, case in CASES.items():
+        own = records[records["case"] == name]
+        weight = own["targets"].to_numpy(dtype=float)
+        for gibbs, reference in case.compared:
+            ratio, error = ratio_of_means(own[gibbs].to_numpy(), own[reference].to_numpy(), weight)
+            line: Record = {"case": name, "gibbs": gibbs, "reference": reference}
+            for label, rule in (("gibbs_error", gibbs), ("reference_error", reference)):
+                line[label] = float(np.average(own[rule], weights=weight))
+            lines.append(line | {"ratio": ratio, "ratio_se": error, "promised": gibbs in case.holds})
+    return pd.DataFrame(lines)
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
     """Return the mean error of each rule over a block of targets."""
-    case, first = CASES[str(unit[0])], int(unit[1])
+    case, first = str(unit[0]), int(unit[1])
     targets = min(BLOCK, settings.targets - first)
     rng = np.random.default_rng(seed)
-    errors = np.mean([case.errors(rng) for _ in range(targets)], axis=0)
-    means = {rule: float(error) for rule, error in zip(RULES, errors, strict=True)}
-    return [{"case": case.name, "block": first, "targets": targets, **means}]
+    errors = np.mean([CASES[case].errors(rng) for _ in range(targets)], axis=0)
+    return [{"case": case, "block": first, "targets": targets, **dict(zip(RULES, errors.tolist(), strict=True))}]
+
+
+def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
+    """Say how large the ratios are where theory promises a bound, and where it does not."""
+    said = []
+    for words, own in (("at most 2", table[table["promised"]]), ("nothing", table[~table["promised"]])):
+        line: Any = own.sort_values("ratio", ascending=False, kind="stable").iloc[0]
+        largest = pair(line["ratio"], line["ratio_se"] if line["ratio_se"] > 0 else float("nan"))
+        over = (own["ratio"] > 2 + CLEAR * own["ratio_se"]).sum()
+        said.append(
+            f"Where theory promises {words}, the largest of {len(own)} ratios is {largest} ({line['case']}, "
+            f"{line['gibbs']} to {line['reference']}), and {over} are above 2 by more than {CLEAR:g} standard errors."
+        )
+    return tuple(said)
+
+
+def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the ratios, with the description of their cases."""
+    return table.assign(case=table["case"].map({name: f"{name}: {case.title}" for name, case in CASES.items()}))
+
+
+def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return the ratios by case."""
+    caption = "Filled: theory promises a ratio of at most 2. Open: it does not. Bars are two standard errors."
+    return (Figure("ratios", "Ratio of expected errors by case", caption, partial(_ratios, table)),)
 
 
 @dataclass(frozen=True)
@@ -116,24 +143,20 @@ class Case:
 
     Attributes
     ----------
-    name
-        Its name.
     compared
         Gibbs classifiers and references whose ratios can differ.
     holds
         Gibbs classifiers whose ratios theory bounds by 2.
     errors
         Draws a target from the prior, data and new rows, and returns the rules' expected errors.
-    title, says
-        Its description, and the statement of theory about it.
+    title
+        Its description.
     """
 
-    name: str
     compared: tuple[tuple[str, str], ...]
     holds: tuple[str, ...]
     errors: Callable[[np.random.Generator], Errors]
     title: str
-    says: str
 
 
 def expected_errors(hypotheses: HypothesisSet, rows: Rows, given_x: bool = True) -> Errors:
@@ -244,69 +267,31 @@ def _gaussian(tau: float, counts: tuple[int, int]) -> Callable[[np.random.Genera
     return errors
 
 
-type Setting = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...], Callable[[np.random.Generator], Errors]]
-"""Name, comparisons, promises and errors of a case."""
-
-_CASES: tuple[tuple[Setting, str, str], ...] = (
-    (
-        ("deterministic", DISCRIMINATIVE, ("gibbs", "gibbs label"), _finite(True, False)),
-        "Hypotheses that label with certainty, p(x) the same under all",
-        "the bound holds for both Gibbs classifiers",
+CASES = {
+    "deterministic": Case(
+        *(DISCRIMINATIVE, ("gibbs", "gibbs label"), _finite(True, False)),
+        "hypotheses that label with certainty, the same p(x) under all",
     ),
-    (
-        ("probabilistic", DISCRIMINATIVE, ("gibbs label",), _finite(False, False)),
-        "Hypotheses with probabilities, p(x) the same under all",
-        "the bound holds if the label is drawn",
+    "probabilistic": Case(
+        *(DISCRIMINATIVE, ("gibbs label",), _finite(False, False)),
+        "hypotheses with probabilities, the same p(x) under all",
     ),
-    (
-        ("logistic", DISCRIMINATIVE, ("gibbs label",), _logistic),
-        "Logistic regressions",
-        "a discriminative model has no p(x | h), so that the bound holds if the label is drawn",
+    "logistic": Case(DISCRIMINATIVE, ("gibbs label",), _logistic, "logistic regressions"),
+    "generative": Case(
+        *(GENERATIVE, GIVEN_X, _finite(True, True)), "hypotheses with a p(x | h) that label with certainty"
     ),
-    (
-        ("generative", GENERATIVE, GIVEN_X, _finite(True, True)),
-        "Hypotheses with a p(x | h) that label with certainty",
-        "the bound holds if the hypothesis is drawn given the data and x",
+    "doubtful": Case(
+        *(DISCRIMINATIVE, ("gibbs label",), _doubtful), "one hypothesis nearly undecided, the other certain"
     ),
-    (
-        ("doubtful", DISCRIMINATIVE, ("gibbs label",), _doubtful),
-        "One hypothesis nearly undecided, the other certain",
-        "predicting the most probable class breaks the bound, up to a ratio of 3",
+    "telling": Case(GENERATIVE, GIVEN_X, _telling, "two hypotheses that x distinguishes"),
+    "gaussian-2": Case(
+        *(GAUSSIAN, GIVEN_X, _gaussian(2.0, (1, 1))), "Gaussian naive Bayes, ten columns, two rows, sd 2 of class means"
     ),
-    (
-        ("telling", GENERATIVE, GIVEN_X, _telling),
-        "Two hypotheses that x distinguishes",
-        "drawing the hypothesis given the data alone breaks the bound, without limit",
+    "gaussian-1": Case(
+        *(GAUSSIAN, GIVEN_X, _gaussian(3.0, (1, 0))), "Gaussian naive Bayes, ten columns, one row, sd 3 of class means"
     ),
-    (
-        ("gaussian-2", GAUSSIAN, GIVEN_X, _gaussian(2.0, (1, 1))),
-        "Gaussian naive Bayes, ten columns, two rows, class means with the prior N(0, τ²), τ = 2",
-        "drawing the label given the data alone breaks the bound even against bayes-optimal",
-    ),
-    (
-        ("gaussian-1", GAUSSIAN, GIVEN_X, _gaussian(3.0, (1, 0))),
-        "Gaussian naive Bayes, ten columns, one row, class means with the prior N(0, τ²), τ = 3",
-        "against predictive the ratio has no limit if the hypothesis is drawn given the data alone",
-    ),
-)
-
-CASES = {about[0]: Case(*about, title, says) for about, title, says in _CASES}
+}
 """The settings by name."""
-
-
-def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return, for each case, Gibbs classifier and reference, the ratio of expected errors with its standard error."""
-    lines = []
-    for name, case in CASES.items():
-        own = records[records["case"] == name]
-        weight = own["targets"].to_numpy(dtype=float)
-        mean = {rule: float(np.average(own[rule], weights=weight)) for rule in RULES}
-        for gibbs, reference in case.compared:
-            ratio, error = ratio_of_means(own[gibbs].to_numpy(), own[reference].to_numpy(), weight)
-            line: Record = {"case": name, "gibbs": gibbs, "reference": reference}
-            line |= {"gibbs_error": mean[gibbs], "reference_error": mean[reference]}
-            lines.append(line | {"ratio": ratio, "ratio_se": error, "promised": gibbs in case.holds})
-    return pd.DataFrame(lines)
 
 
 def ratio_of_means(above: np.ndarray, below: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
@@ -317,62 +302,7 @@ def ratio_of_means(above: np.ndarray, below: np.ndarray, weight: np.ndarray) -> 
     return ratio, float(residual.std(ddof=1) / np.sqrt(len(residual)) / mean)
 
 
-def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say where the bound holds, and by how much it is exceeded where theory does not promise it."""
-    promised, others = table[table["promised"]], table[~table["promised"]]
-    broken = promised[promised["ratio"] > 2 + CLEAR * promised["ratio_se"]]
-    over = others[others["ratio"] > 2 + CLEAR * others["ratio_se"]]
-    headline = (
-        f"Where theory promises at most 2, the largest of {len(promised)} ratios is {_pair(_largest(promised))}"
-        + ("." if broken.empty else f", and {len(broken)} are clearly above 2.")
-    )
-    findings = [_finding(case, table[table["case"] == name]) for name, case in CASES.items()]
-    findings.append(f"Where theory promises nothing, {len(over)} of {len(others)} ratios are clearly above 2.")
-    figure = Figure(
-        "ratios",
-        "Ratio of expected errors by case",
-        "One dot per case, Gibbs classifier and reference, with the line of the bound at 2.",
-        partial(_figure, table),
-        "Filled: theory promises a ratio of at most 2. Open: it does not. Bars are two standard errors; the axis is "
-        "logarithmic.",
-    )
-    evidence = Section("Ratios", RATIOS_TEXT, (figure,), table)
-    return Results(headline, tuple(findings), CAUTIONS, (evidence,))
-
-
-CAUTIONS = (
-    "All this is for targets drawn from the prior. For the target of real data, which is not, the ratio has no bound.",
-    "Errors are expectations over the labels of new rows; standard errors are over draws of target, data and rows. "
-    f"Clearly above 2 means by more than {CLEAR:g} standard errors.",
-)
-
-RATIOS_TEXT = (
-    "Each ratio is the expected error of a Gibbs classifier over that of a reference, with its standard error. The "
-    "column “promised” says whether theory bounds the ratio by 2.",
-    "The cases in the order of the list above are: " + ", ".join(name for name in CASES) + ".",
-)
-
-
-def _finding(case: Case, table: pd.DataFrame) -> str:
-    """Return what theory says of a case, and the largest ratios with and without a promise."""
-    shown = []
-    for words, part in (("at most 2", table[table["promised"]]), ("nothing", table[~table["promised"]])):
-        if not part.empty:
-            line = _largest(part)
-            shown.append(f"{_pair(line)} where theory promises {words} ({line['gibbs']} to {line['reference']})")
-    return f"{case.title}: in theory {case.says}. The largest simulated ratio is {' and '.join(shown)}."
-
-
-def _largest(table: pd.DataFrame) -> dict[Any, Any]:
-    """Return the record of the largest ratio."""
-    return max(table.to_dict("records"), key=lambda line: line["ratio"])
-
-
-def _pair(line: dict[Any, Any]) -> str:
-    return pair(line["ratio"], line["ratio_se"] if line["ratio_se"] > 0 else float("nan"))
-
-
-def _figure(table: pd.DataFrame) -> Drawing:
+def _ratios(table: pd.DataFrame) -> Drawing:
     names = list(dict.fromkeys(table["case"]))
     figure, ax = style.axes(None, (8.2, 1.0 + 0.85 * len(names)))
     for index, (gibbs, reference) in enumerate(GENERATIVE):

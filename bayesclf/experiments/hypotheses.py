@@ -1,46 +1,34 @@
-"""The textbook's finite hypothesis spaces under every rule, and Mitchell's exercise 4 on random cases."""
+"""What do the MAP hypothesis, Bayes-optimal and Gibbs answer on the textbooks' examples, and under a wrong prior?
+
+The examples are those of Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) and of Aberdeen's lecture on Bayesian
+learning (2004): three hypotheses of which the most probable one is outvoted; rain after a cloudy day in spring and
+after a fine day; and a version space, the thresholds h_t, which say + from x = t on, that agree with − at x = 0 and +
+at x = 3. Exercise 4 of Mitchell (draft chapter, 2010) adds the Bayes-optimal classifier of H = {h1, h2} as a hypothesis
+h3 to H' = {h1, h2, h3} with a prior P'. Can h3 be the most probable one, and can the Bayes-optimal classifier of H'
+answer otherwise? In random cases h3 is a classifier, which holds its answer for certain, or answers with the averaged
+probabilities, and P'(h1) : P'(h2) is as in H or not. Aberdeen also asks what a prior is worth that nobody knows
+exactly: noise is added to log P(h) of random spaces of five hypotheses.
+
+How often answers change depends on how cases are drawn: likelihoods and P(+ | x, h) are uniform here, and priors are
+uniform numbers divided by their sum. Counts of 0 that follow from a proof do not depend on it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.experiments.curves import in_order, means
-from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, means, option
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.plots import style
+from bayesclf.plots.style import Figure as Drawing
 from bayesclf.typing import Array
 from bayesclf.wording import NEGLIGIBLE, number, percent
-
-NAME = "hypotheses"
-
-QUESTION = (
-    "What do the most probable hypothesis (MAP), the average over all hypotheses (Bayes-optimal) and one drawn at "
-    "random (Gibbs) answer on the textbooks' examples, and how much does a wrong prior change their answers?"
-)
-
-BACKGROUND = (
-    "Let H be a finite set of hypotheses with prior probabilities P(h), and let P(h | D) be their probabilities "
-    "after the data D. Each hypothesis says + or − for a case x, or gives the probability P(+ | x, h). Three "
-    "classifiers follow. MAP does what the most probable hypothesis says; Bayes-optimal weighs the answers of all "
-    "hypotheses by P(h | D); Gibbs draws one hypothesis from P(h | D).",
-    "The examples are those of Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) and of "
-    "Aberdeen's lecture on Bayesian learning (2004): three hypotheses of which the most probable one is outvoted, the "
-    "weather, and a version space, that is, all hypotheses without an error on the data.",
-    "Exercise 4 of Mitchell's draft chapter on generative and discriminative classifiers (2010) asks what happens "
-    "when the Bayes-optimal classifier of H = {h1, h2} becomes a hypothesis h3 of its own, in the larger space H' = "
-    "{h1, h2, h3} with a prior P'. Can h3 be the most probable hypothesis of H', and can the Bayes-optimal classifier "
-    "of H' answer otherwise than h3, which was optimal for H? Random cases are drawn here in four versions: h3 is a "
-    "classifier, which holds its answer for certain, or it is probabilistic and answers with the averaged "
-    "probabilities of H; and the ratio P'(h1) : P'(h2) is that of the prior of H, or another.",
-    "Aberdeen's lecture also asks what a prior is worth that nobody knows exactly. Here noise is added to the prior "
-    "of random spaces, and changed answers are counted.",
-)
 
 SIGNS = ("+", "−")
 
@@ -65,10 +53,8 @@ NOISE = (0.1, 0.3, 1.0, 3.0)
 SPACE = 5
 """Hypotheses of a space whose prior is perturbed; P(+ | x, h) and likelihoods are uniform, the prior too."""
 
-type Example = tuple[str, str, str, float, float]
-"""Name of an example, the question, the answer, its probability and that of the textbook."""
-
-NOISY = "noisy prior"
+EXAMPLE, VERSION_SPACE, NOISY, EXERCISE = "example", "version space", "noisy prior", "exercise 4"
+"""Parts of the table."""
 
 SETUPS = {
     "classifier, same ratio": (False, True),
@@ -77,6 +63,19 @@ SETUPS = {
     "probabilistic, other ratio": (True, False),
 }
 """Whether h3 answers with probabilities, and whether P'(h1) : P'(h2) is as in H."""
+
+
+SHARES, COUNTS = ("changed", "cases_changed", "map_is_h3"), ("sure", "sure_changed", "map_as_expected")
+"""What is averaged and what is counted over the cases of exercise 4."""
+
+MOVES = ("map_changed", "optimal_changed", "map_moved", "optimal_moved", "distance")
+"""Under a noisy prior: shares of x with another answer, largest changes of P(+ | x), and change of the posterior."""
+
+BEYOND = ("beyond", "map_beyond")
+"""Counts of spaces in which P(+ | x) of Bayes-optimal, or of MAP, moved further than the posterior."""
+
+COLUMNS = ("example", "asked", "answer", "probability", "textbook")
+"""Of the examples."""
 
 
 @dataclass(frozen=True)
@@ -89,12 +88,35 @@ class Settings:
     seed: int = option(0, "Random seed.")
 
 
-def units(settings: Settings) -> Sequence[Unit]:
-    """Return the examples, then ("version space", first draw) and (kind of exercise 4, first case) by blocks."""
+def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
+    """Return the examples' answers, the Gibbs classifier's at each x, and exercise 4 and the noise, each by kind.
+
+    Shares have standard errors over blocks of cases (…_se); `sure` and what follows are counts of cases.
+    """
     if settings.cases < 2 * BLOCK:
         raise InputError(f"there must be at least {2 * BLOCK} random cases, not {settings.cases}")
     starts = range(0, settings.cases - settings.cases % BLOCK, BLOCK)
-    return [("examples", 0), *((kind, first) for first in starts for kind in ("version space", NOISY, *SETUPS))]
+    kinds = (VERSION_SPACE, NOISY, *SETUPS)
+    records = each([("examples", 0), *((kind, first) for first in starts for kind in kinds)])
+    own = {part: records[records["part"] == part] for part in (EXAMPLE, VERSION_SPACE, EXERCISE, NOISY)}
+    parts = {
+        EXAMPLE: own[EXAMPLE].drop(columns="part").dropna(axis="columns", how="all"),
+        VERSION_SPACE: means(own[VERSION_SPACE].groupby("x"), "plus"),
+        EXERCISE: in_order(
+            _counted(own[EXERCISE].groupby("kind", sort=False), SHARES, COUNTS).rename(columns={"kind": "h3"}),
+            *(["h3"],),
+            h3=SETUPS,
+        ),
+        NOISY: _counted(own[NOISY].groupby("noise"), MOVES, BEYOND),
+    }
+    return pd.concat([table.assign(part=part) for part, table in parts.items()], ignore_index=True)
+
+
+def _counted(blocks: Any, shares: tuple[str, ...], counts: tuple[str, ...]) -> pd.DataFrame:
+    """Return mean shares with standard errors over the blocks, and sums of counts, by group."""
+    table = means(blocks, *shares)
+    table.insert(1, "cases", BLOCK * blocks.size().to_numpy())
+    return table.join(blocks[list(counts)].sum().astype(int), on=table.columns[0])
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
@@ -102,48 +124,60 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     kind, block = str(unit[0]), int(unit[1])
     if kind == "examples":
         return _examples()
-    if kind == "version space":
+    if kind == VERSION_SPACE:
         return _version_space_gibbs(block, int(seed.generate_state(1)[0]))
-    if kind == NOISY:
-        return _noisy_prior(block, np.random.default_rng(seed))
-    return [_exercise_4(kind, block, np.random.default_rng(seed))]
+    rng = np.random.default_rng(seed)
+    return _noisy_prior(block, rng) if kind == NOISY else [_exercise_4(kind, block, rng)]
+
+
+def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
+    """Say what each rule answered, and where exercise 4's statements held."""
+    by_rule = table[table["part"] == EXAMPLE].set_index("asked").to_dict("index")
+    most, best = by_rule["map"], by_rule["bayes-optimal"]
+    headline = (
+        f"The most probable hypothesis says {most['answer']} with P(h | D) = {number(most['probability'], 1)}, the "
+        f"most probable classification is {best['answer']} with {number(best['probability'], 1)}."
+    )
+    drawn = table[table["part"] == VERSION_SPACE].set_index("x")
+    places = " and ".join(
+        f"{percent(drawn['plus'][x], drawn['plus_se'][x])} of its draws at x = {x}" for x in DISAGREED
+    )
+    gibbs = f"The Gibbs classifier of the version space says + in {places}; 1/3 and 2/3 of the hypotheses do."
+    return headline, gibbs, *_exercise(table[table["part"] == EXERCISE]), *_noise(table[table["part"] == NOISY])
+
+
+def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the examples, with the values that follow by hand from the textbooks' numbers."""
+    return table.loc[table["part"] == EXAMPLE, list(COLUMNS)]
+
+
+def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return how often the Gibbs classifier of the version space says +."""
+    title = "How often the Gibbs classifier of a version space says +"
+    caption = "Marks: its draws, with two standard errors. Bars: the share of consistent hypotheses."
+    return (Figure("version-space", title, caption, partial(_bars, table)),)
 
 
 def _examples() -> list[Record]:
-    """Return the question of each example, the answer, its probability and that of the textbook."""
-    lines = [*_three_hypotheses(), *_weather(), *_version_space()]
-    names = ("example", "asked", "answer", "probability", "textbook")
-    return [{"part": "example", **dict(zip(names, line, strict=True))} for line in lines]
+    """Return the question of each example, the answer, its probability and that of the textbook.
 
-
-def _three_hypotheses() -> list[Example]:
-    """Ask MAP and Bayes-optimal, P(h | D) = (.4, .3, .3), h1 says +, the others −; MAP's probability is that of h."""
+    The probability is that of the hypothesis for MAP and for the weather, and that of the answer for Bayes-optimal.
+    """
     plus, minus = [[1.0, 0.0]], [[0.0, 1.0]]
-    space = FiniteSpace(("h1", "h2", "h3"), SIGNS, (0.4, 0.3, 0.3), [plus, minus, minus])
-    optimal = float(space.proba("bayes-optimal", 0).max())
-    return [
-        ("three hypotheses", "map", space.answers("map", 0)[0], space.posterior[space.map], 0.4),
-        ("three hypotheses", "bayes-optimal", space.answers("bayes-optimal", 0)[0], optimal, 0.6),
+    three = FiniteSpace(("h1", "h2", "h3"), SIGNS, (0.4, 0.3, 0.3), [plus, minus, minus])
+    optimal = float(three.proba("bayes-optimal", 0).max())
+    lines = [
+        ("three hypotheses", "map", three.answers("map", 0)[0], three.posterior[three.map], 0.4),
+        ("three hypotheses", "bayes-optimal", three.answers("bayes-optimal", 0)[0], optimal, 0.6),
     ]
-
-
-def _weather() -> list[Example]:
-    """Ask for rain after an observation; rain and dry are equally probable before."""
-    found = []
     for (seen, likelihood), textbook in zip(WEATHER.items(), (1 / 6, 1 / 901), strict=True):
         space = FiniteSpace(("rain", "dry"), ("rain", "dry"), (0.5, 0.5), [[[1, 0]], [[0, 1]]]).update(likelihood)
-        found.append(("weather", f"rain, {seen}", space.map, space.posterior["rain"], textbook))
-    return found
-
-
-def _version_space() -> list[Example]:
-    """Ask the Bayes-optimal classifier of the version space for + at each x; h1, h2, h3 are consistent."""
+        lines.append(("weather", f"rain, {seen}", space.map, space.posterior["rain"], textbook))
     space, x = version_space(), np.arange(THRESHOLDS)
     proba, answers = space.proba("bayes-optimal", x)[:, 0], space.answers("bayes-optimal", x)
-    return [
-        ("version space", f"bayes-optimal, + at x = {place}", answer, float(plus), share)
-        for place, answer, plus, share in zip(x, answers, proba, (0, 1 / 3, 2 / 3, 1, 1), strict=True)
-    ]
+    for place, said, probability, share in zip(x, answers, proba, (0, 1 / 3, 2 / 3, 1, 1), strict=True):
+        lines.append(("version space", f"bayes-optimal, + at x = {place}", said, float(probability), share))
+    return [{"part": EXAMPLE, **dict(zip(COLUMNS, line, strict=True))} for line in lines]
 
 
 def version_space() -> FiniteSpace:
@@ -164,7 +198,7 @@ def _version_space_gibbs(block: int, seed: int) -> list[Record]:
     x = np.repeat(np.arange(THRESHOLDS), BLOCK)
     said = np.array(version_space().answers("gibbs", x, seed)).reshape(THRESHOLDS, BLOCK)
     return [
-        {"part": "version space", "block": block, "x": place, "plus": float((own == "+").mean())}
+        {"part": VERSION_SPACE, "block": block, "x": place, "plus": float((own == "+").mean())}
         for place, own in enumerate(said)
     ]
 
@@ -188,13 +222,12 @@ def _noisy_prior(block: int, rng: np.random.Generator) -> list[Record]:
                 out[index, place] = np.mean((before > 0.5) != (after > 0.5))
                 out[index, 2 + place] = np.abs(before - after).max()
             out[index, 4] = distance
-    columns = ("map_changed", "optimal_changed", "map_moved", "optimal_moved", "distance")
     return [
         {
             "part": NOISY,
             "block": block,
             "noise": size,
-            **dict(zip(columns, out.mean(axis=0).tolist(), strict=True)),
+            **dict(zip(MOVES, out.mean(axis=0).tolist(), strict=True)),
             "beyond": int((out[:, 3] > out[:, 4] + NEGLIGIBLE).sum()),
             "map_beyond": int((out[:, 2] > out[:, 4] + NEGLIGIBLE).sum()),
         }
@@ -220,7 +253,7 @@ def _exercise_4(kind: str, block: int, rng: np.random.Generator) -> Record:
         found[index] = changed, extended.posterior["h3"] > 0.5, extended.map == "h3", (extended.map == "h3") == expected
     changed, sure, is_map, as_expected = found.T
     return {
-        "part": "exercise 4",
+        "part": EXERCISE,
         "kind": kind,
         "block": block,
         "changed": float(changed.mean()),
@@ -238,160 +271,53 @@ def _shares(rng: np.random.Generator, count: int) -> Array:
     return np.asarray(values / values.sum())
 
 
-def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per kind of exercise 4, with shares and their standard errors over blocks of cases."""
-    blocks = records[records["part"] == "exercise 4"].rename(columns={"kind": "h3"}).groupby("h3", sort=False)
-    table = means(blocks, "changed", "cases_changed", "map_is_h3")
-    table.insert(1, "cases", BLOCK * blocks.size().to_numpy())
-    counts = blocks[["sure", "sure_changed", "map_as_expected"]].sum().astype(int)
-    return in_order(table.join(counts, on="h3"), ["h3"], h3=SETUPS)
-
-
-def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say what each rule answered, and where exercise 4's statements held."""
-    examples = records[records["part"] == "example"][["example", "asked", "answer", "probability", "textbook"]]
-    gibbs = records[records["part"] == "version space"].groupby("x")["plus"].agg(["mean", "sem"])
-    by_rule = examples.set_index("asked").to_dict("index")
-    most, best = by_rule["map"], by_rule["bayes-optimal"]
-    headline = (
-        f"The most probable hypothesis says {most['answer']} with P(h | D) = {number(most['probability'], 1)}, the "
-        f"most probable classification is {best['answer']} with {number(best['probability'], 1)}: MAP and "
-        f"Bayes-optimal {'differ' if most['answer'] != best['answer'] else 'agree'}."
+def _exercise(table: pd.DataFrame) -> tuple[str, ...]:
+    """Say how often each statement of exercise 4 held."""
+    lines: Any = table.set_index("h3")
+    same = lines.loc[[kind for kind, (_, same) in SETUPS.items() if same]]
+    kept = lines.loc[[kind for kind, (probabilistic, _) in SETUPS.items() if not probabilistic]]
+    changed = round((same["cases_changed"] * same["cases"]).sum())
+    other = lines.loc["probabilistic, other ratio"]
+    return (
+        "In exercise 4, h3 is the MAP hypothesis of H' where P'(h3) P(D | h3) is the largest of the three products, "
+        f"and only there: in {table['map_as_expected'].sum():,.0f} of {table['cases'].sum():,.0f} cases.",
+        "Where P'(h1) : P'(h2) is the same as in H, the Bayes-optimal classifier of H' answers otherwise than h3 in "
+        f"{changed} of {same['cases'].sum():,.0f} cases; where it is another and h3 probabilistic, at "
+        f"{percent(other['changed'], other['changed_se'])} of the x.",
+        f"Where P'(h3 | D) > ½, a classifier h3 was outvoted in {kept['sure_changed'].sum():,.0f} of "
+        f"{kept['sure'].sum():,.0f} cases.",
     )
-    off = float((examples["probability"] - examples["textbook"]).abs().max())
-    agreement = "are" if off < NEGLIGIBLE else f"differ by at most {off:.1g} from"
-    figure = Figure(
-        "version-space",
-        "How often the Gibbs classifier of a version space says +",
-        "One triangle per x, on a bar: the share of consistent hypotheses that say +.",
-        partial(_figure, examples, gibbs),
-        "Triangles: the Gibbs classifier's draws, with two standard errors. Bars: the share of consistent hypotheses.",
-    )
-    noisy = noise_table(records)
-    first = (
-        f"The {len(examples)} probabilities of the examples {agreement} those that follow from the textbooks' numbers."
-    )
-    findings = (first, _gibbs(gibbs), *_exercise(table), _noise(noisy))
-    sections = (
-        Section("Examples", EXAMPLES_TEXT, (figure,), examples),
-        Section("Exercise 4: the average as a hypothesis of its own", EXERCISE_TEXT, (), table[SHOWN]),
-        Section("A prior with errors", NOISE_TEXT, (), noisy),
-    )
-    return Results(headline, findings, CAUTIONS, sections)
 
 
-CAUTIONS = (
-    "How often answers change in exercise 4 depends on how cases are drawn: here likelihoods and P(+ | x, h) are "
-    "uniform, and priors are uniform numbers divided by their sum. Counts of 0 that follow from a proof do not depend "
-    "on it.",
-)
-
-EXAMPLES_TEXT = (
-    "Three hypotheses (Aberdeen): they have P(h | D) = 0.4, 0.3 and 0.3; the first says +, the others say −.",
-    "Weather (Aberdeen): rain and dry weather are equally probable before the observation. A cloudy day in spring "
-    "has probability 0.1 if rain follows and 0.5 if none does, so that P(rain | D) = 1/6; a fine day at another "
-    "time has 0.001 and 0.9, so that P(rain | D) = 1/901.",
-    f"Version space: a threshold h_t says + from x = t on, with t from 0 to {THRESHOLDS - 1}. The data are − at x = 0 "
-    "and + at x = 3, with which h1, h2 and h3 agree; these are equally probable.",
-    "In the table, “probability” is that of the hypothesis for map and for the weather, and that of the answer for "
-    "bayes-optimal; “textbook” is the value that follows by hand from the numbers that the textbook states.",
-)
-
-NOISE_TEXT = (
-    "How much do the answers depend on P(h), which nobody knows exactly (Aberdeen)? Normal noise is added to log P(h) "
-    "of each hypothesis. MAP asks a single hypothesis, so that all its answers may change where another one becomes "
-    "the most probable. The average cannot move further than the posterior: |ΔP(+ | x)| ≤ ½ Σ |ΔP(h | D)|, where Δ is "
-    "the change due to the noise, and the right side is the distance of the two posteriors in total variation.",
-    f"Each case is a random space of {SPACE} hypotheses, with likelihoods and P(+ | x, h) uniform on (0, 1). In the "
-    "table, “noise” is the standard deviation in nats, “changed” the share of x with another answer, “moved” the "
-    "largest change of P(+ | x), and “distance” that of the posteriors, all as means over the cases. “Beyond” counts "
-    "the cases in which the change is larger than the distance. Columns with “optimal”, and “beyond” by itself, are "
-    "for Bayes-optimal.",
-)
-
-EXERCISE_TEXT = (
-    "The question (Mitchell, exercise 4): if the Bayes-optimal classifier of H is itself added to H as a further "
-    "hypothesis, is it then the most probable one, and does the Bayes-optimal classifier of the larger space still "
-    "answer as before?",
-    "Here H = {h1, h2}, h3 is the Bayes-optimal classifier of H, and H' = H ∪ {h3} has the prior P'. The column “h3” "
-    "says whether h3 is a classifier, which holds its answer for certain, or probabilistic, that is, answers with the "
-    "averaged probabilities of H; and whether the ratio P'(h1) : P'(h2) is the same as in H or another.",
-    "“Changed” is the share of x at which the Bayes-optimal classifier of H' answers otherwise than h3, with its "
-    "standard error; “cases changed” is the share of cases with such an x. “Map is h3” is the share of cases in which "
-    "h3 is the most probable hypothesis of H'. “Sure” counts the cases with P'(h3 | D) > ½, and “sure changed” those "
-    "of them in which an answer changed.",
-)
-
-SHOWN = ["h3", "cases", "changed", "changed_se", "cases_changed", "map_is_h3", "sure", "sure_changed"]
-"""Columns of the table on the page."""
-
-
-def noise_table(records: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per size of noise: what changes, and in how many cases further than the posterior."""
-    blocks = records[records["part"] == NOISY].groupby("noise")
-    values = blocks[["map_changed", "optimal_changed", "map_moved", "optimal_moved", "distance"]].mean()
-    counts = blocks[["beyond", "map_beyond"]].sum().astype(int)
-    cases = (BLOCK * blocks.size()).rename("cases")
-    return pd.concat([cases, values.round(4), counts], axis=1).reset_index()
-
-
-def _noise(table: pd.DataFrame) -> str:
+def _noise(table: pd.DataFrame) -> tuple[str, ...]:
     """Say how many answers noise changes."""
     said = [
         f"with {line['noise']:g} nats it changes {percent(line['map_changed'])} of MAP's answers and "
         f"{percent(line['optimal_changed'])} of those of Bayes-optimal"
         for line in table.to_dict("records")
     ]
-    cases, beyond, of_map = (int(table[name].sum()) for name in ("cases", "beyond", "map_beyond"))
+    cases, beyond, of_map = (table[name].sum() for name in ("cases", *BEYOND))
     return (
-        f"Normal noise is added to log P(h). By its standard deviation, {'; '.join(said)}. The "
-        f"probabilities of Bayes-optimal move further than the posterior in {beyond} of {cases:,} cases, those of MAP "
-        f"in {of_map:,}."
+        f"Normal noise is added to log P(h). By its standard deviation, {'; '.join(said)}. The probabilities of "
+        f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, those of MAP in "
+        f"{of_map:,.0f}.",
     )
 
 
-def _gibbs(gibbs: pd.DataFrame) -> str:
-    """Say how often the Gibbs classifier of the version space answers + where its hypotheses disagree."""
-    agreed = version_space().proba("bayes-optimal", np.array(DISAGREED))[:, 0]
-    shares = (percent(gibbs["mean"][x], gibbs["sem"][x]) for x in DISAGREED)
-    places = " and ".join(f"at x = {x} in {share}" for x, share in zip(DISAGREED, shares, strict=True))
-    consistent = (
-        f"of the hypotheses that agree with the data, {percent(agreed[0])} and {percent(agreed[1])} say + there"
-    )
-    return f"The Gibbs classifier of the version space says + {places} of its draws; {consistent}."
-
-
-def _exercise(table: pd.DataFrame) -> list[str]:
-    """Say how often each statement of exercise 4 held."""
-    lines = table.set_index("h3").to_dict("index")
-    same, other = ([lines[kind] for kind, (_, same) in SETUPS.items() if same is ratio] for ratio in (True, False))
-    kept = [lines[kind] for kind, (probabilistic, _) in SETUPS.items() if not probabilistic]
-    loose = lines["probabilistic, other ratio"]
-    right, cases = int(table["map_as_expected"].sum()), int(table["cases"].sum())
-    first, second = (percent(line["changed"], line["changed_se"]) for line in other)
-    return [
-        "In exercise 4, h3 is the MAP hypothesis of H' where P'(h3) P(D | h3) is the largest of the three products, "
-        f"and only there: in {right:,} of {cases:,} cases. It was the MAP hypothesis in "
-        f"{percent(float(table['map_is_h3'].mean()))} of the cases.",
-        f"Where P'(h1) : P'(h2) is the same as in H, the Bayes-optimal classifier of H' answers otherwise than h3 in "
-        f"{sum(round(line['cases_changed'] * line['cases']) for line in same)} of "
-        f"{sum(line['cases'] for line in same):,} cases. Where the ratio is another, it does so at {first} of the x "
-        f"if h3 is a classifier, and at {second} if h3 is probabilistic.",
-        f"Where P'(h3 | D) > ½, a classifier h3 was outvoted in {sum(line['sure_changed'] for line in kept)} of "
-        f"{sum(line['sure'] for line in kept):,} cases, and a probabilistic h3 under another ratio in "
-        f"{loose['sure_changed']} of {loose['sure']:,}.",
-    ]
-
-
-def _figure(examples: pd.DataFrame, gibbs: pd.DataFrame) -> Drawing:
+def _bars(table: pd.DataFrame) -> Drawing:
     figure, ax = style.axes(None, (6.0, 3.2))
-    shares = examples.loc[examples["example"] == "version space", "textbook"]
-    ax.bar(gibbs.index, shares, width=0.7, color="0.85", label="consistent hypotheses that say +")
-    look = style.RULE_STYLE["gibbs"]
-    ax.errorbar(
-        gibbs.index, gibbs["mean"], yerr=2 * gibbs["sem"], fmt=look.marker, color=look.color, label="gibbs says +"
+    gibbs = table[table["part"] == VERSION_SPACE]
+    ax.bar(
+        gibbs["x"],
+        table.loc[table["example"] == "version space", "textbook"],
+        width=0.7,
+        color="0.85",
+        label="consistent hypotheses that say +",
     )
-    ax.set(xlabel="x", ylabel="share", xticks=list(gibbs.index))
+    look = style.RULE_STYLE["gibbs"]
+    error: dict[str, Any] = {"yerr": 2 * gibbs["plus_se"], "fmt": look.marker, "color": look.color}
+    ax.errorbar(gibbs["x"], gibbs["plus"], label="gibbs says +", **error)
+    ax.set(xlabel="x", ylabel="share", xticks=list(gibbs["x"]))
     style.legend_above(ax)
     style.quiet(ax, "y")
     return figure

@@ -1,48 +1,49 @@
-"""Multinomial naive Bayes on 20 Newsgroups under every rule: by date, and as Mitchell did it, on growing sets."""
+"""How well does each rule sort the 20 Newsgroups, and which words are evidence for which group?
+
+20 Newsgroups are some 20,000 messages of the early 1990s, a thousand from each of 20 discussion groups. Mitchell
+(Machine Learning, 1997, section 6.10) takes them as the example of naive Bayes for text, and reports 89 % of messages
+right, with Laplace's rule, two thirds of the messages for training, and neither the 100 most frequent words nor those
+that occur less than 3 times. Multinomial naive Bayes with a Dirichlet(2) prior, under which map is Laplace's rule, is
+learned from this original collection, on nested parts of two thirds of it, and from a collection split by date, and
+answers under five rules; bayes-optimal and gibbs use draws of the posterior. A word is evidence for a group by what one
+occurrence adds to its log-odds against one of the others, all equally likely.
+
+Headers are in: they name the sender and often the group, so that accuracy is not that of recognizing a topic. Random
+splits can train on a message and test on its answers, which quote it, and share messages, so that standard errors over
+splits do not show how another collection would differ. Words of a message are not independent given its group, so that
+probabilities are over-confident and intervals of words too narrow under every rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gzip
+import json
+import os
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf import rules
 from bayesclf.classifiers import MultinomialNB
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
-from bayesclf.experiments import messages
-from bayesclf.experiments.curves import grid
-from bayesclf.experiments.experiment import Axes, Drawing, Figure, Record, Results, Section, Unit, option
-from bayesclf.experiments.informative_words import informative_words
-from bayesclf.experiments.messages import COLLECTIONS, Messages
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, option
+from bayesclf.families import dirichlet
 from bayesclf.inference import Exact
 from bayesclf.plots import learning_curve, style
+from bayesclf.plots.style import Axes
+from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior import averaging
-from bayesclf.typing import Array
-from bayesclf.wording import counted, number, pair, percent
-
-NAME = "newsgroups"
-
-QUESTION = "How well does each rule sort the 20 Newsgroups, and which words are evidence for which group?"
-
-BACKGROUND = (
-    "20 Newsgroups are some 20,000 messages, a thousand from each of 20 discussion groups of the early 1990s. "
-    "Mitchell (Machine Learning, 1997, section 6.10) takes them as the example of naive Bayes for text: given a "
-    "message, from which group is it? He reports 89 % of messages right, with Laplace's rule and two thirds of the "
-    "messages for training.",
-    "A group is described by the probability of each word in it, and the words of a message count as independent "
-    "draws. Here the same model is learned from the raw messages, and answers under five rules: by the most "
-    "probable parameters (map), by their posterior mean (mean), by the average of the group probabilities over the "
-    "posterior (bayes-optimal), by that average with the message itself as further evidence about the parameters "
-    "(predictive), and by the parameters of one random draw from the posterior (gibbs).",
-    "Two collections are used. The original collection, which is Mitchell's, is split at random into two thirds for "
-    "training and one third for testing. The other has a split by date, in which training messages are older than "
-    "test messages.",
-)
+from bayesclf.tables.datasets import FOLDER_VARIABLE
+from bayesclf.typing import Array, Integers
+from bayesclf.wording import pair, percent
 
 ALPHA = 2.0
 """Concentration: map adds l = α − 1 = 1 to each count, Laplace's rule."""
@@ -50,19 +51,26 @@ ALPHA = 2.0
 RULES = ("map", "mean", "predictive", "bayes-optimal", "gibbs")
 """In the order of the tables."""
 
+MEASURES = ("accuracy", "log_loss", "more_accurate")
+"""Means over the messages: `more_accurate` is the accuracy beyond that of map, paired."""
+
 LEAST_SIZE = 20
 """Fewest training documents: one of each of the twenty groups is always among them."""
 
-WORDS, WORD_DRAWS = 8, 2000
-"""Words shown for each group, and draws of their log-odds."""
+WORDS, WORD_DRAWS, CANDIDATES = 8, 2000, 4
+"""Words shown for each group, draws of their log-odds, and for how many words each they are drawn."""
 
 PUBLISHED = 0.89
 """Accuracy of Mitchell 1997 §6.10.1 on the original collection, two thirds for training."""
 
-COLUMNS = 4
-"""Panels of words in a row."""
+COLLECTIONS = {"by-date": "the split by date", "original": "the original collection"}
+"""The split by date into training and test messages, and the collection that Mitchell (1997) used."""
 
-NAMES = {"by-date": "the split by date", "original": "the original collection"}
+ALPHABETIC = "[a-z]+"
+"""Words of the original collection; those by date are scikit-learn's, of at least two letters or digits."""
+
+MOST_FREQUENT, LEAST_OCCURRENCES = 100, 3
+"""How many of the most frequent words are left out, and how often a word must occur, as by Mitchell."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +87,12 @@ class Settings:
     seed: int = option(0, "Random seed.")
 
 
-def units(settings: Settings) -> Sequence[Unit]:
-    """Return (collection, repeat)."""
+def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
+    """Return the scores by collection, training size and rule, then the words of the part "words".
+
+    Where a collection was split several times, means and standard errors are over the splits, else over the test
+    messages.
+    """
     chosen = settings.collections.split(",")
     unknown = [name for name in chosen if name not in COLLECTIONS]
     if unknown:
@@ -91,7 +103,70 @@ def units(settings: Settings) -> Sequence[Unit]:
         raise InputError(f"documents must be at least {LEAST_SIZE}, or 0 for all, not {settings.documents}")
     sizes_of(settings)
     repeats = {"by-date": 1, "original": settings.repeats}
-    return [(name, repeat) for name in COLLECTIONS if name in chosen for repeat in range(repeats[name])]
+    records = each([(name, repeat) for name in COLLECTIONS if name in chosen for repeat in range(repeats[name])])
+    told = records["part"] == "words"
+    scored = records[~told].dropna(axis="columns", how="all")
+    groups = scored.groupby(["part", "m", "rule"], sort=False)
+    errors = [f"{name}_se" for name in MEASURES]
+    table = groups[["vocabulary", "test", *MEASURES, *errors, "overconfidence"]].mean()
+    table.insert(0, "repeats", groups.size())
+    once = table["repeats"] == 1
+    for name, error in zip(MEASURES, errors, strict=True):
+        table[error] = table[error].where(once, groups[name].sem())
+    return pd.concat([table.reset_index(), records[told].dropna(axis="columns", how="all")], ignore_index=True)
+
+
+def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
+    """Return the scores of each rule on one split of a collection, and by date the strongest words of each group."""
+    rng = np.random.default_rng(seed)
+    return _original(settings, int(unit[1]), rng) if unit[0] == "original" else _by_date(settings, rng)
+
+
+def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
+    """Say how well map and the best rule do on each collection."""
+    final = _final(table)
+    said = []
+    for part, name in COLLECTIONS.items():
+        own = final[final["part"] == part].set_index("rule")
+        if len(own):
+            best = str(own["accuracy"].idxmax())
+            first, most = (percent(own["accuracy"][rule], own["accuracy_se"][rule]) for rule in ("map", best))
+            said.append(f"{first} of {name} right under map" + f" ({best} {most})" * (best != "map"))
+    published = f"Mitchell 1997 has {percent(PUBLISHED)} on the original collection."
+    whole = "original" in set(final["part"]) and not (settings.groups or settings.documents)
+    return f"Naive Bayes sorts {' and '.join(said)}.", *(published,) * whole
+
+
+def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores at the largest size, log loss in nats; those of gibbs are expectations over the drawn one."""
+    final = _final(table)
+    found = final[["part", "m", "test", "vocabulary", "rule"]].assign(overconfidence=final["overconfidence"].round(4))
+    for name in MEASURES:
+        found[name] = [pair(*values) for values in final[[name, f"{name}_se"]].to_numpy()]
+    return found
+
+
+def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return accuracy and log loss against training documents, and the strongest words of each group."""
+    curve, told = (table[table["part"] == part] for part in ("original", "words"))
+    made = []
+    if curve["m"].nunique() > 1:
+        for metric in MEASURES[:2]:
+            label = metric.replace("_", " ")
+            own = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
+            draw = partial(learning_curve, own, ylabel=f"test {label}", xlabel="training documents")
+            title = f"Test {label} against the number of training documents"
+            made.append(Figure(metric, title, "One curve per rule; bands are one standard error.", draw))
+    if len(told):
+        caption = "Posterior means and 89 % intervals of log-odds in nats, in the order of the lower ends."
+        made.append(Figure("words", "The strongest words of each group", caption, partial(words, told)))
+    return tuple(made)
+
+
+def _final(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the scores at the largest size of each collection."""
+    scored = table[table["part"] != "words"]
+    return scored[scored["m"] == scored.groupby("part")["m"].transform("max")]
 
 
 def sizes_of(settings: Settings) -> list[int]:
@@ -107,17 +182,9 @@ def groups_of(settings: Settings) -> tuple[str, ...]:
     return tuple(sorted({group.strip() for group in settings.groups.split(",") if group.strip()}))
 
 
-def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Return the scores of each rule on one split of a collection, and by date the strongest words of each group."""
-    rng = np.random.default_rng(seed)
-    if unit[0] == "original":
-        return _original(settings, int(unit[1]), rng)
-    return _by_date(settings, rng)
-
-
 def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
     """Score the split by date, and find the words of its training messages."""
-    train, test = messages.by_date(groups_of(settings))
+    train, test = by_date(groups_of(settings))
     if settings.documents:
         train, test = (_some(part, settings.documents, rng) for part in (train, test))
         known = np.asarray(train.counts.sum(axis=0)).ravel() > 0
@@ -126,28 +193,27 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
     records = [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
     parts = (train.counts[train.y == k] for k in range(len(train.groups)))
     alpha = ALPHA + np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
-    for line in informative_words(alpha, WORDS, WORD_DRAWS, rng).to_dict("records"):
-        k, j = line["outcome"], line["word"]
-        about = {"rank": line["rank"], "word": str(train.words[j]), "occurrences": int(alpha[k, j] - ALPHA)}
-        log_odds = {name: line[name] for name in ("log_odds", "low", "high")}
-        records.append({"part": "words", "group": train.groups[k], **about, **log_odds})
+    for line in informative_words(alpha, WORDS, WORD_DRAWS, rng):
+        k, j = line.pop("outcome"), line.pop("word")
+        about = {"word": str(train.words[j]), "occurrences": int(alpha[k, j] - ALPHA)}
+        records.append({"part": "words", "group": train.groups[k], **about, **line})
     return records
 
 
 def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list[Record]:
     """Score nested training sets of two thirds of the original collection on the last third."""
-    every = messages.original(groups_of(settings))
+    every = original(groups_of(settings))
     order = rng.permutation(len(every))
     third = len(every) - 2 * len(every) // 3
     test, train = every.rows(order[:third]), every.rows(order[third:])
     if settings.documents:
         train, test = (_some(part, settings.documents, rng) for part in (train, test))
-    nested = messages.shuffled(train.y, rng)
+    nested = shuffled(train.y, rng)
     sizes = [size for size in sizes_of(settings) if len(every.groups) <= size < len(train)]
     records = []
     for size in (*sizes, len(train)):
         own = train.rows(nested[:size])
-        kept = messages.mitchells_words(own)
+        kept = mitchells_words(own)
         own, asked = own.with_words(kept), test.with_words(kept)
         lines = _scores(_fitted(settings, own, rng), own, asked)
         records += [{"part": "original", "repeat": repeat, **line} for line in lines]
@@ -156,7 +222,7 @@ def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list
 
 def _some(documents: Messages, most: int, rng: np.random.Generator) -> Messages:
     """Return a random part of some messages, with each group in it, on all their words."""
-    return documents.rows(messages.shuffled(documents.y, rng)[:most])
+    return documents.rows(shuffled(documents.y, rng)[:most])
 
 
 def _fitted(settings: Settings, train: Messages, rng: np.random.Generator) -> MultinomialNB:
@@ -202,181 +268,13 @@ def _mean(name: str, values: Array) -> Record:
     return {name: float(values.mean()), f"{name}_se": float(values.std(ddof=1) / np.sqrt(len(values)))}
 
 
-def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores by collection, training size and rule, then the words.
-
-    Where a collection was split several times, means and standard errors are over the splits, else over the test
-    messages. `more_accurate` is the accuracy beyond that of map, paired.
-    """
-    scored = records[records["part"] != "words"].dropna(axis="columns", how="all")
-    metrics = ["accuracy", "log_loss", "more_accurate"]
-    groups = scored.groupby(["part", "m", "rule"], sort=False)
-    table = groups[["vocabulary", "test", *metrics, *(f"{name}_se" for name in metrics), "overconfidence"]].mean()
-    table.insert(0, "repeats", groups.size())
-    several = table["repeats"] > 1
-    for metric in metrics:
-        table[f"{metric}_se"] = table[f"{metric}_se"].where(~several, groups[metric].sem())
-    told = records[records["part"] == "words"].dropna(axis="columns", how="all")
-    return pd.concat([table.reset_index(), told], ignore_index=True)
-
-
-def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say how well each rule does, and show the learning curve and the words."""
-    scored, told = table[table["part"] != "words"], table[table["part"] == "words"]
-    final = scored[scored["m"] == scored.groupby("part")["m"].transform("max")]
-    parts = {str(part): own for part, own in final.groupby("part", sort=False)}
-    headline = " and ".join(_sorts(own, NAMES[part]) for part, own in parts.items())
-    findings = [_compared(own, NAMES[part]) for part, own in parts.items()]
-    findings += [_sure(own, NAMES[part]) for part, own in parts.items()]
-    curve = scored[scored["part"] == "original"]
-    if "original" in parts and not (settings.groups or settings.documents):
-        reached = _accuracy(_line(parts["original"], "map"))
-        findings.append(f"Mitchell 1997 has {percent(PUBLISHED)} on the original collection; map reaches {reached}.")
-    if curve["m"].nunique() > 1:
-        findings.append(_growth(curve))
-    sections = [Section("Every rule", (_prior_text(settings), RULES_TEXT), (), _scores_table(final))]
-    if curve["m"].nunique() > 1:
-        sections.append(Section("Learning curves", (_curve_text(curve),), _curves(curve)))
-    if not told.empty:
-        figure = Figure(
-            "words",
-            "The strongest words of each group, with their log-odds",
-            "One panel per group, one row per word: mean and interval of its log-odds against the other groups.",
-            partial(words, told),
-            "Posterior means and 89 % intervals of log-odds, in nats, on one scale.",
-        )
-        sections.append(Section("Words that are evidence for a group", WORDS_TEXT, (figure,)))
-    return Results(f"Naive Bayes sorts {headline}.", tuple(findings), CAUTIONS, tuple(sections))
-
-
-CAUTIONS = (
-    "Headers are in: they name the sender, the machine and often the group itself, so that accuracy is not that of "
-    "recognizing a topic from what people wrote, and addresses are among the strongest words.",
-    "The original collection has messages that were posted to several groups, and random splits can train on a message "
-    "and test on its answers, which quote it. This can make it easier than a split by date of the same size.",
-    "Random splits share messages, so that standard errors over splits do not show how far another collection of the "
-    "same kind would differ.",
-    "Words of a message are not independent given its group, as one author or one thread repeats its words. Averaging "
-    "over the posterior does not repair over-confidence that comes from this, and intervals of words are too narrow.",
-)
-
-RULES_TEXT = (
-    "Log loss in nats per message. “More accurate” is the accuracy beyond that of map, paired by message or split; "
-    "standard errors are over the test messages where there is one split, else over the splits. Over-confidence is "
-    "mean P(predicted group) minus accuracy. Scores of gibbs are expectations over the drawn parameters."
-)
-
-WORDS_TEXT = (
-    "What one occurrence of a word adds to the log-odds of a group against one of the others, all equally likely: "
-    "log θ of the group minus the log of the mean θ of the others, in nats.",
-    "Words are in the order of the lower ends of their intervals, so that rare words are not first.",
-)
-
-
-def _line(table: pd.DataFrame, rule: str) -> Any:
-    return table[table["rule"] == rule].iloc[0]
-
-
-def _accuracy(line: Any) -> str:
-    return percent(line["accuracy"], line["accuracy_se"])
-
-
-def _sorts(final: pd.DataFrame, name: str) -> str:
-    """Return the accuracy of map, and how far the best rule is ahead of it."""
-    best = max(final.to_dict("records"), key=lambda line: line["accuracy"])
-    words = f"{_accuracy(_line(final, 'map'))} of {name} right under map"
-    if best["rule"] == "map":
-        return f"{words}, which no other rule exceeds"
-    return f"{words} ({best['rule']} {_accuracy(best)})"
-
-
-def _compared(final: pd.DataFrame, name: str) -> str:
-    """Return the accuracy of the rules beyond that of map, in percentage points."""
-    others = final.loc[final["rule"] != "map", ["rule", "more_accurate", "more_accurate_se"]]
-    words = ", ".join(f"{rule} {pair(100 * gain, 100 * error, 2)}" for rule, gain, error in others.to_numpy())
-    return f"On {name}, accuracy beyond that of map, in percentage points: {words}."
-
-
-def _sure(final: pd.DataFrame, name: str) -> str:
-    """Return log loss and over-confidence of each rule."""
-    words = []
-    for line in final.to_dict("records"):
-        sure = f" (over-confident by {percent(line['overconfidence'])})" if line["rule"] != "gibbs" else ""
-        words.append(f"{line['rule']} {number(line['log_loss'], 2)}{sure}")
-    return f"On {name}, log loss in nats per message: {', '.join(words)}."
-
-
-def _growth(curve: pd.DataFrame) -> str:
-    """Return accuracy at both ends of the learning curve."""
-    first, last = (curve[curve["m"] == size] for size in (curve["m"].min(), curve["m"].max()))
-    words = [
-        f"{rule} from {percent(_line(first, rule)['accuracy'])} to {percent(_line(last, rule)['accuracy'])}"
-        for rule in dict.fromkeys(curve["rule"])
-    ]
-    sizes = f"{counted(int(first['m'].iloc[0]), 'training document')} to {int(last['m'].iloc[0]):,}"
-    return f"From {sizes}, accuracy goes: {', '.join(words)}."
-
-
-def _prior_text(settings: Settings) -> str:
-    return (
-        "Multinomial naive Bayes with θ ~ Dirichlet(2) in each group (map is Laplace's rule), the "
-        f"{settings.class_prior} class prior, exact inference; bayes-optimal and gibbs over "
-        f"{counted(settings.draws, 'draw')} of the posterior. The expected log loss of bayes-optimal falls with the "
-        "number of draws."
-    )
-
-
-def _curve_text(curve: pd.DataFrame) -> str:
-    splits = counted(int(curve["repeats"].iloc[0]), "random split")
-    return (
-        f"Nested training sets of the original collection, {splits} into "
-        "two thirds and one; at each size, words are those of its own training documents, without the 100 most "
-        "frequent ones and those that occur under 3 times. One document of each group comes first."
-    )
-
-
-def _scores_table(final: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores at the largest size, one row per collection and rule."""
-    return pd.DataFrame(
-        [
-            {
-                "collection": NAMES[line["part"]].removeprefix("the "),
-                "training": int(line["m"]),
-                "test": int(line["test"]),
-                "words": f"{line['vocabulary']:,.0f}",
-                "rule": line["rule"],
-                "accuracy": _accuracy(line),
-                "more accurate": percent(line["more_accurate"], line["more_accurate_se"]),
-                "log loss": pair(line["log_loss"], line["log_loss_se"], 2),
-                "over-confidence": "" if line["rule"] == "gibbs" else percent(line["overconfidence"]),
-            }
-            for line in final.to_dict("records")
-        ]
-    )
-
-
-def _curves(curve: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return accuracy and log loss against training documents."""
-    figures = []
-    text = "One curve per rule, training documents on a log axis."
-    caption = "Bands are one standard error over splits." if curve["repeats"].min() > 1 else ""
-    for metric, label in (("accuracy", "accuracy"), ("log_loss", "log loss")):
-        own = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
-        draw = partial(learning_curve, own, ylabel=f"test {label}", xlabel="training documents")
-        title = f"Test {label} against the number of training documents"
-        figures.append(Figure(label.replace(" ", "-"), title, text, draw, caption))
-    return tuple(figures)
-
-
 def words(told: pd.DataFrame) -> Drawing:
     """Return one panel per group, with one interval per word."""
     groups = list(dict.fromkeys(told["group"]))
-    width = min(COLUMNS, len(groups))
-    height = -(-len(groups) // width)
-    size = (2.9 * width, (0.5 + 0.19 * told["rank"].max()) * height + 0.3)
-    figure, axes = grid(len(groups), width, size, sharex=True)
+    figure, axes = style.panels(len(groups), (2.9, 0.5 + 0.19 * told["rank"].max()), columns=4, common=False)
     for ax, group in zip(axes, groups, strict=True):
         _group(ax, told[told["group"] == group])
+        ax.sharex(axes[0])
         ax.set_title(group, loc="left", fontsize="small", fontweight="bold")
     figure.supxlabel("log-odds of the group at one occurrence, in nats", fontsize="small")
     return figure
@@ -392,3 +290,171 @@ def _group(ax: Axes, told: pd.DataFrame) -> None:
     ax.set_ylim(len(told) - 0.4, -0.6)
     ax.tick_params(axis="x", labelsize="x-small")
     style.quiet(ax, "x")
+
+
+def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> list[Record]:
+    """Return, for each class, the words that are the strongest evidence for it against the other classes.
+
+    The log-odds of word j for class k are log θ_kj − log mean_{l≠k} θ_lj: what one occurrence of the word adds to the
+    log-odds of the class against one of the others, all equally likely. Words are in the order of the lower end of
+    their interval, so that words that occurred only a few times are not first.
+
+    Parameters
+    ----------
+    alpha
+        Hyperparameters of the posterior, θ_k ~ Dirichlet(α_k), (outcome, word).
+    most
+        Number of words of each class.
+    draws
+        Number of draws of θ. Only θ of candidates are drawn: (θ_kj for some j, the rest) is Dirichlet, and the
+        hyperparameter of the rest is the sum of theirs.
+    rng
+        Generator of the draws.
+
+    Returns
+    -------
+    list of dict
+        For each class and word: `outcome` and `word`, their numbers; `rank` of the word in its class, from 1; and
+        `log_odds`, `low` and `high`, posterior mean and bounds of the equal-tailed interval of the log-odds, in nats.
+    """
+    candidates = _candidates(alpha, CANDIDATES * most)
+    chosen = np.unique(candidates)
+    some = alpha[:, chosen]
+    rest = np.delete(alpha, chosen, axis=1).sum(axis=1, keepdims=True)
+    reduced = np.hstack([some, rest]) if rest.any() else some
+    theta = dirichlet.draw(reduced, (reduced.shape[1],), rng, draws)
+    found = []
+    for k, own in enumerate(candidates):
+        places = np.searchsorted(chosen, own)
+        others = np.delete(theta, k, axis=1)[:, :, places].mean(axis=1)
+        log_odds = np.log(theta[:, k, places]) - np.log(others)
+        low, high = np.quantile(log_odds, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
+        mean = log_odds.mean(axis=0)
+        for rank, place in enumerate(np.argsort(-low, kind="stable")[:most], 1):
+            about = {"outcome": k, "word": int(own[place]), "rank": rank}
+            found.append({**about, "log_odds": mean[place], "low": low[place], "high": high[place]})
+    return found
+
+
+def _candidates(alpha: Array, count: int) -> Integers:
+    """Return for each class the words whose log-odds are largest less two standard deviations, (outcome, word).
+
+    By the delta method, with variance θ²/α of each θ, as words are many and their probabilities small.
+    """
+    theta = alpha / alpha.sum(axis=1, keepdims=True)
+    variance = theta**2 / alpha
+    others = theta.sum(axis=0) - theta
+    spread = np.sqrt(1 / alpha + (variance.sum(axis=0) - variance) / others**2)
+    score = np.log(theta) - np.log(others) - 2 * spread
+    return np.argsort(-score, axis=1, kind="stable")[:, :count]
+
+
+@dataclass(frozen=True, eq=False)
+class Messages:
+    """Counts of words of messages.
+
+    Attributes
+    ----------
+    counts
+        How often each word occurs, (row, word).
+    y
+        Codes of the groups (row).
+    groups
+        Their names, in order.
+    words
+        The words.
+    """
+
+    counts: sparse.csr_array
+    y: Integers
+    groups: tuple[str, ...]
+    words: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def rows(self, rows: Integers) -> Messages:
+        """Return some of the messages."""
+        return Messages(self.counts[rows], self.y[rows], self.groups, self.words)
+
+    def with_words(self, kept: NDArray[np.bool_]) -> Messages:
+        """Return the messages with some of the words only."""
+        return Messages(self.counts[:, np.flatnonzero(kept)], self.y, self.groups, self.words[kept])
+
+
+@lru_cache(maxsize=2)
+def by_date(groups: tuple[str, ...]) -> tuple[Messages, Messages]:
+    """Return training and test messages of some groups, by default all, on the words of the training messages."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer()
+    (train, y), (test, y_test) = (_read(part, groups) for part in ("train", "test"))
+    counts = vectorizer.fit_transform(train), vectorizer.transform(test)
+    names, words = tuple(np.unique(y).tolist()), vectorizer.get_feature_names_out()
+    first, second = (
+        Messages(sparse.csr_array(X), np.searchsorted(names, labels), names, words)
+        for X, labels in zip(counts, (y, y_test), strict=True)
+    )
+    return first, second
+
+
+@lru_cache(maxsize=2)
+def original(groups: tuple[str, ...]) -> Messages:
+    """Return all messages of some groups of the original collection, by default all, on all their words."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts, y = _read("all", groups)
+    vectorizer = CountVectorizer(token_pattern=ALPHABETIC)
+    counts = sparse.csr_array(vectorizer.fit_transform(texts))
+    names, codes = np.unique(y, return_inverse=True)
+    return Messages(counts, codes.astype(np.intp), tuple(names.tolist()), vectorizer.get_feature_names_out())
+
+
+def _read(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArray[Any]]:
+    """Return texts and groups of a part, from the user's folder, or those by date from scikit-learn's.
+
+    Raises
+    ------
+    InputError
+        If the messages are not available, or a group is not among them.
+    """
+    path = Path(os.environ.get(FOLDER_VARIABLE, ""), "newsgroups", f"{part}.jsonl.gz")
+    if os.environ.get(FOLDER_VARIABLE) and path.is_file():
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
+            texts, y = zip(*((record["text"], record["group"]) for record in map(json.loads, file)), strict=True)
+    else:
+        from sklearn.datasets import fetch_20newsgroups
+
+        try:
+            if part == "all":  # scikit-learn has no copy of the original collection
+                raise OSError
+            found = fetch_20newsgroups(subset=part, shuffle=False, download_if_missing=False)
+        except OSError:
+            remedy = f"put newsgroups/{part}.jsonl.gz into a folder and set {FOLDER_VARIABLE} to it"
+            other = "use --collections by-date" if part == "all" else "run sklearn.datasets.fetch_20newsgroups() once"
+            raise InputError(f"20 Newsgroups is not available: {remedy}, or {other}") from None
+        texts, y = found.data, np.asarray(found.target_names)[found.target]
+    if unknown := sorted(set(groups) - set(y)):
+        raise InputError(f"there is no group {unknown[0]!r}; they are {', '.join(sorted(set(y)))}")
+    kept = np.flatnonzero(np.isin(y, groups or list(set(y))))
+    return [texts[row] for row in kept], np.asarray(y)[kept]
+
+
+def mitchells_words(train: Messages) -> NDArray[np.bool_]:
+    """Return which words occur often enough in training messages, and are not among the most frequent, (word).
+
+    References
+    ----------
+    Mitchell 1997 §6.10.1.
+    """
+    frequency = np.asarray(train.counts.sum(axis=0)).ravel()
+    kept: NDArray[np.bool_] = frequency >= LEAST_OCCURRENCES
+    kept[np.argsort(frequency, kind="stable")[-MOST_FREQUENT:]] = False
+    return kept
+
+
+def shuffled(y: Integers, rng: np.random.Generator) -> Integers:
+    """Return all rows in random order, except for one of each group, which are first: every group is then known."""
+    order = rng.permutation(len(y))
+    first = np.sort(np.unique(y[order], return_index=True)[1])
+    return np.concatenate([order[first], np.delete(order, first)])

@@ -1,8 +1,21 @@
-"""The number of parameters of each classifier as attributes are added: counted from fits, and by formula."""
+"""How many parameters does each classifier estimate, as attributes are added?
+
+To learn P(x | y) without any assumption takes 2(2^n − 1) parameters for n boolean attributes and two classes; if the
+attributes are independent given the class, as naive Bayes assumes, 2n are enough (Mitchell, draft chapter Generative
+and Discriminative Classifiers, 2010, section 1.1). Wehbe's lecture on that chapter counts 4n + 1 for Gaussian naive
+Bayes with a variance σ_ik for each column i and class k, 3n + 1 with variances σ_i that the classes share, and n + 1
+for logistic regression. Abu-El-Haija's notes (2013) name the parameters of discriminant analysis and of naive Bayes for
+word counts. Here parameters are counted from fits, without looking at the formulas, as the number of directions in
+which draws of the posterior vary, so that what ties entries is accounted for: probabilities add up to 1, and
+covariances are symmetric.
+
+Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out. More
+parameters need more rows, but how many is another question: see the experiment convergence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,26 +25,10 @@ import pandas as pd
 import bayesclf as bc
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.experiments.curves import in_order
-from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, option
 from bayesclf.plots import style
+from bayesclf.plots.style import Figure as Drawing
 from bayesclf.typing import Array, Integers
-
-NAME = "parameter-count"
-QUESTION = "How many parameters does each classifier estimate, as attributes are added?"
-
-BACKGROUND = (
-    "To learn P(x | y) without any assumption, a probability is needed in each class for every combination of the n "
-    "attributes' values. These add up to 1 in a class, which leaves 2(2^n − 1) parameters for boolean attributes and "
-    "two classes (Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, section 1.1). This is the "
-    "unrestricted classifier. If the attributes are independent given the class, as naive Bayes assumes, 2n "
-    "parameters are enough. Wehbe's lecture on that chapter counts in the same way for real attributes: 4n + 1 for "
-    "Gaussian naive Bayes with a variance σ_ik for each column i and class k, 3n + 1 with variances σ_i that the "
-    "classes share, and n + 1 for logistic regression. Abu-El-Haija's notes (2013) have discriminant analysis, which "
-    "has a covariance matrix Σ for each class or one for all, and naive Bayes for word counts.",
-    "These numbers are the textbooks' argument for independence assumptions. Here they are checked: parameters are "
-    "counted from fitted models, without looking at the formulas.",
-)
 
 ROWS = 64
 """Training rows; the number of parameters does not depend on it."""
@@ -49,62 +46,34 @@ class Kind:
 
     Attributes
     ----------
-    title
-        In words.
     make
         Returns it, given its engine.
     formula, count
         The literature's number of parameters, in words and as a function of n, including the one of P(y) where there is
         one.
-    source
-        Whose formula it is, or whose parameters it counts.
     attributes
         ``"boolean"``, ``"real"`` or ``"count"``.
     """
 
-    title: str
     make: Callable[..., BayesClassifier]
     formula: str
     count: Callable[[int], int]
-    source: str
     attributes: str = "real"
 
 
+_GDA, _GNB = bc.GaussianDiscriminantAnalysis, bc.GaussianNB
+
 KINDS = {
-    "unrestricted": Kind(
-        "unrestricted classifier", bc.JointBayes, "2(2^n − 1) + 1", lambda n: 2 * (2**n - 1) + 1, "Mitchell", "boolean"
-    ),
-    "boolean NB": Kind("naive Bayes", bc.BernoulliNB, "2n + 1", lambda n: 2 * n + 1, "Mitchell", "boolean"),
-    "multinomial NB": Kind(
-        "multinomial naive Bayes", bc.MultinomialNB, "2(n − 1) + 1", lambda n: 2 * n - 1, "Abu-El-Haija", "count"
-    ),
-    "GDA class": Kind(
-        "discriminant analysis, one Σ per class",
-        partial(bc.GaussianDiscriminantAnalysis, covariance="class"),
-        "2n + n(n + 1) + 1",
-        lambda n: n * n + 3 * n + 1,
-        "Abu-El-Haija",
-    ),
+    "unrestricted": Kind(bc.JointBayes, "2(2^n − 1) + 1", lambda n: 2 * (2**n - 1) + 1, "boolean"),
+    "boolean NB": Kind(bc.BernoulliNB, "2n + 1", lambda n: 2 * n + 1, "boolean"),
+    "multinomial NB": Kind(bc.MultinomialNB, "2(n − 1) + 1", lambda n: 2 * n - 1, "count"),
+    "GDA class": Kind(partial(_GDA, covariance="class"), "2n + n(n + 1) + 1", lambda n: n * n + 3 * n + 1),
     "GDA shared": Kind(
-        "discriminant analysis, one Σ",
-        partial(bc.GaussianDiscriminantAnalysis, covariance="shared"),
-        "2n + n(n + 1)/2 + 1",
-        lambda n: 2 * n + n * (n + 1) // 2 + 1,
-        "Abu-El-Haija",
+        partial(_GDA, covariance="shared"), "2n + n(n + 1)/2 + 1", lambda n: 2 * n + n * (n + 1) // 2 + 1
     ),
-    "GNB": Kind(
-        "Gaussian naive Bayes, σ_ik",
-        partial(bc.GaussianNB, variance="class-feature"),
-        "4n + 1",
-        lambda n: 4 * n + 1,
-        "Wehbe",
-    ),
-    "GNB2": Kind(
-        "Gaussian naive Bayes, σ_i", partial(bc.GaussianNB, variance="feature"), "3n + 1", lambda n: 3 * n + 1, "Wehbe"
-    ),
-    "LR": Kind(
-        "logistic regression", partial(bc.LogisticRegression, prior_scale=2.5), "n + 1", lambda n: n + 1, "Wehbe"
-    ),
+    "GNB": Kind(partial(_GNB, variance="class-feature"), "4n + 1", lambda n: 4 * n + 1),
+    "GNB2": Kind(partial(_GNB, variance="feature"), "3n + 1", lambda n: 3 * n + 1),
+    "LR": Kind(partial(bc.LogisticRegression, prior_scale=2.5), "n + 1", lambda n: n + 1),
 }
 """The classifiers by name. Mitchell's own 2(2^n − 1) and 2n leave out P(y)."""
 
@@ -117,11 +86,12 @@ class Settings:
     seed: int = option(0, "Random seed.")
 
 
-def units(settings: Settings) -> Sequence[Unit]:
-    """Return (classifier, number of attributes), the largest first."""
+def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
+    """Return the numbers of parameters, counted and by formula, by classifier and number of attributes."""
     if not 2 <= settings.attributes <= LARGEST:
         raise InputError(f"attributes must lie between 2 and {LARGEST}, not {settings.attributes}")
-    return [(name, n) for n in range(settings.attributes, 0, -1) for name in KINDS]
+    records = each([(name, n) for n in range(settings.attributes, 0, -1) for name in KINDS])
+    return in_order(records, ["classifier", "n"], classifier=KINDS)
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
@@ -138,6 +108,32 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     draws = [values.to_numpy().reshape(count, -1) for values in posterior.values()]
     counted = free_parameters(np.concatenate(draws, axis=1))
     return [{"classifier": name, "n": n, "entries": entries, "counted": counted, "formula": kind.count(n)}]
+
+
+def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
+    """Compare counts with formulas."""
+    most = table[table["n"] == table["n"].max()].set_index("classifier")["counted"]
+    return (
+        f"With {settings.attributes} boolean attributes the unrestricted classifier has {most['unrestricted']:,} "
+        f"parameters and naive Bayes {most['boolean NB']}; with as many real ones discriminant analysis has "
+        f"{most['GDA class']}, Gaussian naive Bayes {most['GNB']} and logistic regression {most['LR']}.",
+        f"Counts agree with the literature's formulas in {(table['counted'] == table['formula']).sum()} of "
+        f"{len(table)} cases.",
+    )
+
+
+def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the formula of each classifier, and its counted parameters by number of attributes n."""
+    counts = table.pivot_table(index="classifier", columns="n", values="counted").astype(int)
+    formulas = pd.DataFrame([(name, kind.formula) for name, kind in KINDS.items()], columns=["classifier", "formula"])
+    return formulas.join(counts.rename(columns=lambda n: f"n = {n}"), on="classifier")
+
+
+def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return the number of parameters against the number of attributes."""
+    caption = "Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts."
+    title = "Number of parameters against number of attributes, two classes"
+    return (Figure("parameters", title, caption, partial(_parameters, table)),)
 
 
 def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:
@@ -163,62 +159,7 @@ def free_parameters(draws: Array) -> int:
     return int(np.linalg.matrix_rank((varying - varying.mean(axis=0)) / spread[spread > 0]))
 
 
-def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return the records, the classifiers in their order and attributes increasing."""
-    return in_order(records, ["classifier", "n"], classifier=KINDS)
-
-
-def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Compare counts with formulas, and show how they grow."""
-    other = table[table["counted"] != table["formula"]]
-    most = table[table["n"] == table["n"].max()].set_index("classifier")["counted"]
-    headline = (
-        f"With {settings.attributes} boolean attributes the unrestricted classifier has {most['unrestricted']:,} "
-        f"parameters and naive Bayes {most['boolean NB']}; with as many real ones discriminant analysis has "
-        f"{most['GDA class']}, Gaussian naive Bayes {most['GNB']} and logistic regression {most['LR']}."
-    )
-    agreement = (
-        f"Counts agree with the literature's formulas in all {len(table)} cases."
-        if other.empty
-        else f"Counts differ from formulas in {len(other)} of {len(table)} cases, first {other['classifier'].iloc[0]}."
-    )
-    figure = Figure(
-        "parameters",
-        "Number of parameters against number of attributes",
-        "One curve per classifier, on a logarithmic axis; that of the unrestricted classifier is a straight line.",
-        partial(_figure, table),
-        "Two classes. Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts.",
-    )
-    evidence = Section("Counts and formulas", (TABLE_TEXT,), (figure,), _side_by_side(table))
-    return Results(headline, (agreement, METHOD), CAUTIONS, (evidence,))
-
-
-CAUTIONS = (
-    "Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out.",
-    "More parameters need more rows, but how many is another question: see the experiment convergence.",
-)
-
-METHOD = (
-    "The parameters of a model are counted as the number of directions in which draws of its posterior vary, so that "
-    "constraints on their entries are accounted for: probabilities add up to 1, and covariances are symmetric."
-)
-
-TABLE_TEXT = (
-    "The table has the formula of each classifier and its counted parameters by number of attributes n, for two "
-    "classes. Where the source is Abu-El-Haija, the notes name the parameters, and the formula is their number."
-)
-
-
-def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per classifier: its description, its formula, and its counts."""
-    fields = {"what": "title", "attributes": "attributes", "formula": "formula", "source": "source"}
-    columns = {name: [getattr(kind, field) for kind in KINDS.values()] for name, field in fields.items()}
-    about = pd.DataFrame({"classifier": list(KINDS), **columns})
-    counts = table.pivot_table(index="classifier", columns="n", values="counted").astype(int)
-    return about.join(counts.rename(columns=lambda n: f"n = {n}"), on="classifier")
-
-
-def _figure(table: pd.DataFrame) -> Drawing:
+def _parameters(table: pd.DataFrame) -> Drawing:
     figure, ax = style.axes(None, (7.2, 4.6))
     ends = []
     for place, (name, kind) in enumerate(KINDS.items()):

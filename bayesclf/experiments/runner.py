@@ -1,4 +1,9 @@
-"""The runner of all experiments: units of work with seeds of their own, on any number of workers, stored when done."""
+"""The runner of all experiments: units of work with seeds of their own, on any workers, stored when done, and a page.
+
+An experiment is a module with the names of `Experiment`, in that order; `EXPERIMENTS` lists them. Its docstring has
+three parts: the question in one line, a paragraph on where it comes from and what is done, and one on what not to
+conclude from the answer; the page of results begins with them.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +11,102 @@ import json
 import os
 import warnings
 import zlib
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, fields
 from functools import partial
+from hashlib import sha256
+from importlib import import_module
+from importlib.metadata import version
+from inspect import cleandoc
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, cast
 
 import numpy as np
+import pandas as pd
 
 from bayesclf import cluster
 from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
-from bayesclf.experiments.experiment import Experiment, Record, Results, Unit, find
-from bayesclf.experiments.store import Store
-from bayesclf.files import write_text
+from bayesclf.files import regular, write_text
+from bayesclf.plots import style
+from bayesclf.plots.style import Axes
+from bayesclf.plots.style import Figure as Drawing
 from bayesclf.progress import Progress, shown
+from bayesclf.rules import RULES
+from bayesclf.typing import Array
 from bayesclf.wording import counted
 from bayesclf.workers import each, processes, require_jobs
 
-if TYPE_CHECKING:
-    import pandas as pd
+type Unit = tuple[str | int | float, ...]
+"""Key of one unit of work; unique within the experiment, and the source of its seed."""
+
+type Record = dict[str, Any]
+"""One measurement: names to numbers, words or None, as JSON has them."""
+
+type Each = Callable[[Sequence[Unit]], pd.DataFrame]
+"""Does units of work, and returns their records in an order that does not depend on which was finished first."""
+
+EXPERIMENTS: tuple[str, ...] = (
+    *("ng-jordan", "convergence", "gibbs-bound", "assumptions", "hypotheses", "sample-size", "parameter-count"),
+    *("newsgroups", "small-data", "bias-variance"),
+)
+"""Names of the experiments; the module's has underscores."""
+
+UNITS, SETTINGS, TABLE, PAGE = "units", "settings.json", "table.csv", "results.html"
+"""What is in a results folder: records of each unit, how they were made, the table, and the page."""
+
+GREY = "#8c8c8c"
+"""Color of a reference line."""
+
+LINES = ("-", (0, (5, 2)), (0, (1, 1.2)))
+"""Lines of curves; Ng and Jordan's are solid and dashed."""
 
 
-TABLE = "table.csv"
-"""The table in a results folder."""
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a results page.
+
+    Attributes
+    ----------
+    name
+        Unique in the experiment.
+    title, caption
+        What the figure is, and how to read it; together also its alternative text.
+    draw
+        Returns the figure.
+    """
+
+    name: str
+    title: str
+    caption: str
+    draw: Callable[[], Drawing]
+
+
+class Experiment(Protocol):
+    """The names of an experiment's module."""
+
+    __doc__: str | None
+    __name__: str
+
+    Settings: Any
+    """A frozen dataclass; its fields are the options of the command line, their `metadata["help"]` the help."""
+
+    def tabulate(self, settings: Any, each: Each) -> pd.DataFrame:
+        """Check the settings, let `each` do the units of work, and return the tidy table of results."""
+
+    def measure(self, settings: Any, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
+        """Do one unit of work; the result depends on the arguments alone."""
+
+    def answer(self, settings: Any, table: pd.DataFrame) -> tuple[str, ...]:
+        """Return the answer to the question in a sentence with numbers, then sentences that support it."""
+
+    def summary(self, settings: Any, table: pd.DataFrame) -> pd.DataFrame:
+        """Return the table of the page."""
+
+    def figures(self, settings: Any, table: pd.DataFrame) -> tuple[Figure, ...]:
+        """Return the figures of the page."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +137,57 @@ class Outcome(Displayed):
     ----------
     table
         The tidy table of results.
-    results
-        The results in sentences and figures.
+    answer
+        The answer to the question, then sentences that support it.
+    summary
+        The table of the page.
+    figures
+        The figures of the page.
     folder
         Where records, settings and table lie.
     """
 
     table: pd.DataFrame
-    results: Results
+    answer: tuple[str, ...]
+    summary: pd.DataFrame
+    figures: tuple[Figure, ...]
     folder: Path
 
+    def draw(self, name: str) -> Drawing:
+        """Return the figure of a name."""
+        known = {figure.name: figure.draw for figure in self.figures}
+        if name not in known:
+            raise InputError(f"there is no figure {name!r}; the figures are {', '.join(known)}")
+        return known[name]()
+
     def _display(self) -> Display:
-        figures = sum(len(section.figures) for section in self.results.sections)
-        kept = f"{counted(len(self.table), 'line')} in `table`, {counted(figures, 'figure')} in `results`"
-        return Display(self.results.headline, sentences=(*self.results.findings, kept))
+        kept = f"{counted(len(self.table), 'line')} in `table`, {counted(len(self.figures), 'figure')} in `figures`"
+        return Display(self.answer[0], sentences=(*self.answer[1:], kept))
+
+
+def option(default: Any, help: str) -> Any:
+    """Return a field of settings with its help."""
+    return field(default=default, metadata={"help": help})
+
+
+def find(name: str) -> Experiment:
+    """Return an experiment by its name."""
+    if name not in EXPERIMENTS:
+        raise InputError(f"unknown experiment {name!r}; they are {', '.join(EXPERIMENTS)}")
+    return cast(Experiment, import_module(f"bayesclf.experiments.{name.replace('-', '_')}"))
+
+
+def name_of(experiment: Experiment) -> str:
+    """Return the name of an experiment on the command line."""
+    return experiment.__name__.rpartition(".")[2].replace("_", "-")
+
+
+def about(experiment: Experiment) -> tuple[str, str, str]:
+    """Return question, background and cautions of an experiment, from its docstring."""
+    question, background, cautions = (
+        " ".join(part.split()) for part in cleandoc(experiment.__doc__ or "").split("\n\n")
+    )
+    return question, background, cautions
 
 
 def seed_of(seed: int, unit: Unit) -> np.random.SeedSequence:
@@ -120,42 +232,43 @@ def run(
     if isinstance(experiment, str):
         raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
     if not isinstance(settings, experiment.Settings):
-        raise InputError(f"settings must be {experiment.NAME}'s own, experiment.Settings(…), not {settings!r}")
+        raise InputError(f"settings must be {name_of(experiment)}'s own, experiment.Settings(…), not {settings!r}")
     for option in fields(settings):
         require(constraint_like(option.default), **{option.name: getattr(settings, option.name)})
     require(OrNone(Instance(Workers)), workers=workers)
     folder = Path(folder)
-    units = list(dict.fromkeys(experiment.units(settings)))
-    with (
-        closing(Store(folder, experiment.NAME, settings, made or {})) as store,
-        shown(experiment.NAME, len(units), progress) as tell,
-    ):
-        report = partial(tell, experiment.NAME)
-        remaining = [unit for unit in units if unit not in store.done]
-        done = len(units) - len(remaining)
-        report(done, len(units))
-        with (
-            _resumable(store, len(units), made or {}),
-            closing(_measured(experiment.NAME, settings, remaining, workers or Workers())) as finished,
-        ):
-            for count, (unit, measured) in enumerate(finished, done + 1):
-                store.append(unit, measured)
-                report(count, len(units))
-        records = store.frame(units)
-    table = experiment.summarise(settings, records)
+    made = made or {}
+    own = partial(
+        _done, name_of(experiment), settings, workers or Workers(), partial(Store, folder, made=made), progress
+    )
+    table = experiment.tabulate(settings, own)
     write_text(folder / TABLE, table.to_csv(index=False, lineterminator="\n"))
-    return Outcome(table, experiment.present(settings, records, table), folder)
+    summary, figures = experiment.summary(settings, table), experiment.figures(settings, table)
+    return Outcome(table, experiment.answer(settings, table), summary, figures, folder)
 
 
-@contextmanager
-def _resumable(store: Store, total: int, made: dict[str, str]) -> Iterator[None]:
-    """Say, where the work stops before its end, what is stored and how to do the rest."""
-    try:
-        yield
-    except Stopped as reason:
-        again = made.get("command", "the same call")
-        kept = f"{counted(len(store.done), 'unit')} of {total} are stored"
-        raise Stopped(f"{reason}; {kept}, and {again} does the others") from reason
+def _done(
+    name: str, settings: Any, workers: Workers, stored: Callable[..., Store], progress: Progress, units: Sequence[Unit]
+) -> pd.DataFrame:
+    """Do those units of an experiment that are not stored yet, and return the records of all."""
+    units = list(dict.fromkeys(units))
+    store = stored(name, settings)
+    done = {unit: records for unit in units if (records := store.read(unit)) is not None}
+    with shown(name, len(units), progress) as tell:
+        tell(name, len(done), len(units))
+        try:
+            with closing(_measured(name, settings, [unit for unit in units if unit not in done], workers)) as finished:
+                for unit, records in finished:
+                    store.write(unit, records)
+                    done[unit] = records
+                    tell(name, len(done), len(units))
+        except Stopped as reason:
+            again = store.made.get("command", "the same call")
+            kept = f"{counted(len(done), 'unit')} of {len(units)} are stored"
+            raise Stopped(f"{reason}; {kept}, and {again} does the others") from reason
+    # in an order that does not depend on which was finished first
+    ordered = sorted(units, key=lambda unit: [str(part).zfill(12) for part in unit])
+    return pd.DataFrame([record for unit in ordered for record in done[unit]])
 
 
 def _measured(
@@ -163,11 +276,9 @@ def _measured(
 ) -> Generator[tuple[Unit, list[Record]]]:
     """Yield units with their records, as they are finished."""
     work = partial(measure, name, settings)
-    if not units:
-        return
-    if workers.scheduler is not None:
+    if units and workers.scheduler is not None:
         yield from cluster.each(work, units, workers.scheduler)
-    else:
+    elif units:
         yield from each(work, ((unit,) for unit in units), processes(workers.jobs, len(units)), ordered=False)
 
 
@@ -178,13 +289,224 @@ def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
     """
     from threadpoolctl import threadpool_limits
 
-    experiment = find(name)
     try:
         with threadpool_limits(1), warnings.catch_warnings():
             # Where the warnings about a fit matter, the records show it.
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.simplefilter("ignore", PredictionWarning)
-            return unit, experiment.measure(settings, unit, seed_of(settings.seed, unit))
+            return unit, find(name).measure(settings, unit, seed_of(settings.seed, unit))
     except Exception as error:
         error.add_note(f"in unit {unit} of the experiment {name}")
         raise
+
+
+class Store:
+    """A folder with the records of one experiment: its settings, and a file of JSON for each finished unit.
+
+    Files are written atomically, and each has the settings and the version that it is of: what was copied from a run
+    with another seed is found.
+
+    Parameters
+    ----------
+    folder
+        Created where it is missing.
+    experiment
+        Name of the experiment.
+    settings
+        Its settings; a folder belongs to the settings, and the version of bayesclf, of its first run.
+    made
+        What else to store with the results: command, versions.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else, or cannot be read or written.
+    """
+
+    def __init__(self, folder: Path, experiment: str, settings: Any, made: dict[str, str]) -> None:
+        self.folder, self.made = folder, made
+        self._units = folder / UNITS
+        options = json.loads(json.dumps(asdict(settings)))
+        self._about = {"experiment": experiment, "version": version("bayesclf"), "settings": options}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            found = {path.name for path in folder.iterdir()}
+            if SETTINGS in found or not found:
+                self._units.mkdir(exist_ok=True)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"the folder {folder} cannot be made ({reason}); choose another") from None
+        if found and SETTINGS not in found:
+            raise InputError(f"the folder {folder} holds other files; choose a new one for the results")
+        begun = any(self._units.glob("*.json"))
+        if found:
+            self._check_settings(begun)
+        if not begun:
+            write_text(folder / SETTINGS, json.dumps(self._about | made, indent=1) + "\n")
+
+    def read(self, unit: Unit) -> list[Record] | None:
+        """Return the records of a unit, None if it was not done."""
+        path = self._path(unit)
+        if not os.path.lexists(path):
+            return None
+        found, own = _parsed(path), {**self._about, "unit": list(unit)}
+        if own.items() <= found.items() and isinstance(found.get("records"), list):
+            return cast(list[Record], found["records"])
+        raise InputError(f"{path} is damaged, or of another run; delete it, and its unit is done again")
+
+    def write(self, unit: Unit, records: list[Record]) -> None:
+        """Store the records of a finished unit, or raise `Stopped` if the disk does not take them."""
+        try:
+            write_text(self._path(unit), json.dumps({**self._about, "unit": unit, "records": records}))
+        except InputError as reason:
+            raise Stopped(str(reason)) from reason
+
+    def _path(self, unit: Unit) -> Path:
+        return self._units / f"{sha256(json.dumps(unit).encode()).hexdigest()[:16]}.json"
+
+    def _check_settings(self, begun: bool) -> None:
+        """Raise unless the folder holds results of these settings; without results, any settings do."""
+        found = _parsed(self.folder / SETTINGS)
+        if not found.keys() >= self._about.keys() or not isinstance(found["settings"], dict):
+            raise InputError(f"{self.folder / SETTINGS} is not of an experiment; choose another folder for the results")
+        mine, theirs = (own | own["settings"] for own in (self._about, found))
+        other = [f"{key}={theirs.get(key)!r}" for key in mine if key != "settings" and theirs.get(key) != mine[key]]
+        if begun and other:
+            raise InputError(f"{self.folder} holds results of other settings ({', '.join(other)}); choose another")
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    """Return the mapping in a file of JSON, an empty one if there is none."""
+    with regular(path, "a file of results") as file:
+        try:
+            found = json.loads(file.read())
+        except (ValueError, RecursionError):
+            return {}
+    return found if isinstance(found, dict) else {}
+
+
+def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> Path:
+    """Write the page of a finished experiment into its folder, next to records and table; return its path."""
+    from bayesclf.report import document, figures
+    from bayesclf.report.table import cell
+
+    question, background, cautions = about(experiment)
+    options = [(name.replace("_", " "), str(value)) for name, value in asdict(settings).items()]
+    drawn = [
+        (figures.svg(own.draw, f"figure-{own.name}", own.title, own.caption), f"{own.title}. {own.caption}")
+        for own in outcome.figures
+    ]
+    path = outcome.folder / PAGE
+    text = document.fill(
+        "experiment.html.j2",
+        title=name_of(experiment),
+        subtitle=question,
+        background=background,
+        answer=outcome.answer,
+        cautions=cautions,
+        figures=drawn,
+        headings=[str(name).replace("_", " ") for name in outcome.summary],
+        lines=[[cell(value) for value in line] for line in outcome.summary.itertuples(index=False)],
+        made=document.made(command, *options),
+    )
+    write_text(path, text)
+    return path
+
+
+def means(groups: Any, *metrics: str) -> pd.DataFrame:
+    """Return mean and standard error (…_se) of columns by group."""
+    found: pd.DataFrame = groups[list(metrics)].agg(["mean", "sem"])
+    names = [f"{metric}{ending}" for metric in metrics for ending in ("", "_se")]
+    return found.set_axis(names, axis=1).reset_index()
+
+
+def in_order(table: pd.DataFrame, by: Sequence[str], **orders: Iterable[str]) -> pd.DataFrame:
+    """Return a table sorted by columns, of which some have values in a given order."""
+    places = {name: {value: place for place, value in enumerate(order)} for name, order in orders.items()}
+    return table.sort_values(
+        list(by), key=lambda c: c.map(places[c.name]) if c.name in places else c, kind="stable", ignore_index=True
+    )
+
+
+def last_crossing(sizes: Array, difference: Array) -> float:
+    """Return where a difference (m) turns positive for good, interpolated in log m; infinite where it never does."""
+    behind = np.flatnonzero(difference <= 0)
+    if not behind.size:
+        return float(sizes[0])
+    last = int(behind[-1])
+    if last == len(sizes) - 1:
+        return float("inf")
+    before, after = difference[last], difference[last + 1]
+    share = before / (before - after)
+    return float(np.exp(np.log(sizes[last]) + share * np.log(sizes[last + 1] / sizes[last])))
+
+
+def curves(
+    table: pd.DataFrame,
+    panel: str,
+    curve: str,
+    y: str,
+    *,
+    x: str = "m",
+    labels: tuple[str, str] = ("training rows", ""),
+    log: str = "x",
+    common: bool = True,
+) -> Drawing:
+    """Draw a panel for each value of a column and in it a curve for each value of another, named above the panels.
+
+    Parameters
+    ----------
+    table
+        The values; where it has the standard errors of `y` (…_se), there is a band of one.
+    panel, curve, x, y
+        Columns. Curves of rules have the colors of the rules, those of numbers are the darker the larger the number.
+    labels
+        Of the axes.
+    log
+        Which axes are logarithmic.
+    common
+        Whether the panels have the same scales.
+    """
+    panels, names = (list(dict.fromkeys(table[name])) for name in (panel, curve))
+    figure, axes = style.panels(len(panels), (3.05, 2.5), common=common)
+    for ax, which in zip(axes, panels, strict=True):
+        for place, name in enumerate(names):
+            own = table[(table[panel] == which) & (table[curve] == name) & np.isfinite(table[y])].sort_values(x)
+            look: Any = {
+                "color": _color(names, place),
+                "linestyle": "-" if name in RULES else LINES[place % len(LINES)],
+            }
+            if own.empty:
+                continue
+            ax.plot(own[x], own[y], linewidth=1.6, label=f"{name:g}" if _ordered(names) else str(name), **look)
+            if f"{y}_se" in own:
+                band = own[y] - own[f"{y}_se"], own[y] + own[f"{y}_se"]
+                ax.fill_between(own[x], *band, color=look["color"], alpha=0.15, linewidth=0)
+        for axis in log:
+            ax.set(**{f"{axis}scale": "log"})
+            getattr(ax, f"{axis}axis").set_major_formatter("{x:,g}")
+        ax.set_title(f"{which:,g}" if _ordered(panels) else str(which), loc="left", fontsize="medium")
+        ax.set_xlabel(labels[0])
+        style.quiet(ax, "y")
+    axes[0].set_ylabel(labels[1])
+    name_above(figure, axes)
+    return figure
+
+
+def _color(names: list[Any], place: int) -> Any:
+    """Return the color of a curve."""
+    import matplotlib.pyplot as plt
+
+    if _ordered(names):
+        return plt.get_cmap("viridis_r")(0.2 + 0.8 * place / max(len(names) - 1, 1))
+    return style.look_of(names[place]).color if names[place] in RULES else style.class_color(place)
+
+
+def _ordered(names: list[Any]) -> bool:
+    return not isinstance(names[0], str)
+
+
+def name_above(figure: Drawing, axes: Iterable[Axes]) -> None:
+    """Write the names of the curves of several panels in one line above them."""
+    handles = {text: handle for ax in axes for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=min(len(handles), 6), frameon=False)

@@ -1,13 +1,24 @@
-"""Mitchell's first exercise: how many examples an estimated probability needs, and the coverage of its intervals."""
+"""How many examples does an estimated probability need, and do its intervals have the stated coverage?
+
+Naive Bayes estimates probabilities, such as that of a word in a class, from counts. Exercise 1 of Mitchell's draft
+chapter Generative and Discriminative Classifiers (2010) asks how many examples one such probability p takes: when is it
+known to within ±0.02 with 95 % confidence, say? The usual answer treats the share k/n of positive examples among n as
+normally distributed, with variance p(1 − p)/n. Wilson's interval consists of the values of p that a test with this
+variance does not reject, and a Bayesian answer (beta) is the interval of the posterior of p under a uniform prior. The
+coverage of an interval is the probability that it contains p. All numbers are enumerated from the binomial
+distribution, without simulation.
+
+p is not known before the examples are observed; the number for p = ½ is the largest, and so is enough for any p. A
+credible interval has the stated coverage on average over the prior, not at every p.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,34 +27,11 @@ from scipy.special import betaincinv, ndtri
 
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, check_between
-from bayesclf.experiments.curves import GREY, in_order, name_above, shade
-from bayesclf.experiments.experiment import Drawing, Figure, Record, Results, Section, Unit, option
-from bayesclf.plots import style
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
 from bayesclf.typing import Array, Integers
-from bayesclf.wording import joined, percent
+from bayesclf.wording import percent
 
-NAME = "sample-size"
-
-QUESTION = "How many examples does an estimated probability need, and do its intervals have the stated coverage?"
-
-BACKGROUND = (
-    "Naive Bayes learns by estimating probabilities, such as that of a word in a class, from counts. Exercise 1 of "
-    "Mitchell's draft chapter on generative and discriminative classifiers (2010) asks how many examples one such "
-    "probability p takes: when is it known to within ±0.02 with 95 % confidence, say?",
-    "The usual answer treats the share k/n of positive examples among n as normally distributed, with variance "
-    "p(1 − p)/n. Wilson's interval consists of the values of p that a test with this variance does not reject, and a "
-    "Bayesian answer is the interval of the posterior of p. The coverage of an interval is the probability that it "
-    "contains p, and should be the stated level. All numbers here are enumerated from the binomial distribution, "
-    "without simulation.",
-)
-
-TITLES = {
-    "normal": "The normal approximation",
-    "wilson": "Wilson's interval",
-    "beta": "The posterior's interval under a uniform prior",
-}
-
-METHODS = tuple(TITLES)
+METHODS = ("normal", "wilson", "beta")
 """Normal approximation, Wilson's interval, and the posterior's under a uniform prior."""
 
 SHARES = (0.5, 0.3, 0.1, 0.03, 0.01)
@@ -71,14 +59,18 @@ class Settings:
     seed: int = option(0, "Seed; nothing is random in this experiment.")
 
 
-def units(settings: Settings) -> Sequence[Unit]:
-    """Return ("needed", method, p) and ("coverage", method, n), the number that p = ½ needs among the n."""
+def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
+    """Return the part "needed" by method, p and half width, and the part "coverage" by method, n and p.
+
+    `within` is the probability that the estimate k/n is no farther from p than the half width.
+    """
     if not NARROWEST <= settings.half_width < 0.5:
         raise InputError(f"half_width must lie between {NARROWEST} and 0.5, not {settings.half_width}")
     check_between("level", settings.level)
     most = examples_needed(settings.half_width, 0.5, settings.level)
-    needed = [("needed", method, p) for method in METHODS for p in SHARES]
-    return [*needed, *(("coverage", method, n) for method in METHODS for n in dict.fromkeys((*COUNTS, most)))]
+    units: list[Unit] = [("needed", method, p) for method in METHODS for p in SHARES]
+    units += [("coverage", method, n) for method in METHODS for n in dict.fromkeys((*COUNTS, most))]
+    return in_order(each(units), ["part", "method"], part=("needed", "coverage"), method=METHODS)
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
@@ -89,6 +81,39 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     covered = coverage(method, int(value), PLACES, settings.level)
     about = {"part": part, "method": method, "n": int(value)}
     return [{**about, "p": p, "coverage": share} for p, share in zip(PLACES.tolist(), covered.tolist(), strict=True)]
+
+
+def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
+    """Say how many examples are needed, and what intervals cover at the smallest p."""
+    own = table[(table["part"] == "needed") & (table["half_width"] == settings.half_width)]
+    own = own.set_index(["p", "method"])
+    half, tenth = ([f"{own['n'][p, method]:,.0f}" for method in METHODS] for p in (0.5, 0.1))
+    rare = [percent(own["coverage"][min(SHARES), method]) for method in METHODS]
+    return (
+        f"For a {100 * settings.level:g} % interval of ±{settings.half_width:g} at p = ½ the normal approximation "
+        f"needs {half[0]} examples, Wilson's interval {half[1]} and the posterior's interval {half[2]}; at p = 0.1 "
+        f"they need {tenth[0]}, {tenth[1]} and {tenth[2]}.",
+        f"At p = {min(SHARES):g}, with as many examples as each requires, their coverage is {rare[0]}, {rare[1]} and "
+        f"{rare[2]}.",
+    )
+
+
+def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the examples needed for the requested half width, and what the intervals then cover."""
+    own = table[(table["part"] == "needed") & (table["half_width"] == settings.half_width)]
+    return own[["method", "p", "half_width", "n", "coverage", "within"]]
+
+
+def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+    """Return the examples needed by method and p, and the coverage by number of examples and method."""
+    needed, covered = (table[table["part"] == part] for part in ("needed", "coverage"))
+    counts = partial(curves, needed, "method", "p", "n", x="half_width", labels=("half width", "examples"), log="xy")
+    shares = partial(curves, covered, "n", "method", "coverage", x="p", labels=("p", "coverage"), log="")
+    caption = "By p. Under the normal approximation, half the width takes four times as many examples, whatever p is."
+    return (
+        Figure("needed", "Examples needed against half width", caption, counts),
+        Figure("coverage", "Coverage after some numbers of examples", "It jumps because k is a whole number.", shares),
+    )
 
 
 def _needed(settings: Settings, method: str, p: float) -> list[Record]:
@@ -230,120 +255,3 @@ def interval(method: str, k: Integers, n: int, level: float) -> tuple[Array, Arr
     center = (k + shift / 2) / (n + shift)
     half = np.array([HALF_WIDTHS[method](n, share, level) for share in k / n])
     return center - half, center + half
-
-
-def summarise(settings: Settings, records: pd.DataFrame) -> pd.DataFrame:
-    """Return the records: rows of the part "needed" by method, p and half width, of "coverage" by method, n and p."""
-    return in_order(records, ["part", "method"], part=("needed", "coverage"), method=METHODS)
-
-
-def present(settings: Settings, records: pd.DataFrame, table: pd.DataFrame) -> Results:
-    """Say how many examples are needed, and how far coverage is from the level."""
-    needed = table[table["part"] == "needed"].drop(columns=["part"])
-    asked = needed[needed["half_width"] == settings.half_width].set_index(["method", "p"])["n"]
-    drawn = table[table["part"] == "coverage"]
-    headline = (
-        f"For a {100 * settings.level:g} % interval of ±{settings.half_width:g} at p = ½ the normal approximation "
-        f"needs {asked['normal', 0.5]:,} examples, Wilson's interval {asked['wilson', 0.5]:,} and the posterior's "
-        f"interval {asked['beta', 0.5]:,}; at p = 0.1 they need {asked['normal', 0.1]:,}, {asked['wilson', 0.1]:,} and "
-        f"{asked['beta', 0.1]:,}."
-    )
-    needed_figure = Figure(
-        "needed",
-        "Examples needed against half width",
-        "One panel per method, one curve per probability p, both axes logarithmic.",
-        partial(_draw_needed, needed),
-        "Under the normal approximation, halving the width requires four times as many examples, whatever p is.",
-    )
-    coverage_figure = Figure(
-        "coverage",
-        "Coverage of the intervals against p",
-        "One panel per number of examples, one curve per method, with a line at the level.",
-        partial(_draw_coverage, drawn, settings.level),
-        "Gray: the level. Coverage below one half is off the scale.",
-    )
-    wide = needed[["method", "p", "half_width", "n", "coverage", "within"]]
-    wide = wide[wide["half_width"] == settings.half_width]
-    means = drawn.groupby(["method", "n"], sort=False)["coverage"].agg(smallest="min", mean="mean").reset_index()
-    findings = (*(_finding(method, drawn, settings.level) for method in METHODS), _rare(needed, settings.half_width))
-    sections = (
-        Section("Examples needed", (NEEDED_TEXT,), (needed_figure,), wide),
-        Section("Coverage", (COVERAGE_TEXT,), (coverage_figure,), means),
-    )
-    return Results(headline, findings, CAUTIONS, sections)
-
-
-CAUTIONS = (
-    "p is not known before the examples are observed. The number for p = ½ is the largest, and so is enough for any p.",
-    "A credible interval has the stated coverage on average over the prior, not at every p.",
-)
-
-NEEDED_TEXT = (
-    "In the table, “n” is the number of examples, “coverage” the probability that the interval after n examples "
-    "contains p, and “within” the probability that the estimate k/n is no farther from p than the half width. The "
-    "method “beta” is the posterior's interval under a uniform prior."
-)
-
-COVERAGE_TEXT = (
-    "Coverage jumps as p varies, because k is a whole number. The columns “smallest” and “mean” are over p between "
-    "0.005 and 0.5."
-)
-
-
-def _finding(method: str, drawn: pd.DataFrame, level: float) -> str:
-    """Say how far the coverage of a method falls below its level, with few examples and many."""
-    own = drawn[drawn["method"] == method].groupby("n")["coverage"]
-    told = [
-        f"p with probability {percent(own.min()[n])} at worst and {percent(own.mean()[n])} on average after {n:,} "
-        "examples"
-        for n in (own.min().index[0], own.min().index[-1])
-    ]
-    return f"{TITLES[method]}, nominally {100 * level:g} %, contains {joined(told)}, for p between 0.005 and 0.5."
-
-
-def _rare(needed: pd.DataFrame, half_width: float) -> str:
-    """Say what intervals cover at the smallest p with the examples that their methods require."""
-    own = needed[(needed["half_width"] == half_width) & (needed["p"] == min(SHARES))]
-    told = [
-        f"{method} {percent(share)} (n = {n:,})"
-        for method, share, n in zip(own["method"], own["coverage"], own["n"], strict=True)
-    ]
-    return f"At p = {min(SHARES):g}, with as many examples as each method requires, the coverage is: {joined(told)}."
-
-
-def _draw_needed(needed: pd.DataFrame) -> Drawing:
-    from matplotlib.ticker import FixedLocator, NullLocator
-
-    figure, axes = style.panels(len(METHODS), (3.0, 2.8))
-    for ax, method in zip(axes, METHODS, strict=True):
-        for index, p in enumerate(SHARES):
-            own = needed[(needed["method"] == method) & (needed["p"] == p)].sort_values("half_width")
-            look: Any = {"color": shade((len(SHARES) - index) / len(SHARES)), "linewidth": 1.6, "label": f"p = {p:g}"}
-            ax.plot(own["half_width"], own["n"], marker="o", markersize=3, **look)
-        ax.set(xscale="log", yscale="log", xlabel="half width")
-        ax.xaxis.set_major_locator(FixedLocator(sorted(needed["half_width"].unique())))
-        ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter("{x:g}")
-        ax.yaxis.set_major_formatter("{x:,g}")
-        ax.set_title(method, loc="left")
-        style.quiet(ax)
-    axes[0].set_ylabel("examples")
-    name_above(figure, axes[:1])
-    return figure
-
-
-def _draw_coverage(drawn: pd.DataFrame, level: float) -> Drawing:
-    counts = sorted(drawn["n"].unique())
-    figure, axes = style.panels(len(counts), (3.0, 2.8))
-    for ax, n in zip(axes, counts, strict=True):
-        for place, method in enumerate(METHODS):
-            own = drawn[(drawn["n"] == n) & (drawn["method"] == method)]
-            look: Any = {"color": style.class_color(place), "linestyle": "--" if method == "beta" else "-"}
-            ax.plot(own["p"], own["coverage"], linewidth=1.1, label=method, **look)
-        ax.axhline(level, linewidth=1, color=GREY, zorder=1)
-        ax.set(ylim=(0.5, 1.01), xlabel="p")
-        ax.set_title(f"{n:,.0f} examples", loc="left")
-        style.quiet(ax, "y")
-    axes[0].set_ylabel("coverage")
-    name_above(figure, axes[:1])
-    return figure

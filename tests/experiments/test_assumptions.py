@@ -7,8 +7,7 @@ from scipy.stats import norm
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
-from bayesclf.experiments.assumptions import CLASSIFIERS, LEAST, POINTS, limit_scores
-from bayesclf.experiments.populations import POPULATIONS, THREE_POINTS
+from bayesclf.experiments.assumptions import CLASSIFIERS, LEAST, POINTS, POPULATIONS, THREE_POINTS, limit_scores
 
 EXPERIMENT = find("assumptions")
 SIZES = (8, 16, 128)
@@ -131,24 +130,18 @@ def test_curves_come_down_towards_their_limits(outcome, limits):
 
 
 @pytest.mark.slow
-def test_the_page_draws_all_pictures(outcome):
-    results = outcome.results
-    assert results.headline.startswith("Errors of GNB/GNB2/LR in the limit")
-    assert "three points LR's limit has the larger error: 0.730 against GNB2's 0.385" in results.findings[4]
-    assert (
-        results.findings[5]
-        == "LR's limit has a larger log loss than GNB2's in 0 of 4 populations, in agreement with theory."
-    )
-    boundaries, on_the_way, _ = results.sections
-    figure = boundaries.figures[2].draw()
+def test_the_answer_is_that_of_the_limits_and_all_pictures_are_drawn(outcome):
+    assert outcome.answer[0].startswith("Errors in the limit of GNB/GNB2/LR")
+    assert "the limit of LR has the error 0.730, and GNB2's 0.385" in outcome.answer[1]
+    assert outcome.answer[2] == "LR's limit has a larger log loss than GNB2's in 0 of 4 populations."
+    figure = outcome.draw("boundaries-neither-holds")
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(CLASSIFIERS)
     names = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"map", "bayes-optimal", "50 hypotheses", "least error"} <= names
-    curves = on_the_way.figures[0].draw()
-    assert len(curves.axes) == len(POPULATIONS)
+    assert len(outcome.draw("curve-error").axes) == len(POPULATIONS)
 
 
 @pytest.mark.parametrize("settings", [{"sets": 1}, {"picture_rows": 1}])
 def test_too_few_rows_or_sets_are_refused(settings):
     with pytest.raises(InputError, match="at least 2"):
-        EXPERIMENT.units(EXPERIMENT.Settings(**settings))
+        EXPERIMENT.tabulate(EXPERIMENT.Settings(**settings), None)

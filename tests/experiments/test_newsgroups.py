@@ -13,10 +13,9 @@ from sklearn.utils import Bunch
 import bayesclf as bc
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
-from bayesclf.experiments import find, messages, run
-from bayesclf.experiments.informative_words import informative_words
-from bayesclf.experiments.newsgroups import RULES
-from bayesclf.experiments.store import RECORDS
+from bayesclf.experiments import find, newsgroups, run
+from bayesclf.experiments.newsgroups import RULES, informative_words
+from bayesclf.experiments.runner import UNITS
 
 EXPERIMENT = find("newsgroups")
 
@@ -27,10 +26,10 @@ SMALL = {"groups": "sci.space,rec.autos", "documents": 150, "draws": 8}
 def no_folder(monkeypatch):
     """Name no folder of data, and forget the messages that were read before and those that the test reads."""
     monkeypatch.delenv("BAYESCLF_DATA", raising=False)
-    for read in (messages.by_date, messages.original):
+    for read in (newsgroups.by_date, newsgroups.original):
         read.cache_clear()
     yield
-    for read in (messages.by_date, messages.original):
+    for read in (newsgroups.by_date, newsgroups.original):
         read.cache_clear()
 
 
@@ -66,8 +65,8 @@ def test_every_collection_size_and_rule_has_its_line(outcome):
 
 @pytest.mark.slow
 def test_means_and_errors_are_those_of_the_splits(outcome):
-    lines = (outcome.folder / RECORDS).read_text().splitlines()
-    records = pd.DataFrame([record for line in lines for record in json.loads(line)["records"]])
+    units = [json.loads(path.read_text()) for path in (outcome.folder / UNITS).glob("*.json")]
+    records = pd.DataFrame([record for unit in units for record in unit["records"]]).sort_values("repeat")
     records = records[records["part"] == "original"]
     table = outcome.table[outcome.table["part"] == "original"].set_index(["m", "rule"])
     own = records[(records["m"] == 60) & (records["rule"] == "predictive")]
@@ -98,15 +97,11 @@ def test_groups_are_told_by_their_words(outcome):
 
 
 @pytest.mark.slow
-def test_the_page_has_curves_and_words(outcome):
-    titles = [section.title for section in outcome.results.sections]
-    assert titles == ["Every rule", "Learning curves", "Words that are evidence for a group"]
-    assert "Mitchell 1997" not in " ".join(outcome.results.findings)
-    figure = outcome.results.sections[2].figures[0].draw()
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["rec.autos", "sci.space"]
-    assert figure.axes[1].get_yticklabels()[0].get_text() == "space"
-    curve = outcome.results.sections[1].figures[0].draw()
-    assert {line.get_label() for line in curve.axes[0].lines} == set(RULES)
+def test_there_are_curves_and_words(outcome):
+    *curves, words = (figure.draw() for figure in outcome.figures)
+    assert [ax.get_title(loc="left") for ax in words.axes] == ["rec.autos", "sci.space"]
+    assert words.axes[1].get_yticklabels()[0].get_text() == "space"
+    assert {line.get_label() for line in curves[0].axes[0].lines} == set(RULES)
 
 
 def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path):
@@ -120,10 +115,6 @@ def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path
         own = log_proba[np.arange(60), np.searchsorted(clf.classes_, y)]
         assert table.loc[rule, "accuracy"] == (clf.predict(texts, rule=rule) == y).mean()
         assert table.loc[rule, "log_loss"] == pytest.approx(-own.mean(), rel=1e-9)
-    assert [section.title for section in outcome.results.sections] == [
-        "Every rule",
-        "Words that are evidence for a group",
-    ]
 
 
 @pytest.mark.usefixtures("no_folder")
@@ -137,7 +128,7 @@ def test_messages_that_are_nowhere_are_requested(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("two_groups")
 def test_unknown_groups_are_named():
     with pytest.raises(InputError, match=r"there is no group 'c\.mice'; they are a\.cats, b\.dogs"):
-        messages.by_date(("a.cats", "c.mice"))
+        newsgroups.by_date(("a.cats", "c.mice"))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +143,7 @@ def test_unknown_groups_are_named():
 )
 def test_settings_that_cannot_be_are_refused(wrong, part):
     with pytest.raises(InputError, match=part):
-        EXPERIMENT.units(EXPERIMENT.Settings(**wrong))
+        EXPERIMENT.tabulate(EXPERIMENT.Settings(**wrong), None)
 
 
 def test_mitchells_words_are_neither_frequent_nor_rare(rng):
@@ -160,9 +151,9 @@ def test_mitchells_words_are_neither_frequent_nor_rare(rng):
     vectorizer = CountVectorizer()
     counts = vectorizer.fit_transform(texts)
     words = vectorizer.get_feature_names_out()
-    every = messages.Messages(counts.tocsr(), np.zeros(20, dtype=int), ("k",), words)
+    every = newsgroups.Messages(counts.tocsr(), np.zeros(20, dtype=int), ("k",), words)
     total = pd.Series(" ".join(texts).split()).value_counts()
-    kept = set(words[messages.mitchells_words(every)])
+    kept = set(words[newsgroups.mitchells_words(every)])
     assert kept <= set(total.index[total >= 3])
     left_out = total[(total >= 3) & ~total.index.isin(kept)]
     assert len(left_out) == 100
@@ -171,7 +162,7 @@ def test_mitchells_words_are_neither_frequent_nor_rare(rng):
 
 def test_a_shuffle_begins_with_every_group(rng):
     y = np.repeat([0, 1, 2, 3], [50, 1, 20, 3])
-    order = messages.shuffled(y, rng)
+    order = newsgroups.shuffled(y, rng)
     assert sorted(order) == list(range(74))
     assert set(y[order[:4]]) == {0, 1, 2, 3}
 
@@ -179,7 +170,7 @@ def test_a_shuffle_begins_with_every_group(rng):
 def test_log_odds_of_words_are_those_of_the_whole_posterior(rng):
     """The reduced Dirichlet against draws of every word; intervals within four standard errors of a quantile."""
     alpha = 2 + rng.poisson(rng.gamma(0.3, 40, size=(3, 60)))
-    found = informative_words(alpha, 3, 10_000, rng)
+    found = pd.DataFrame(informative_words(alpha, 3, 10_000, rng))
     theta = np.stack([rng.dirichlet(row, 10_000) for row in alpha], axis=1)
     for k, words in found.groupby("outcome"):
         others = np.delete(theta, k, axis=1).mean(axis=1)

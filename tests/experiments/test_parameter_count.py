@@ -44,19 +44,15 @@ def test_free_parameters_leave_out_what_ties_entries(rng):
     assert free_parameters(np.concatenate([*parts, 1e6 * rng.standard_normal((50, 1))], axis=1)) == 6
 
 
-def test_the_page_says_so(outcome):
-    results = outcome.results
-    assert results.headline.startswith("With 4 boolean attributes the unrestricted classifier has 31 parameters")
-    assert results.findings[0] == f"Counts agree with the literature's formulas in all {4 * len(KINDS)} cases."
-    shown = results.sections[0].table
-    assert shown["classifier"].tolist() == list(KINDS)
-    assert shown["n = 4"].tolist()[0] == 31
-    ax = results.sections[0].figures[0].draw().axes[0]
-    assert ax.get_yscale() == "log"
-    assert {text.get_text() for text in ax.texts} == set(KINDS)
+def test_the_answer_compares_counts_with_formulas(outcome):
+    assert outcome.answer[0].startswith("With 4 boolean attributes the unrestricted classifier has 31 parameters")
+    cases = 4 * len(KINDS)
+    assert outcome.answer[1] == f"Counts agree with the literature's formulas in {cases} of {cases} cases."
+    assert outcome.summary["n = 4"].tolist()[0] == 31
+    assert {text.get_text() for text in outcome.draw("parameters").axes[0].texts} == set(KINDS)
 
 
 @pytest.mark.parametrize("attributes", [1, 9])
 def test_more_attributes_than_can_be_counted_are_refused(attributes):
     with pytest.raises(InputError, match="between 2 and 8"):
-        EXPERIMENT.units(EXPERIMENT.Settings(attributes=attributes))
+        EXPERIMENT.tabulate(EXPERIMENT.Settings(attributes=attributes), None)

@@ -1,30 +1,28 @@
 """The runner: the same numbers for any workers, nothing lost or counted twice, and folders that say what they hold."""
 
 import ast
-import html
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 from concurrent.futures import CancelledError
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
-import numpy as np
 import pandas as pd
 import pytest
+from helpers.commands import command
+from helpers.disks import full_after
 from joblib.externals.loky import get_reusable_executor
 
-from bayesclf import cli
 from bayesclf import cluster as cluster_of
 from bayesclf.errors import InputError
-from bayesclf.experiments import EXPERIMENTS, Workers, find, run
-from bayesclf.experiments.experiment import Results
-from bayesclf.experiments.page import render
-from bayesclf.experiments.runner import Outcome, measure, seed_of
-from bayesclf.experiments.store import RECORDS, SETTINGS, Store
+from bayesclf.experiments import EXPERIMENTS, Workers, find, ng_jordan, run
+from bayesclf.experiments.runner import SETTINGS, UNITS, about, measure, name_of, seed_of
 
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
 
@@ -45,31 +43,30 @@ def words(folder, *more):
     return ["experiment", "ng-jordan", *settings, "--output", str(folder), *more]
 
 
+def done(folder):
+    """Return the content of each stored unit by its file."""
+    return {path.name: path.read_bytes() for path in (folder / UNITS).glob("*.json")}
+
+
+NAMES = ("Settings", "tabulate", "measure", "answer", "summary", "figures")
+
+
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_experiment_has_all_names(name):
+def test_every_experiment_has_the_same_names_in_the_same_order(name):
     experiment = find(name)
-    assert name == experiment.NAME
-    assert experiment.QUESTION.endswith("?")
-    settings = experiment.Settings()
-    assert isinstance(settings.seed, int)
-    units = list(experiment.units(settings))
-    assert len(units) == len(set(units)) > 0
-    assert json.loads(json.dumps(units)) == [list(unit) for unit in units]
-    assert callable(experiment.measure)
-    assert callable(experiment.summarise)
-    assert callable(experiment.present)
+    assert name_of(experiment) == name
+    assert isinstance(experiment.Settings().seed, int)
+    statements = ast.parse(Path(experiment.__file__).read_text(encoding="utf-8")).body
+    own = [line.name for line in statements if isinstance(line, ast.FunctionDef | ast.ClassDef)]
+    assert tuple(place for place in own if place in NAMES) == NAMES
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_names_stand_in_the_same_order_in_every_experiment(name):
-    statements = ast.parse(Path(find(name).__file__).read_text(encoding="utf-8")).body
-    own = [getattr(line, "name", None) or ast.unparse(line.targets[0]) for line in statements if named(line)]
-    order = ["NAME", "QUESTION", "BACKGROUND", "Settings", "units", "measure", "summarise", "present", "CAUTIONS"]
-    assert [place for place in own if place in order] == order
-
-
-def named(line):
-    return isinstance(line, ast.FunctionDef | ast.ClassDef | ast.Assign)
+def test_every_experiment_asks_a_question_and_names_its_source(name):
+    question, background, cautions = about(find(name))
+    assert question.endswith("?")
+    assert re.search(r"\b(19|20)\d\d\b", background)  # of the source
+    assert cautions
 
 
 def test_unknown_experiments_are_listed():
@@ -99,21 +96,28 @@ def test_a_second_run_has_nothing_left_to_do(whole, monkeypatch):
         raise AssertionError
 
     monkeypatch.setattr("bayesclf.experiments.runner.measure", forbidden)
-    before = (whole.folder / RECORDS).read_bytes()
+    before = done(whole.folder)
     seen = []
     again = lenses(whole.folder, progress=lambda *word: seen.append(word))
-    assert (whole.folder / RECORDS).read_bytes() == before
+    assert done(whole.folder) == before
     assert seen == [("ng-jordan", 6, 6)]
     pd.testing.assert_frame_equal(again.table, whole.table)
 
 
-def test_an_unfinished_line_is_done_again(whole, tmp_path):
-    text = (whole.folder / RECORDS).read_bytes()
-    lines = text.splitlines(keepends=True)
-    (tmp_path / RECORDS).write_bytes(b"".join(lines[:2]) + lines[2][: len(lines[2]) // 2])
-    (tmp_path / SETTINGS).write_bytes((whole.folder / SETTINGS).read_bytes())
-    again = lenses(tmp_path)
-    assert (tmp_path / RECORDS).read_bytes() == text
+@pytest.fixture
+def folder(whole, tmp_path):
+    """Return a copy of its folder, in which two units are not done."""
+    shutil.copytree(whole.folder, tmp_path, dirs_exist_ok=True)
+    for path in sorted((tmp_path / UNITS).iterdir())[:2]:
+        path.unlink()
+    return tmp_path
+
+
+def test_the_remaining_units_are_done(whole, folder):
+    seen = []
+    again = lenses(folder, progress=lambda _, count, total: seen.append(count))
+    assert seen == [4, 5, 6]
+    assert done(folder) == done(whole.folder)
     pd.testing.assert_frame_equal(again.table, whole.table)
 
 
@@ -122,47 +126,46 @@ import os, signal
 from bayesclf.cli import main
 from bayesclf.experiments import runner
 
-whole, calls = runner.Store.append, []
+whole, calls = runner.Store.write, []
 
-def append(store, *record):
+def write(store, *record):
     calls.append(record)
     if len(calls) > 2:
-        with open(store.folder / "results.jsonl", "ab") as file:
-            file.write(b'{"unit": ["len')
         os.kill(os.getpid(), signal.SIGKILL)
     whole(store, *record)
 
-runner.Store.append = append
+runner.Store.write = write
 main()
 """
-"""A run that is killed while it writes its third line: by itself, as from outside nobody knows how far it is."""
+"""A run that is killed at its third unit: by itself, as from outside nobody knows how far it is."""
 
 
 @pytest.mark.slow
-def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path, capsys):
+def test_kill_9_loses_nothing_but_the_units_in_flight(whole, tmp_path):
     killed = subprocess.run([sys.executable, "-c", KILLED, *words(tmp_path)], capture_output=True)
     assert killed.returncode == -signal.SIGKILL
-    path = tmp_path / RECORDS
-    kept = path.read_bytes()
-    assert kept.count(b"\n") == 2
-    assert not kept.endswith(b"\n")
-    assert cli.run(words(tmp_path, "--jobs", "2")) == 0
-    assert "results.html" in capsys.readouterr().out.replace("\n", "")  # a long path is wrapped
-    assert path.read_bytes().startswith(kept[: kept.rfind(b"\n") + 1])
-    units = [tuple(json.loads(line)["unit"]) for line in path.read_bytes().splitlines()]
-    assert len(units) == len(set(units)) == 6
+    kept = done(tmp_path)
+    assert len(kept) == 2
+    assert "results.html" in command(*words(tmp_path, "--jobs", "2")).out.replace("\n", "")  # a long path is wrapped
+    again = done(tmp_path)
+    assert len(again) == 6
+    assert kept.items() <= again.items()
     assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
-def test_results_keep_command_settings_and_versions(tmp_path, capsys):
-    assert cli.run(words(tmp_path)) == 0
-    assert capsys.readouterr().out.startswith("From how many training rows on is logistic regression better")
-    about = json.loads((tmp_path / SETTINGS).read_text())
-    assert about["settings"]["splits"] == 60
-    assert about["settings"]["seed"] == 0
-    assert about["command"].startswith("bayesclf experiment ng-jordan --splits 60")
-    assert "numpy" in about["packages"]
-    assert "bayesclf experiment ng-jordan --splits 60" in (tmp_path / "results.html").read_text(encoding="utf-8")
+def test_results_keep_command_settings_and_versions(tmp_path):
+    said = command(*words(tmp_path)).out
+    question, background, cautions = about(find("ng-jordan"))
+    assert " ".join(said.split()).startswith(question)
+    made = json.loads((tmp_path / SETTINGS).read_text())
+    assert made["settings"]["splits"] == 60
+    assert made["settings"]["seed"] == 0
+    assert made["command"].startswith("bayesclf experiment ng-jordan --splits 60")
+    assert "numpy" in made["packages"]
+    page = (tmp_path / "results.html").read_text(encoding="utf-8")
+    assert "bayesclf experiment ng-jordan --splits 60" in page
+    places = [page.index(words) for words in (question, background[:60], "the paper&#39;s claim", cautions[:60])]
+    assert places == sorted(places)
 
 
 def test_a_folder_belongs_to_its_settings(whole):
@@ -177,17 +180,8 @@ def test_a_folder_of_other_files_is_left_alone(tmp_path):
         lenses(tmp_path)
     assert os.listdir(tmp_path) == ["thesis.tex"]
     (tmp_path / SETTINGS).write_text("{}")
-    with pytest.raises(InputError, match="does not hold results of ng-jordan"):
+    with pytest.raises(InputError, match="is not of an experiment; choose another folder"):
         lenses(tmp_path)
-
-
-def test_one_run_at_a_time(whole):
-    store = Store(whole.folder, "ng-jordan", LENSES, {})
-    try:
-        with pytest.raises(InputError, match="another run is writing"):
-            lenses(whole.folder)
-    finally:
-        store.close()
 
 
 def test_an_error_names_its_unit(monkeypatch):
@@ -235,8 +229,7 @@ def test_dask_workers_give_the_same_bytes_and_one_that_dies_costs_no_result(clus
 
     spread = lenses(tmp_path, workers=Workers(scheduler=address), progress=kill_one)
     assert seen[-1] == 6
-    units = [tuple(json.loads(line)["unit"]) for line in (tmp_path / RECORDS).read_bytes().splitlines()]
-    assert len(units) == len(set(units)) == 6
+    assert len(done(tmp_path)) == 6
     assert (spread.folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
 
@@ -257,7 +250,7 @@ def test_a_connection_that_is_lost_leaves_what_is_finished(whole, tmp_path, monk
         "the connection to the Dask scheduler tcp://x was lost; 2 units of 6 are stored, and "
         "bayesclf experiment ng-jordan --scheduler x does the others"
     )
-    assert (tmp_path / RECORDS).read_bytes().count(b"\n") == 2
+    assert len(done(tmp_path)) == 2
     lenses(tmp_path)
     assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
 
@@ -278,7 +271,7 @@ def test_a_scheduler_that_dies_leaves_what_is_finished(cluster, whole, tmp_path,
         f"the connection to the Dask scheduler {address} was lost; 2 units of 6 are stored, and "
         "bayesclf experiment ng-jordan --scheduler x does the others"
     )
-    assert (tmp_path / RECORDS).read_bytes().count(b"\n") == 2
+    assert len(done(tmp_path)) == 2
     assert capfd.readouterr().err == ""
     lenses(tmp_path)
     assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
@@ -291,39 +284,69 @@ def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch):
         lenses(tmp_path, workers=Workers(scheduler="tcp://127.0.0.1:9"))
 
 
-def test_the_store_orders_records_by_unit(tmp_path):
-    store = Store(tmp_path / "new" / "folder", "x", LENSES, {})
-    for unit in (("b", 10), ("b", 9), ("a", 2)):
-        store.append(unit, [{"unit": list(unit), "value": np.pi}])
-    units = [("a", 2), ("b", 9), ("b", 10)]
-    frame = store.frame(units)
-    some = store.frame(units[:2])
-    store.close()
-    assert frame["unit"].tolist() == [["a", 2], ["b", 9], ["b", 10]]
-    assert some["unit"].tolist() == [["a", 2], ["b", 9]]
-    assert (frame["value"] == np.pi).all()
-    assert Path(tmp_path / "new" / "folder" / SETTINGS).exists()
+DAMAGED = {
+    "words": b"hello",
+    "nothing": b"",
+    "not UTF-8": b"\xff\xfe",
+    "a list": b"[1, 2]",
+    "deep": b"[" * 100_000,
+    "no records": b'{"experiment": "ng-jordan"}',
+}
 
 
-def test_a_run_without_results_does_not_hold_its_folder(tmp_path):
-    Store(tmp_path / "x", "ng-jordan", find("ng-jordan").Settings(variance="wrong"), {}).close()
-    Store(tmp_path / "x", "ng-jordan", LENSES, {"command": "mine"}).close()
-    assert json.loads((tmp_path / "x" / SETTINGS).read_text())["settings"]["problems"] == "lenses"
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_unit_that_no_run_wrote_is_named(content, folder):
+    path = next((folder / UNITS).iterdir())
+    path.write_bytes(DAMAGED[content])
+    refused(folder, rf"{path.name} is damaged, or of another run; delete it, and its unit is done again")
 
 
-def test_results_without_their_settings_are_refused(whole, tmp_path):
-    (tmp_path / RECORDS).write_bytes((whole.folder / RECORDS).read_bytes())
-    with pytest.raises(InputError, match="holds results without their settings"):
-        lenses(tmp_path)
+def test_units_of_two_seeds_or_versions_do_not_mix(folder, tmp_path_factory, monkeypatch):
+    other = run(find("ng-jordan"), replace(LENSES, seed=1), tmp_path_factory.mktemp("other")).folder
+    path = next((folder / UNITS).iterdir())
+    mine = path.read_bytes()
+    path.write_bytes((other / UNITS / path.name).read_bytes())
+    refused(folder, "is damaged, or of another run")
+    path.write_bytes(mine)
+    monkeypatch.setattr("bayesclf.experiments.runner.version", lambda _: "99.0")
+    refused(folder, r"holds results of other settings \(version='0.*; choose another")
 
 
-def test_a_damaged_line_is_named(whole, tmp_path):
-    for name in (RECORDS, SETTINGS):
-        (tmp_path / name).write_bytes((whole.folder / name).read_bytes())
-    lines = (tmp_path / RECORDS).read_bytes().splitlines(keepends=True)
-    (tmp_path / RECORDS).write_bytes(lines[0] + b"{damaged}\n" + lines[2])
-    with pytest.raises(InputError, match=r"line 2 of .* is damaged"):
-        lenses(tmp_path)
+@pytest.mark.parametrize("name", [SETTINGS, UNITS])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
+def test_things_that_are_not_files_of_results(name, make, folder):
+    path = folder / SETTINGS if name == SETTINGS else next((folder / UNITS).iterdir())
+    path.unlink()
+    make(path)
+    with pytest.raises(InputError, match=path.name):
+        lenses(folder)
+
+
+@pytest.mark.parametrize("make", [Path.touch, lambda path: path.symlink_to(path.name)], ids=["file", "loop"])
+def test_folders_that_are_none(make, tmp_path):
+    make(tmp_path / "x")
+    with pytest.raises(InputError, match=r"the folder .*x cannot be made \(.*\); choose another"):
+        lenses(tmp_path / "x")
+    with pytest.raises(InputError, match="cannot be made"):
+        lenses(tmp_path / "\0")
+
+
+def test_a_full_disk_keeps_what_is_finished(whole, folder):
+    before = done(folder)
+    with full_after(100), pytest.raises(InputError) as caught:
+        lenses(folder, made={"command": "bayesclf experiment ng-jordan"})
+    assert "4 units of 6 are stored, and bayesclf experiment ng-jordan does the others" in str(caught.value)
+    assert done(folder) == before
+    lenses(folder)
+    assert (folder / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
+def refused(folder, sentence):
+    """Check that a run is refused with a sentence, and changes nothing."""
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match=sentence):
+        lenses(folder)
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 def test_a_seed_is_not_negative(tmp_path):
@@ -332,31 +355,10 @@ def test_a_seed_is_not_negative(tmp_path):
         run(find("ng-jordan"), settings, tmp_path / "x")
 
 
-def test_a_problem_without_its_table_says_where_tables_come_from(tmp_path, monkeypatch):
-    from bayesclf.experiments import problems
-
-    problems.load.cache_clear()
+def test_a_problem_without_its_table_says_where_tables_come_from(monkeypatch):
+    ng_jordan.load.cache_clear()
     monkeypatch.delenv("BAYESCLF_DATA", raising=False)
     with pytest.raises(
         InputError, match=r"the problem pima is not available: .* pima.csv, in a folder that BAYESCLF_DATA"
     ):
-        problems.load("pima")
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_page_states_the_question_and_its_source_before_the_answer(name):
-    experiment = find(name)
-    assert len(experiment.BACKGROUND) >= 2
-    assert re.search(r"\b(19|20)\d\d\b", " ".join(experiment.BACKGROUND))  # of the source
-    answer = Results("The answer is 42.", ("A finding.",), ("A caution.",))
-    page = render(experiment, experiment.Settings(), Outcome(pd.DataFrame(), answer, Path()))
-    plain = html.unescape(page)
-    places = [plain.index(text) for text in (*experiment.BACKGROUND, answer.headline)]
-    assert places == sorted(places)
-
-
-def test_the_page_of_hypotheses_says_what_exercise_4_and_its_spaces_are():
-    page = " ".join(find("hypotheses").BACKGROUND)
-    assert "H = {h1, h2}" in page
-    assert "H' = {h1, h2, h3}" in page
-    assert "Exercise 4 of Mitchell" in page
+        ng_jordan.load("pima")

@@ -17,7 +17,7 @@ def outcome(tmp_path_factory):
 
 
 def test_the_normal_approximation_needs_2401_examples(outcome):
-    assert "normal approximation needs 2,401 examples" in outcome.results.headline
+    assert "normal approximation needs 2,401 examples" in outcome.answer[0]
     needed = outcome.table[(outcome.table["part"] == "needed") & (outcome.table["half_width"] == 0.02)]
     assert len(needed) == len(METHODS) * len(SHARES)
     assert needed.set_index(["method", "p"]).loc[("normal", 0.5), "n"] == 2401
@@ -78,14 +78,13 @@ def test_within_enumerates_the_binomial():
     assert within(10, 0.5, 0.09) == pytest.approx(252 / 1024)
 
 
-def test_the_page_has_a_panel_a_method_and_a_panel_a_number(outcome):
-    needed, covered = (section.figures[0].draw() for section in outcome.results.sections)
+def test_figures_have_a_panel_for_each_method_and_each_number(outcome):
+    needed, covered = (figure.draw() for figure in outcome.figures)
     assert [ax.get_title(loc="left") for ax in needed.axes] == list(METHODS)
-    assert [ax.get_title(loc="left") for ax in covered.axes] == ["10 examples", "100 examples", "2,401 examples"]
-    assert len(outcome.results.findings) == len(METHODS) + 1
+    assert [ax.get_title(loc="left") for ax in covered.axes] == ["10", "100", "2,401"]
 
 
 @pytest.mark.parametrize("settings", [{"half_width": 0.0}, {"half_width": 0.5}, {"level": 1.0}])
 def test_numbers_outside_their_range_are_refused(settings):
     with pytest.raises(InputError, match="must lie between"):
-        EXPERIMENT.units(EXPERIMENT.Settings(**settings))
+        EXPERIMENT.tabulate(EXPERIMENT.Settings(**settings), None)
