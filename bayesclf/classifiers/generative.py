@@ -18,7 +18,6 @@ from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.generating import Generating
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
-from bayesclf.classifiers.learning_partly import LearningPartly
 from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.classifiers.merging import same_setting
 from bayesclf.classifiers.training import (
@@ -33,15 +32,15 @@ from bayesclf.classifiers.training import (
     resolved_class_prior,
     resolved_family,
 )
-from bayesclf.classifiers.unlabeled import varying
+from bayesclf.classifiers.unlabeled import LearningPartly, varying
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.inference import Engine, Exact
+from bayesclf.inference.unlabeled import PartlyLabeled
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns

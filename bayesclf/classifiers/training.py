@@ -47,10 +47,17 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
     kept = weight > 0
     if not kept.any():
         raise InputError("all sample weights are zero; give some row a weight above 0")
+    return kept_rows(kept, frame, y, weight)
+
+
+def kept_rows[T: Table](
+    kept: NDArray[np.bool_], frame: T, y: Integers, weight: Array | None
+) -> tuple[T, Integers, Array | None]:
+    """Return the rows that are kept (row), their label codes and weights."""
     if kept.all():
         return frame, y, weight
     some: Any = frame[kept] if isinstance(frame, SparseTable) else some_rows(frame, kept)
-    return some, y[kept], weight[kept]
+    return some, y[kept], None if weight is None else weight[kept]
 
 
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:

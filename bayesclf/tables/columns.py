@@ -35,7 +35,8 @@ def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
     """Return the rows of a table that are kept, (row), with an index that tells where they stood."""
     import pandas as pd
 
-    return frame[kept].set_axis(pd.Index(np.flatnonzero(kept), name=ROW), axis=0)
+    places = frame.index.to_numpy()[kept] if frame.index.name == ROW else np.flatnonzero(kept)
+    return frame[kept].set_axis(pd.Index(places, name=ROW), axis=0)
 
 
 def row_numbers(table: Any, places: Any) -> Integers:
