@@ -14,7 +14,6 @@ from scipy.special import log_softmax, logsumexp
 
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import InputError
-from bayesclf.families import units
 from bayesclf.families.averaged_statistics import AveragedStatistics
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES
@@ -112,21 +111,6 @@ class Averaged(WithoutPyMC, Family[AveragedStatistics]):
         given = np.zeros(shape) if self.log_weights is None else np.broadcast_to(self.log_weights, shape)
         steps = np.array(np.broadcast_to(np.asarray(self.steps, dtype=float), shape[1:]))
         return replace(self, families=families, steps=steps, log_weights=log_softmax(given, axis=0))
-
-    @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells."""
-        return units.unit_of(units.extent(X))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with all families in other units."""
-        return replace(self, families=tuple(family.in_units(axes) for family in self.families))
 
     def informative(self, statistics: AveragedStatistics) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can be informative to every family."""

@@ -51,5 +51,5 @@ def require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None
     """Raise `InputError` for the first cell for which a condition does not hold."""
     if not holds.all():
         row, feature = np.argwhere(~holds)[0]
-        cell = f"column {axes.features[feature]!r} has {X[row, feature] * axes.unit[feature]:g} in row {row + 1}"
+        cell = f"column {axes.features[feature]!r} has {X[row, feature]:g} in row {row + 1}"
         raise InputError(f"{cell}, {reason} for it")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.constraints import Whole, require
-from bayesclf.families import dirichlet, units
+from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import observe_codes
 from bayesclf.families.cut_family import CutFamily, require_concentrations
@@ -107,23 +107,6 @@ class Histogram(CutFamily[ValueCounts]):
         return replace(prior, known=prior.binned(statistics))
 
     @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells."""
-        return units.unit_of(units.extent(X))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with the edges of its bins in other units."""
-        if axes.units == self.axes.units:
-            return self
-        return replace(self, axes=axes, layout=self.layout.scaled(self.axes.unit / axes.unit))
-
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the histograms of some of the features, with their cells and counts."""
         own, known = np.repeat(features, self.layout.sizes), cast("Array", self.known)
@@ -175,12 +158,12 @@ class Histogram(CutFamily[ValueCounts]):
         return {"theta": bins.spread(dirichlet.simplexes_of(draws, bins.sizes, suffix))}
 
     def log_base(self, statistics: ValueCounts) -> Array:
-        """Return the log density of numbers in open cells relative to that at the border, and the Jacobian of units."""
+        """Return the log density of numbers in open cells relative to that at the border."""
         out = np.zeros((1, len(statistics.sizes)))
         for j in range(len(statistics.sizes)):
             values, counts = statistics.column(j)
             out[0, j] = counts.sum(axis=0) @ self.layout.log_shape_of(j, values)
-        return out - statistics.n.sum(axis=0) * np.log(statistics.axes.unit)
+        return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw the cell of each number, then the number in it, in the decimals of the column."""
@@ -195,8 +178,8 @@ class Histogram(CutFamily[ValueCounts]):
     def coords(self) -> dict[str, Any]:
         """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
         names, features, lows, highs = [], [], [], []
-        for j, (name, unit) in enumerate(zip(self.axes.features, self.axes.unit, strict=True)):
-            borders = self.layout.borders_of(j) * unit
+        for j, name in enumerate(self.axes.features):
+            borders = self.layout.borders_of(j)
             for low, high in zip([-np.inf, *borders], [*borders, np.inf], strict=True):
                 names.append(f"{name} [{low:.15g}, {high:.15g})")
                 features.append(name)
@@ -248,5 +231,5 @@ class Histogram(CutFamily[ValueCounts]):
 
     @override
     def _log_shape(self, X: Array) -> Array:
-        """Return the sum of the log densities of values relative to their cells, in units of the features, (row)."""
-        return self.layout.log_shape(X).sum(axis=1) - self.axes.log_units(~np.isnan(X))
+        """Return the sum of the log densities of values relative to their cells, (row)."""
+        return np.asarray(self.layout.log_shape(X).sum(axis=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import compress, pairwise
 from typing import Self
@@ -87,13 +87,6 @@ class CellLayout:
             out: Array = -2 * np.log1p(np.fmax(borders[0] - values, 0.0) / below)
             out -= 2 * np.log1p(np.fmax(values - borders[-1], 0.0) / above)
         return out
-
-    def scaled(self, ratio: Array) -> Self:
-        """Return the cells of features that are multiplied by a ratio each, (feature)."""
-        of_cell = np.repeat(ratio, self.sizes)
-        of_border = np.repeat(ratio, np.asarray(self.sizes) - 1)
-        decimals = np.where(ratio == 1, self.decimals, REAL)
-        return replace(self, borders=self.borders * of_border, widths=self.widths * of_cell, decimals=decimals)
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the cells of some of the features."""

@@ -43,13 +43,10 @@ class NormalScores:
     ----------
     mu, sigma2
         (draw, outcome, feature).
-    log_unit
-        Logarithms of what 1 stands for, (feature).
     """
 
     mu: Array
     sigma2: Array
-    log_unit: Array
 
     def __call__(self, X: Array) -> Array:
         """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (draw, row, outcome)."""
@@ -79,7 +76,7 @@ class NormalScores:
     def _of_incomplete(self) -> Array:
         """What z², z, and whether a cell is observed are multiplied by, (outcome, column, draw)."""
         shift, precision = self.mu - self._center, 1 / self.sigma2
-        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2) - self.log_unit
+        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2)
         factors = np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
         return np.ascontiguousarray(factors.transpose(1, 2, 0))
 
@@ -101,14 +98,11 @@ class StudentScores:
     ----------
     nu, m, scale
         ν, location m and squared scale s², (outcome, feature).
-    log_unit
-        Logarithms of what 1 stands for, (feature).
     """
 
     nu: Array
     m: Array
     scale: Array
-    log_unit: Array
 
     def __call__(self, X: Array) -> Array:
         """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (row, outcome)."""
@@ -142,7 +136,7 @@ class StudentScores:
         """What does not depend on x, (outcome, feature)."""
         nu = self.nu
         log_scale = np.log(nu * np.pi) + np.log(self.scale)
-        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale - self.log_unit)
+        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale)
 
 
 def _log_products(excess: Array, starts: Integers) -> tuple[list[int], Array]:

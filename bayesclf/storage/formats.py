@@ -89,13 +89,11 @@ CHANGES = {
         renamed={"BayesClassifier._draws": "draws_", "BayesClassifier._points": "points_"},
         added={
             "Auto.augmentation": _augmentation,
-            "Axes.units": (),
             "Bernoulli.basis": "simplex",
             "BayesClassifier.target_name_": None,
             "BayesNetClassifier.equivalent_rows": None,
             "BayesNetClassifier.root_weight": None,
             "BayesNetClassifier.tree": "shared",
-            "Column.unit": 1.0,
             "ColumnBlock.candidate": "",
             "GenerativeModel.posterior_given": False,
             "LearntAlpha.least_levels": 1,

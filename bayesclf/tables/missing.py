@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.families.units import at_unit_scale
 from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.tables.kinds import as_words, convert_columns, not_numbers, require_column
 from bayesclf.typing import Array
@@ -120,8 +119,8 @@ def _isolated(cells: Array, value: float) -> Spike | None:
     nearest = float(values[end])
     if len(values) < MIN_DISTINCT or size < MIN_RATIO * counts[end]:
         return None
-    scaled, power = at_unit_scale(others[:, None])
-    sd = float(np.ldexp(scaled.std(), power[0]))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large to be squared have no spike
+        sd = float(others.std())
     alone = nearest >= 0 if value < 0 else abs(nearest - value) >= MIN_GAP * sd
     whole = bool((values == np.round(values)).all())
     if alone and value == 0 and whole:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from bayesclf.errors import InputError
+from bayesclf.tables.numbers import LARGEST, out_of_range
 from bayesclf.typing import Integers
 
 
@@ -66,7 +67,7 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
     Raises
     ------
     InputError
-        For a cell that is missing or infinite.
+        For a cell that is missing, infinite or beyond `LARGEST`.
     """
     wrong = np.flatnonzero(~np.isfinite(table.cells.data))
     if wrong.size:
@@ -76,6 +77,10 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
             f"column {name!r} of the sparse table has {what} value (row {row}); replace it, or give a dense table, "
             "where missing cells are allowed"
         )
+    sizes = np.abs(table.cells.data)
+    if sizes.max(initial=0.0) > LARGEST:
+        row, name = place_of(table, int(sizes.argmax()), names)
+        raise out_of_range({name: f"{sizes.max():.1e} in row {row}"})
     return table.cells
 
 

@@ -248,7 +248,7 @@ def test_a_family_below_the_bound_is_left_out_and_missed_by_no_answer(table, fit
     assert_same_answers(fitted, every, frame, ("map", "predictive"), 1e-9)
 
 
-@pytest.mark.parametrize("factor", [0.1, 10.0, 2.0**200])
+@pytest.mark.parametrize("factor", [0.1, 10.0])
 def test_the_unit_of_a_column_with_zeros_changes_nothing(factor, rng):
     """Masses at zero and densities are mixed, so that the density must be that of a cell of the recorded step."""
     y = rng.integers(2, size=40)
@@ -256,19 +256,17 @@ def test_the_unit_of_a_column_with_zeros_changes_nothing(factor, rng):
     steps = np.array([0.1]) * factor
     names = ("Gaussian", "zero-inflated gamma", "zero-inflated exponential")
 
-    def posterior(X, steps, units):
-        axes = Axes(("a", "b"), ("u",), units=units)
+    def posterior(X, steps):
         family = Averaged(names, steps)
-        statistics = family.statistics(X[:, None] / axes.unit, y, axes)
+        statistics = family.statistics(X[:, None], y, Axes(("a", "b"), ("u",)))
         return family.resolve_prior(statistics).posterior(statistics)
 
-    plain = posterior(X, 0.1, ())
-    other = posterior(X * factor, steps, (factor,) if factor > 100 else ())
+    plain = posterior(X, 0.1)
+    other = posterior(X * factor, steps)
     assert np.exp(plain.log_weights).max() < 0.9999
     np.testing.assert_allclose(np.exp(other.log_weights), np.exp(plain.log_weights), rtol=1e-7)
     new = np.array([[0.0], [0.4], [5.0]])
-    scaled = new * (factor if factor < 100 else 1.0)
-    found = other.log_predictive(scaled) + np.log(factor)
+    found = other.log_predictive(new * factor) + np.log(factor)
     np.testing.assert_allclose(found, plain.log_predictive(new), rtol=1e-7)
 
 

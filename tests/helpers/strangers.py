@@ -151,7 +151,7 @@ def with_columns(number, levels):
         return {
             "class": {
                 "name": "Column",
-                "values": {"name": names[place], "kind": "category", "levels": of, "unit": 1.0, "of_numbers": False},
+                "values": {"name": names[place], "kind": "category", "levels": of, "of_numbers": False},
             }
         }
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import require_each
+from bayesclf.families.base import VARIANCE, require_each
 from bayesclf.families.multivariate.covariance import collinear, submatrix
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.typing import Array, Parameters
@@ -89,6 +89,7 @@ def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
         np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
         raise InputError("psi must be positive definite; its columns are collinear or a diagonal entry is 0") from None
+    require(VARIANCE, psi=np.diagonal(matrices, axis1=1, axis2=2))
     return matrices
 
 

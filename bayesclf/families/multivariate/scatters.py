@@ -92,15 +92,13 @@ class Scatters(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Scatters:
-        """Return the moments on axes with additional labels, and in their units."""
+        """Return the moments on axes with additional labels."""
         places = self.axes.labels_in(axes)
         arrays = self.n, self.mean, self.scatter
         moved = [np.zeros((len(values), len(axes.labels), *values.shape[2:])) for values in arrays]
         for wider, values in zip(moved, arrays, strict=True):
             wider[:, places] = values
-        n, mean, scatter = moved
-        ratio = self.axes.unit / axes.unit
-        return Scatters(axes, self.seen, n, mean * ratio, scatter * ratio[:, None] * ratio)
+        return Scatters(axes, self.seen, *moved)
 
     def cells(self) -> Moments:
         """Return the moments of each column by itself, over all its observed cells."""

@@ -148,7 +148,7 @@ def test_auto_takes_it_where_missing_cells_matter(rng):
 
 
 @quiet
-@pytest.mark.parametrize("unit", mainly([1.0, 1e200], 1.0))
+@pytest.mark.parametrize("unit", mainly([1.0, 1e90], 1.0))
 def test_parts_files_and_units_give_the_same_draws(rng, unit, tmp_path):
     _, gaps, y = fruit(rng)
     gaps["height"] *= unit
