@@ -25,7 +25,6 @@ from bayesclf.classifiers.training import (
     FrozenPrior,
     Learnt,
     about_numbers,
-    about_units,
     block_cells,
     indicators,
     known_class_prior,
@@ -230,21 +229,19 @@ class GenerativeClassifier(Generating, LearningPartly):
         if self.prior is not None:
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
-        learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
         statistics: list[Statistics] = []
-        measured: list[Any] = []
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
-            axes = learnt.axes(block)
-            measured.append(block.family.measured(X, axes))
+            if block.family.kind != "category":
+                columns.require_not_tiny(X, block.names)
             family: Any = block.family
             if self.prior is not None and family.kind == "mixed":
                 family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
-            statistics.append(family.statistics(measured[-1], y, axes, weight))
-        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(measured, y, weight))
+            statistics.append(family.statistics(X, y, learnt.axes(block), weight))
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(cells, y, weight))
         if self.prior is not None or not every_row:
             return learnt
-        return learnt.learned_from_rows(measured, y, weight, self._class_prior(counts).posterior(counts))
+        return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
 
     def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:
         """Return the lengths of documents, of training cells (row, feature) of each block; None for other rows."""
@@ -305,9 +302,8 @@ class GenerativeClassifier(Generating, LearningPartly):
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            if self.prior is not None:
-                resolved = family.in_units(selected.axes)
-            else:
+            resolved = family
+            if self.prior is None:
                 varied = selected
                 if every is not statistics:
                     varied, remarks = varying(family, selected, every.select(keep))
@@ -315,7 +311,6 @@ class GenerativeClassifier(Generating, LearningPartly):
                 resolved = resolved_family(family, varied, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
-            self.notes_ += about_units(selected.axes)
             self._note_units(resolved, selected)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
@@ -412,7 +407,6 @@ class GenerativeClassifier(Generating, LearningPartly):
                 continue
             X = block_cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
-            X = block.family.measured(X, self._learnt.axes(block))
             if isinstance(X, Numbers):
                 parts.append(X.select(kept))
                 continue

@@ -222,6 +222,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._columns = training_columns(frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
+        columns.require_not_tiny(training.rows.parts[0], names_of(self._columns, "number"))
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight

@@ -361,11 +361,6 @@ class Updating(GenerativeAttributes, BayesClassifier):
             return learnt
         frame, labels, weight = found
         table = self._table_of(frame, learnt)
-        cells = [
-            block.family.measured(block_cells(learnt, table, block), learnt.axes(block))
-            if learns_by_leaving_out(block)
-            else None
-            for block in learnt.blocks
-        ]
+        cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
         codes = np.asarray(np.searchsorted(learnt.classes, labels))
         return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))

@@ -150,7 +150,7 @@ def test_auto_takes_it_where_missing_cells_matter(rng):
 
 @pytest.mark.slow  # inference/test_augmentation.py has the seed, test_mixed_network.py files and parts
 @quiet
-@pytest.mark.parametrize("unit", [1.0, 1e200])
+@pytest.mark.parametrize("unit", [1.0, 1e90])
 def test_parts_files_and_units_give_the_same_draws(rng, unit, tmp_path):
     _, gaps, y = fruit(rng)
     gaps["height"] *= unit
