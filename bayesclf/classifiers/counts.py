@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.concentrations import LEARNED, Concentration, concentration
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.lengths import DocumentLengths, given_lengths
-from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock, DocumentLengths, given_lengths
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial

@@ -12,15 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
-from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.documented import complete_docstring
+from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scales
 from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
 from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
-from bayesclf.inference.normal import normal_prior
+from bayesclf.inference.laplace import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows

@@ -5,19 +5,20 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import entr
-from sklearn.base import ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, inference, rules
-from bayesclf.classifiers.answers import Uncertainty
-from bayesclf.classifiers.estimator import Estimator
 from bayesclf.classifiers.labels import (
     UNLABELED,
     UNLABELED_CHOICES,
@@ -29,6 +30,7 @@ from bayesclf.classifiers.labels import (
 )
 from bayesclf.classifiers.training import kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
+from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Engine, Optimizer, Trace
 from bayesclf.models.base import Model
@@ -39,10 +41,96 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import LISTED_NAMES, counted, listed
+from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+NO_PAGE = "#"
+"""Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
+
+
+class Estimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator whose cached properties are computed on explicit access only.
+
+    scikit-learn's display of a fitted estimator, and its ``dir``, read every attribute. That would build the PyMC model
+    and the posterior's data sets, which takes seconds, can be refused, and leaves objects that cannot be pickled.
+    """
+
+    def __dir__(self) -> list[str]:
+        # not BaseEstimator's, which looks each attribute up
+        return list(object.__dir__(self))
+
+    def __getstate__(self) -> dict[str, Any]:
+        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
+        return {name: value for name, value in super().__getstate__().items() if name not in computed}
+
+    def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:
+        """Return what a notebook shows of the parameters, each with its part of the docstring."""
+        if doc_link is None:  # scikit-learn 1.7 has no such parameter
+            return super()._get_params_html(deep)
+        return super()._get_params_html(deep, doc_link or NO_PAGE)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return what a notebook shows of the fitted attributes: those that `fit` has set."""
+        fitted = SimpleNamespace(**self.__getstate__())
+        shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
+        shown.estimator_class = type(self)
+        return shown
+
+
+def _is_cached(value: object) -> bool:
+    return isinstance(value, cached_property)
+
+
+SHOWN = 5
+"""Rows that a display of uncertainties names."""
+
+
+@dataclass(frozen=True, repr=False)
+class Uncertainty(Displayed):
+    """Entropy of the predicted class in nats, each (row).
+
+    Attributes
+    ----------
+    total
+        H[Σ_s w_s P(y | x, h_s)].
+    aleatoric
+        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
+    epistemic
+        Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
+        under a false independence assumption it shrinks around a wrong value.
+    """
+
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+
+    def _display(self) -> Display:
+        rows = len(self.total)
+        most = np.argsort(-self.epistemic, kind="stable")[:SHOWN]
+        parts = (self.total, self.aleatoric, self.epistemic)
+        lines = [("mean", *(number(float(part.mean())) for part in parts))] if rows else []
+        lines += [(f"row {row}", *(number(float(part[row])) for part in parts)) for row in most]
+        return Display(
+            f"Uncertainty of {counted(rows, 'row')}, entropy in nats; the rows of which more data would teach most",
+            ("", "total", "aleatoric", "epistemic"),
+            lines,
+            left_out=rows - len(most),
+        )
+
+
+@dataclass(frozen=True)
+class LogLikelihood:
+    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row).
+
+    Leave-one-out importance ratios are those of what the posterior was conditioned on: of `joint` for generative
+    models, of `conditional` for logistic regression, whose `joint` is None.
+    """
+
+    joint: Array | None
+    conditional: Array
 
 
 SOURCES = ("mle", "map", "mean", "posterior")

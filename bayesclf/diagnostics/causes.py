@@ -24,8 +24,7 @@ from bayesclf.evaluation.predictive_checks import p_value_table, predictive_chec
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.interpretation.dependence import dependent_pairs
-from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.independence import independent_groups
+from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Array, Integers
 

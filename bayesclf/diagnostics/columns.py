@@ -20,8 +20,7 @@ from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.independence import independent_groups
+from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing
 from bayesclf.typing import Array, Integers

@@ -24,8 +24,7 @@ from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.inference import MAP, NUTS, Augmentation, Engine, Exact, Laplace
 from bayesclf.models.base import Rows
-from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.independence import independent_groups
+from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.typing import Array, Integers

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -18,21 +18,22 @@ from bayesclf.inference import augmentation, ladder, laplace, nuts
 from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
-from bayesclf.inference.nuts import NUTS, HasMachineCode, MachineCode
+from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE, HasMachineCode, MachineCode
 from bayesclf.inference.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
-from bayesclf.inference.sizes import require_room
+from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import OwnUnits
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.shaped_model import TARGET_ACCEPT, ShapedScaleModel
-from bayesclf.posterior.hypotheses import SeededDraws, parameter_count, seeded_if_large, to_dataset
+from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import xarray as xr
+
 
 FINITE_VARIANCE = 0.5
 """k̂ above which importance weights have no variance, and averages over them no standard error."""
@@ -436,3 +437,40 @@ def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.
         grown = f"after {counted(end.steps, 'step')} the weights have not settled, and never would: {reason}"
         return replace(trace, certificate=replace(end, converged=False, message=grown))
     return trace
+
+
+NUMBER = 8
+"""Bytes of a number."""
+
+
+class Sampler(Protocol):
+    """Settings of an engine that draws."""
+
+    @property
+    def draws(self) -> int:
+        """Draws per chain."""
+
+    @property
+    def chains(self) -> int:
+        """Number of chains."""
+
+
+def require_room(model: Model, engine: Sampler) -> None:
+    """Raise `Refused` where the draws of an engine would take too much memory; the message says how many would not.
+
+    Exact draws that are stored as a seed keep the class prior alone. Laplace draws proposals, and NUTS also those by
+    which it adapts; both have each point in two coordinates, and data augmentation its states besides the parameters.
+    """
+    parameters = parameter_count(model)
+    match engine:
+        case Laplace():
+            each = MOST_PER_DRAW * parameters
+        case NUTS():
+            each = 2 * parameters + len(STATISTICS)
+            require_number(NUMBER * each * engine.chains, Refused, tune=engine.tune or TUNE)
+        case Augmentation():
+            each = 2 * parameters
+        case _:
+            seeded = NUMBER * parameters * engine.draws * engine.chains > POSTERIOR_BYTES
+            each = len(model.coords()["outcome"]) + 1 if seeded else parameters
+    require_number(NUMBER * each * engine.chains, Refused, draws=engine.draws)

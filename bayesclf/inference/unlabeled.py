@@ -11,8 +11,17 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
 from bayesclf.inference.augmentation import TOLD, Augmentation
-from bayesclf.inference.engines import MAP, MLE, Auto, Draws, Engine, checked_chains, estimate, named_engine
-from bayesclf.inference.sizes import require_room
+from bayesclf.inference.engines import (
+    MAP,
+    MLE,
+    Auto,
+    Draws,
+    Engine,
+    checked_chains,
+    estimate,
+    named_engine,
+    require_room,
+)
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.progress import shown

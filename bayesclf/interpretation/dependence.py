@@ -17,8 +17,7 @@ from bayesclf.constraints import Choice, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.structure import log_evidence_of_scatter, log_evidence_of_table
-from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.independence import independent_groups
+from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Array, Integers

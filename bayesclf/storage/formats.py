@@ -25,8 +25,7 @@ def classifiers() -> dict[str, type[BayesClassifier]]:
 
 def classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
-    from bayesclf.classifiers.lengths import DocumentLengths
-    from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt
+    from bayesclf.classifiers.training import ColumnBlock, DocumentLengths, FrozenPrior, Learnt
     from bayesclf.families import (
         FAMILIES,
         LKJ,

@@ -94,7 +94,7 @@ def test_it_says_that_it_is_approximate_and_how_much(batches):
 
 def test_a_posterior_far_from_a_normal_is_told(batches, monkeypatch):
     X, y, first, _ = batches
-    monkeypatch.setattr("bayesclf.inference.normal.khat_at_draws", lambda log_ratio: 0.8)
+    monkeypatch.setattr("bayesclf.inference.laplace.khat_at_draws", lambda log_ratio: 0.8)
     notes = first.as_prior().set_params(inference="map").fit(X[300:], y[300:]).notes_
     assert "far from a normal (k̂ = 0.80, limit 0.7); fit all rows at once" in notes[1]
 

@@ -17,7 +17,7 @@ import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.experiments.sample_size import examples_needed
-from bayesclf.inference.sizes import require_room
+from bayesclf.inference.engines import require_room
 from bayesclf.tables.reading import read_table
 
 LABELS = np.array(["a", "b"] * 10)

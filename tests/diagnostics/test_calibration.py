@@ -9,7 +9,7 @@ import bayesclf as bc
 from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.held_out import dependence
-from bayesclf.models.independence import independent_groups
+from bayesclf.models.generative import independent_groups
 
 
 def found(case, code, **arguments):

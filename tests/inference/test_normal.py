@@ -6,7 +6,7 @@ import pytest
 import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.inference import Laplace
-from bayesclf.inference.normal import khat_at_draws
+from bayesclf.inference.laplace import khat_at_draws
 
 
 @pytest.mark.parametrize("variance", [0.4, 0.7, 0.9])

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf import plots
-from bayesclf.classifiers.answers import Uncertainty
+from bayesclf.classifiers.predictor import Uncertainty
 from bayesclf.errors import InputError, Refused
 from bayesclf.plots import predictions
 
