@@ -14,9 +14,8 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import BayesClassifier, fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.nested import fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused

@@ -10,9 +10,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.concentrations import LEARNED, Concentration, concentration
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.training import ColumnBlock, DocumentLengths, given_lengths
+from bayesclf.classifiers.training import (
+    LEARNED,
+    ColumnBlock,
+    Concentration,
+    DocumentLengths,
+    concentration,
+    given_lengths,
+)
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial

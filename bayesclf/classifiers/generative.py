@@ -15,7 +15,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
-from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.merging import same_setting
@@ -25,6 +24,7 @@ from bayesclf.classifiers.training import (
     DocumentLengths,
     FrozenPrior,
     Learnt,
+    about_concentrations,
     about_numbers,
     block_cells,
     decoded,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from bayesclf import cluster
 from bayesclf.classifiers.labels import require_same_labels
-from bayesclf.classifiers.logistic_rows import names_of, refuse_missing, training_columns
 from bayesclf.classifiers.on_dask import first_of_each, of_dask, parts_of, tree
 from bayesclf.classifiers.stream_rows import (
     Reading,
@@ -25,7 +24,14 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.errors import InputError
-from bayesclf.models.logistic.design import LogisticDesign, moments, without_duplicates
+from bayesclf.models.logistic.design import (
+    LogisticDesign,
+    moments,
+    names_of,
+    refuse_missing,
+    training_columns,
+    without_duplicates,
+)
 from bayesclf.models.logistic.likelihood import CodedLikelihood
 from bayesclf.models.logistic.streamed import Sums
 from bayesclf.progress import Tell

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesclf.classifiers.concentrations import settings_of
 from bayesclf.classifiers.labels import require_same_labels
-from bayesclf.classifiers.training import Learnt
+from bayesclf.classifiers.training import Learnt, settings_of
 from bayesclf.errors import InputError
 from bayesclf.families.base import Family
 from bayesclf.families.by_evidence import ByEvidence

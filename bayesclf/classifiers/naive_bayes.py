@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.concentrations import LEARNED, LEAST_LEVELS, Concentration, concentration
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
-from bayesclf.classifiers.training import ColumnBlock, Learnt
+from bayesclf.classifiers.training import LEARNED, LEAST_LEVELS, ColumnBlock, Concentration, Learnt, concentration
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
 from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from bayesclf.classifiers.concentrations import settings_of
-from bayesclf.classifiers.training import ColumnBlock, Learnt
+from bayesclf.classifiers.training import ColumnBlock, Learnt, settings_of
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT
 from bayesclf.families.left_out import MOST_ROWS

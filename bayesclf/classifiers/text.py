@@ -13,12 +13,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf.classifiers.concentrations import LEARNED, concentration
 from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.on_dask import Found
 from bayesclf.classifiers.stream_rows import Reading, opened, told_where
-from bayesclf.classifiers.training import ColumnBlock, Learnt, require_room
+from bayesclf.classifiers.training import LEARNED, ColumnBlock, Learnt, concentration, require_room
 from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words, counts_of_hashes, hashed_counts
 from bayesclf.constraints import Choice, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError, Refused, may_be_absent

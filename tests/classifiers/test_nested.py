@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import bayesclf as bc
-from bayesclf.classifiers.nested import innermost, is_frozen, transformed
+from bayesclf.classifiers.base import innermost, is_frozen, transformed
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.logistic.centered import CenteredRows
 
