@@ -104,13 +104,18 @@ def about_unlabeled_rows(there: NDArray[np.bool_]) -> str:
     return f"{some} (row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS)})"
 
 
+def about_dropped_rows(there: NDArray[np.bool_]) -> str:
+    """Say the same of rows that are left out."""
+    return f"{about_unlabeled_rows(there)} and {'is' if np.sum(~there) == 1 else 'are'} left out"
+
+
 def only_labeled(X: Any, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
     """Return the rows (row, feature) of a DataFrame that have a label, the labels, and a sentence about the others."""
     found = labeled_rows(y)
     if found is None or len(found[0]) != len(X):
         return X, y, ()
     there, labels = found
-    return X[there], labels, (f"{about_unlabeled_rows(there)} and are left out",)
+    return X[there], labels, (about_dropped_rows(there),)
 
 
 def _of_numpy(y: Any) -> Any:

@@ -22,6 +22,7 @@ from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.labels import (
     UNLABELED,
     UNLABELED_CHOICES,
+    about_dropped_rows,
     about_unlabeled_rows,
     checked_labels,
     labeled_rows,
@@ -545,10 +546,10 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     ) -> tuple[Integers, tuple[str, ...]]:
         """Return the codes (row) of training labels, `UNLABELED` where there is none, and what is to be said.
 
-        Labels that are there are checked and coded by `codes_of`, by default `_label_codes`.
+        Labels that are there are checked and coded by `codes_of`, by default, in `fit`, `_label_codes`.
         """
         require(Choice(UNLABELED_CHOICES), unlabeled=unlabeled)
-        codes_of = codes_of or self._label_codes
+        learns, codes_of = self._learns_unlabeled and codes_of is None, codes_of or self._label_codes
         found = labeled_rows(y)
         if found is None:
             return codes_of(y, rows, classes), ()
@@ -556,13 +557,13 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         if len(there) != rows:
             raise InputError(f"X has {rows} rows but y has inconsistent length {len(there)}; give one label per row")
         if unlabeled == "error":
-            use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled else ""
+            use = ", or learn from them (unlabeled='use')" if learns else ""
             raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
         codes = np.full(rows, UNLABELED)
         codes[there] = codes_of(labels, int(there.sum()), classes)
         name = getattr(y, "name", None)
         self.target_name_ = None if name is None else str(name)
-        return codes, (f"{about_unlabeled_rows(there)} and are left out",) * (unlabeled == "drop")
+        return codes, (about_dropped_rows(there),) * (unlabeled == "drop")
 
     def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
         """Learn from rows of which some have no label, where a classifier can."""

@@ -76,9 +76,7 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     """
     frame, labels, remarks = only_labeled(as_table(X), y)
     if remarks and isinstance(cv, Sequence):
-        raise InputError(
-            f"{remarks[0].removesuffix(' and are left out')}; leave them out, and renumber the folds of cv"
-        )
+        raise InputError(f"{remarks[0].rpartition(' and ')[0]}; leave them out, and renumber the folds of cv")
     return frame, labels, remarks
 
 

@@ -462,7 +462,8 @@ def test_missing_labels_are_an_error_unless_they_are_asked_for():
     sentence = r"2 of 5 rows have no label \(rows 2, 4\); label them or leave them out \(unlabeled='drop'\)"
     refused(sentence + r", or learn from them \(unlabeled='use'\)$", lambda: bc.GaussianNB().fit(X, Y), InputError)
     refused(sentence + "$", lambda: bc.LogisticRegression().fit(X, Y), InputError)
-    refused(sentence, lambda: bc.GaussianNB().partial_fit(X, Y), InputError)
+    refused(sentence + "$", lambda: bc.GaussianNB().partial_fit(X, Y), InputError)
+    assert bc.GaussianNB().fit(X[:3], Y[:3], unlabeled="drop").notes_[-1].endswith("(row 2) and is left out")
     refused("does not learn from rows without a label", lambda: bc.LogisticRegression().fit(X, Y, **USE))
     refused("must be one of 'error', 'drop'", lambda: bc.GaussianNB().partial_fit(X, Y, **USE), InputError)
 
