@@ -62,11 +62,6 @@ class Reading:
         require(Choice(("error", "drop")), unlabeled=unlabeled)
         return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled)
 
-    @property
-    def has_weights(self) -> bool:
-        """Whether some rows may not count once."""
-        return self.weight is not None or self.unlabeled == "drop"
-
     def weights(self, batch: Batch) -> Array | None:
         """Return the weights of a batch's rows, (row), 0 where a row without a label is left out; None if all are 1."""
         weight = None if self.weight is None else _weights(batch.table[self.weight])

@@ -56,6 +56,11 @@ class LeftOutRows:
     _parts: list[tuple[NDArray[np.uint64], pd.DataFrame, NDArray[Any], Array | None]] = field(default_factory=list)
     _kept: int = 0
 
+    @property
+    def passed(self) -> int:
+        """Number of rows that were looked at."""
+        return self._passed
+
     def add(self, table: pd.DataFrame, y: NDArray[Any], weight: Array | None) -> None:
         """Look at further rows: cells (row, feature), labels and weights (row)."""
         rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight >= 1)
@@ -141,17 +146,22 @@ class Gathering:
 
     Attributes
     ----------
-    left_out
-        The rows that α is learned by.
+    samples
+        Rows that α may be learned by, of which the first is taken whose `total` is right.
     done
         Rows so far.
     parts
         What was learned from batches that follow each other.
     """
 
-    left_out: LeftOutRows
+    samples: tuple[LeftOutRows, ...]
     done: int = 0
     parts: list[Learnt] = field(default_factory=list)
+
+    @property
+    def left_out(self) -> LeftOutRows:
+        """The rows that α is learned by."""
+        return next((rows for rows in self.samples if rows.total in (None, rows.passed)), self.samples[-1])
 
     @property
     def first(self) -> Learnt | None:

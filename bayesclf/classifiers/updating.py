@@ -252,7 +252,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
             By column, values that stand for "missing".
         unlabeled : {"error", "drop"}
             Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
-            or left out. An α that is learned by leaving out rows is then learned by a random sample.
+            or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
@@ -311,8 +311,11 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """
         known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
         stream, features = opened(source, how, expected, ahead=part is None)
-        total = None if how.has_weights or part is not None else stream.rows
-        so_far, start = Gathering(LeftOutRows(total, part or 0)), time.perf_counter()
+        total = None if how.weight is not None or part is not None else stream.rows
+        samples = [LeftOutRows(total, part or 0)]
+        if total is not None and how.unlabeled == "drop":
+            samples.append(LeftOutRows(None))  # where some rows turn out to have no label
+        so_far, start = Gathering(tuple(samples)), time.perf_counter()
         with shown(f"reading {stream.where}", stream.rows or 0, progress) as tell:
             for batch in stream.batches():
                 with told_where(batch, so_far.done, stream):
@@ -342,7 +345,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
             added = self._learn(frame, codes, weight, self._blocks_of_batch(first), every_row=False)
         so_far.add(added)
         if any(map(learns_by_leaving_out, added.blocks)):
-            so_far.left_out.add(frame, self.classes_[codes], weight)
+            for rows in so_far.samples:
+                rows.add(frame, self.classes_[codes], weight)
 
     def _learn_part(self, how: Reading, part: Any, number: int = 0, expected: Mapping[str, str] | None = None) -> Found:
         """Return what an unfitted copy learns from a part of a table, and its number; None of a part without rows."""
