@@ -23,11 +23,10 @@ METHODS = {
     "bayesclf.evaluation.comparison:Comparison": {
         "_display": "bayesclf.report.overview:overview",
         "plot_confusion": "bayesclf.plots:confusion",
-        "plot_coverage": "bayesclf.plots:coverage_curve",
-        "plot_decision_curve": "bayesclf.plots:decision_curve",
         "plot_disagreement": "bayesclf.plots:disagreement",
         "plot_reliability": "bayesclf.plots:reliability",
         "plot_scores": "bayesclf.plots:rule_scores",
+        "plot_thresholds": "bayesclf.plots:threshold_curve",
         "report": "bayesclf.report:write_comparison",
         "stack": "bayesclf.stacking:of_comparison",
     },

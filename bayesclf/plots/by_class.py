@@ -13,7 +13,7 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.leave_one_out.elpd import left_out
-from bayesclf.evaluation.net_benefit import code_of
+from bayesclf.evaluation.thresholds import code_of
 from bayesclf.plots import style
 from bayesclf.plots.calibration import class_curve, draw_curve, draw_expected
 from bayesclf.plots.style import Figure

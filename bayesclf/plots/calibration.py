@@ -1,4 +1,4 @@
-"""How far probabilities can be trusted: reliability diagrams without bins, and accuracy after rejecting rows."""
+"""How far probabilities can be trusted: reliability diagrams without bins, and what passes a threshold."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ HISTOGRAM_BINS, HISTOGRAM_HEIGHT = 40, 0.13
 
 LEAST_KEPT, LEAST_SHARE = 20, 0.05
 """Least rows, and least share of all rows, of a point that is drawn: the accuracy of fewer rows is mostly noise."""
+
+BELOW = 0.15
+"""How far below zero a net benefit is drawn, as a share of the largest: that of every row can be any loss."""
 
 
 @dataclass(frozen=True)
@@ -224,52 +227,80 @@ def draw_curve(ax: Axes, curve: ReliabilityCurve, rule: str, name: str) -> None:
 
 
 @style.figure
-def coverage_curve(
+def threshold_curve(
     comparison: Comparison,
     model: str,
     rules: Sequence[str] | None = None,
+    outcome: Any = None,
     cost: Any = None,
-    ax: Axes | None = None,
+    thresholds: Any = None,
 ) -> Figure:
-    """Draw the accuracy of the kept rows against their share, where rows of large expected cost are rejected.
+    """Draw how good the answers are that pass a threshold, and what acting on them is worth.
 
-    If the probabilities of a rule indicate its errors, accuracy rises as coverage falls. Bands are one Nadeau–Bengio
-    standard error. With costs, the mean cost of the decisions is drawn instead, which should fall.
+    Left: accuracy, or mean cost where there are costs, against the share of rows that pass. If the probabilities of a
+    rule indicate its errors, accuracy rises as fewer rows pass. Right: the net benefit by the threshold. Where it is
+    not above 0, which is that of no row, and above the dotted line, which is that of every row, one does as well
+    without the model. Bands are one Nadeau–Bengio standard error.
 
     Parameters
     ----------
+    outcome : label or None
+        Class on whose risk one acts, as in decision curve analysis. Without one, the rows of the smallest expected cost
+        are decided and the others rejected.
     cost : array, DataFrame, dict or None
         Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
+    thresholds : array or None
+        Risks in (0, 1), by default 1 % to 99 %; or expected costs, by default their quantiles.
 
     Raises
     ------
     InputError
-        For a model or rule that the comparison does not have, or a cost matrix that cannot be used.
+        For a model, rule or class that the comparison does not have, or costs or thresholds that cannot be used.
 
     References
     ----------
-    Chow, *On optimum recognition error and reject tradeoff*, IEEE Trans. Information Theory 16 (1970).
+    Vickers & Elkin, *Decision curve analysis*, Medical Decision Making 26 (2006). Chow, *On optimum recognition error
+    and reject tradeoff*, IEEE Trans. Information Theory 16 (1970).
     """
+    import matplotlib.pyplot as plt
+
     chosen = style.chosen_rules(comparison, model, rules)
-    figure, ax = style.axes(ax, (5.0, 3.9))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
     priced = cost is not None or (comparison.costs is not None and not _is_zero_one(comparison.costs.matrix))
-    what = "cost" if priced else "accuracy"
+    what = "cost" if priced and outcome is None else "accuracy"
+    top = 1e-3
     for rule in chosen:
-        curve = comparison.coverage_curve(model, rule, cost)
-        curve = curve[curve["coverage"] >= min(max(LEAST_SHARE, LEAST_KEPT / len(comparison.y)), 0.5)]
+        table = comparison.threshold_curve(model, rule, outcome, cost, thresholds)
+        some = table[table["coverage"] >= min(max(LEAST_SHARE, LEAST_KEPT / len(comparison.y)), 0.5)]
         look = style.look_of(rule)
-        ax.plot(curve["coverage"], curve[what], color=look.color, linestyle=look.line, linewidth=1.8, label=rule)
-        low, high = (curve[what] + sign * curve[f"{what}_se"] for sign in (-1, 1))
-        ax.fill_between(curve["coverage"], low, high, color=look.color, alpha=0.1, linewidth=0)
-    ax.set(xlim=(-0.02, 1.02), xlabel="share of rows kept")
-    if not priced:
-        ax.set_ylim(top=min(ax.get_ylim()[1], 1.005))
-    ax.set_ylabel("mean cost of the rows kept" if priced else "accuracy on the rows kept")
-    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
-    style.title(ax, f"{style.plain(model)}: rejecting what is least certain")
-    style.quiet(ax)
-    ax.legend(loc="upper left" if priced else "lower left", frameon=False, fontsize="small", handlelength=3.2)
-    return figure
+        for ax, lines, across, value in ((left, some, "coverage", what), (right, table, "threshold", "net_benefit")):
+            ax.plot(lines[across], lines[value], color=look.color, linestyle=look.line, linewidth=1.8, label=rule)
+            low, high = (lines[value] + sign * lines[f"{value}_se"] for sign in (-1, 1))
+            ax.fill_between(lines[across], low, high, color=look.color, alpha=0.1, linewidth=0)
+        right.plot(table["threshold"], table["net_benefit_all"], color=look.color, linewidth=1, linestyle=":")
+        top = max(top, table["net_benefit"].max(), table["net_benefit_all"].max())
+    right.axhline(0, color="0.45", linewidth=1)
+    right.set_ylim(-BELOW * top, 1.05 * top)
+    _name_axes(left, right, None if outcome is None else style.plain(outcome), what)
+    for ax in (left, right):
+        style.quiet(ax)
+    left.legend(loc="upper left" if what == "cost" else "lower left", frameon=False, fontsize="small", handlelength=3.2)
+    of = "" if outcome is None else f", risk of {style.plain(outcome)}"
+    style.headline(figure, f"{style.plain(model)}{of}: what passes a threshold")
+    return style.shown_once(figure)
+
+
+def _name_axes(left: Axes, right: Axes, outcome: str | None, what: str) -> None:
+    """Say what the axes of a threshold curve are about."""
+    done = "decided" if outcome is None else "acted on"
+    share = "accuracy" if outcome is None else f"share of {outcome}"
+    left.set(xlim=(-0.02, 1.02), xlabel=f"share of rows {done}")
+    left.set_ylabel(f"mean cost of the rows {done}" if what == "cost" else f"{share} on the rows {done}")
+    left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    if what == "accuracy":
+        left.set_ylim(top=min(left.get_ylim()[1], 1.005))
+    right.set_xlabel("largest expected cost" if outcome is None else f"risk of {outcome} from which one acts")
+    right.set_ylabel(f"net benefit (dotted: every row {done})")
 
 
 def _is_zero_one(costs: Array) -> bool:

@@ -34,7 +34,7 @@ from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, p
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIGURES = ("reliability", "by_class", "disagreement", "confusion", "coverage", "decisions", "forest", "trace")
+FIGURES = ("reliability", "by_class", "disagreement", "confusion", "thresholds", "forest", "trace")
 """Names of the figures of a model."""
 
 MOST_PRIORS = 20
@@ -331,8 +331,7 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
         "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
         "by_class": "",
         "confusion": "",
-        "coverage": "",
-        "decisions": "",
+        "thresholds": "",
     }
     if fit is None:
         found |= {"disagreement": "", "forest": "It has no posterior of its own.", "trace": ""}
@@ -375,18 +374,11 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
             "Counts of rows by true and predicted class, one panel per rule, shaded by the share of the true class.",
         )
         add(
-            "coverage",
-            partial(plots.coverage_curve, comparison, name),
-            f"Accuracy of {name} against the share of rows that it answers",
-            "One curve per rule: the least certain rows are rejected first.",
-        )
-    if rules and len(comparison.classes) == 2:
-        add(
-            "decisions",
-            partial(plots.decision_curve, comparison, name),
-            f"Net benefit of acting on the risk that {name} predicts",
-            f"Net benefit of acting on the risk of {comparison.classes[1]}, by the risk from which one acts, and the "
-            "probability that the model is of use.",
+            "thresholds",
+            partial(plots.threshold_curve, comparison, name),
+            f"Answers of {name} that pass a threshold",
+            "One curve per rule. Left: accuracy against the share of rows that are decided, the least certain rejected "
+            "first. Right: net benefit by the largest expected cost.",
         )
     if len(rules) > 1:
         shares = disagreement_shares(comparison, name)

@@ -1,4 +1,4 @@
-"""Confusion matrices, coverage curves and disagreement of a comparison."""
+"""Confusion matrices, threshold curves and disagreement of a comparison."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -74,27 +74,37 @@ def test_twenty_classes_of_hostile_names_are_named():
     assert all(above.y0 >= below.y1 - 1 for above, below in pairwise(boxes))
 
 
-def test_coverage_lines_are_the_curve(comparison):
-    ax = plots.coverage_curve(comparison, "nb", rules=["mle", "gibbs"]).axes[0]
+def test_lines_of_thresholds_are_the_curve(comparison):
+    left, right = plots.threshold_curve(comparison, "nb", rules=["mle", "gibbs"]).axes
     for rule in ("mle", "gibbs"):
-        curve = comparison.coverage_curve("nb", rule)
-        drawn = line(ax, rule)
+        curve = comparison.threshold_curve("nb", rule)
+        drawn = line(left, rule)
         np.testing.assert_allclose(drawn, curve[["coverage", "accuracy"]].iloc[-len(drawn) :])
+        np.testing.assert_allclose(line(right, rule), curve[["threshold", "net_benefit"]])
         assert drawn[0, 0] * 150 >= calibration.LEAST_KEPT > 0.9 * drawn[0, 0] * 150
         accuracy = comparison.table.set_index(["model", "rule"]).loc[("nb", rule), "accuracy"]
         if rule == "mle":  # that of gibbs is an expectation over hypotheses, the curve one run
             np.testing.assert_allclose(drawn[-1], [1, accuracy])
 
 
-def test_coverage_by_cost(two_classes):
+def test_thresholds_on_costs(two_classes):
     cost = [[0, 1], [5, 0]]
-    ax = plots.coverage_curve(two_classes, "nb", rules=["map"], cost=cost).axes[0]
-    curve = two_classes.coverage_curve("nb", "map", cost)
-    np.testing.assert_allclose(line(ax, "map")[-1], [1, curve["cost"].iloc[-1]])
-    assert ax.get_ylabel() == "mean cost of the rows kept"
-    for matrix, label in ((cost, "mean cost of the rows kept"), (None, "accuracy on the rows kept")):
+    left = plots.threshold_curve(two_classes, "nb", rules=["map"], cost=cost).axes[0]
+    curve = two_classes.threshold_curve("nb", "map", cost=cost)
+    np.testing.assert_allclose(line(left, "map")[-1], [1, curve["cost"].iloc[-1]])
+    assert left.get_ylabel() == "mean cost of the rows decided"
+    for matrix, label in ((cost, "mean cost of the rows decided"), (None, "accuracy on the rows decided")):
         asked = replace(two_classes, costs=Costs.checked(2, matrix, reject=0.2))
-        assert plots.coverage_curve(asked, "nb", rules=["map"]).axes[0].get_ylabel() == label
+        assert plots.threshold_curve(asked, "nb", rules=["map"]).axes[0].get_ylabel() == label
+
+
+def test_thresholds_on_the_risk_of_a_class(two_classes):
+    figure = plots.threshold_curve(two_classes, "nb", ["map"], "<yes>", thresholds=[0.1, 0.3, 0.6])
+    table = two_classes.threshold_curve("nb", "map", "<yes>", thresholds=[0.1, 0.3, 0.6])
+    right = figure.axes[1]
+    np.testing.assert_allclose(line(right, "map"), table[["threshold", "net_benefit"]])
+    np.testing.assert_allclose(right.lines[1].get_xydata(), table[["threshold", "net_benefit_all"]])
+    assert "risk of <yes> from which one acts" in texts(figure)
 
 
 def test_disagreement_shares(comparison):
@@ -116,7 +126,6 @@ def test_drawing_on_given_axes(comparison):
     for drawn in (
         plots.reliability(comparison, "nb", rules=["map"], ax=ax),
         plots.disagreement(comparison, "nb", ax=ax),
-        plots.coverage_curve(comparison, "nb", ax=ax),
         plots.rule_scores(comparison, ax=ax),
     ):
         assert drawn is figure
@@ -125,7 +134,7 @@ def test_drawing_on_given_axes(comparison):
 def test_a_comparison_plots_itself(comparison):
     for figure, title in (
         (comparison.plot_confusion("nb", rules=["map"]), "nb: which class is taken for which (share wrong)"),
-        (comparison.plot_coverage("nb"), "nb: rejecting what is least certain"),
+        (comparison.plot_thresholds("nb"), "nb: what passes a threshold"),
         (comparison.plot_disagreement("nb"), "nb: rows decided differently"),
         (comparison.plot_reliability("nb", rules=["map"]), "nb: reliability (calibration error)"),
         (comparison.plot_scores("brier"), "nb"),
@@ -134,7 +143,7 @@ def test_a_comparison_plots_itself(comparison):
 
 
 def test_every_rule_of_a_comparison_has_its_look_in_all_figures(comparison):
-    ax = plots.coverage_curve(comparison, "nb").axes[0]
+    ax = plots.threshold_curve(comparison, "nb").axes[0]
     looks = {line.get_label(): line.get_color() for line in ax.lines}
     assert looks == {rule: style.RULE_STYLE[rule].color for rule in comparison.rules_of("nb")}
 
