@@ -1,4 +1,4 @@
-"""No answer depends on the scale of a column, wherever the numbers themselves are finite."""
+"""No answer depends on the scale of a column, from 1e-100 to 1e100; a table beyond is refused."""
 
 import warnings
 
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
@@ -15,7 +16,7 @@ from bayesclf.families import Poisson
 
 RULES = ("mle", "map", "mean", "bayes-optimal", "predictive", "gibbs")
 ROWS = 30
-SCALES = (1e-300, 1e-155, 1e155, 1e300)
+SCALES = (1e-98, 1e98)
 
 rng = np.random.default_rng(0)
 Y = np.arange(ROWS) % 2
@@ -70,10 +71,10 @@ def assert_same(found, expected):
 
 @pytest.mark.parametrize("name", MODELS)
 @settings(max_examples=3, deadline=None)
-@given(power=st.integers(-300, 300), digit=st.floats(1, 9.5))
+@given(power=st.integers(-98, 97), digit=st.floats(1, 9.5))
 def test_probabilities_do_not_depend_on_the_scale(name, power, digit):
     make, columns = MODELS[name]
-    factor = np.where(columns, digit * 10.0 ** min(max(power, -299), 299), 1.0)
+    factor = np.where(columns, digit * 10.0**power, 1.0)
     clf = make().fit(table(X, factor), Y)
     assert_same(probabilities(clf, table(NEW, factor)), probabilities(make().fit(table(X), Y), table(NEW)))
 
@@ -113,7 +114,7 @@ def test_nothing_else_depends_on_the_scale_but_by_the_jacobian(name, scale):
     )
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
+@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ["class-feature", "shared", "selected", "shared covariance"])
 def test_density_and_evidence_change_by_the_jacobian(name, scale):
     make, columns = MODELS[name]
@@ -127,11 +128,11 @@ def test_density_and_evidence_change_by_the_jacobian(name, scale):
 
 
 @pytest.mark.parametrize("name", ["class-feature", "class", "selected", "own covariance"])
-@pytest.mark.parametrize("last", [1.0, 1e-250, 7e-290])
+@pytest.mark.parametrize("last", [1.0, 1e-50, 7e-90])
 def test_parts_at_different_scales_add_up_in_any_order(name, last):
-    """The first rows are of a column that is tiny there; the others decide on the unit, whenever they come."""
+    """The first rows are of a column that is tiny there."""
     make, _ = MODELS[name]
-    factor = np.where(np.arange(ROWS) < 8, 1e-290, last)[:, None]
+    factor = np.where(np.arange(ROWS) < 8, 1e-90, last)[:, None]
     rows = table(X, factor)
     first, others = slice(None, 8), slice(8, None)
     whole = make().fit(rows, Y)
@@ -142,13 +143,7 @@ def test_parts_at_different_scales_add_up_in_any_order(name, last):
         assert_same(probabilities(clf, table(NEW, last)), probabilities(whole, table(NEW, last)))
 
 
-def test_the_same_scale_throughout_is_not_that_of_the_first_rows():
-    clf = bc.GaussianNB(random_state=1).partial_fit([[0.0], [0.0]], [0, 1])
-    clf.partial_fit([[1e-200], [3e-200], [2e-200], [5e-200]], [0, 0, 1, 1])
-    assert clf.columns_[0].unit == bc.GaussianNB().fit([[5e-200], [1e-200]], [0, 1]).columns_[0].unit
-
-
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
+@pytest.mark.parametrize("scale", SCALES)
 def test_explicit_priors_are_in_the_units_of_the_columns(scale):
     def made(c):
         return {
@@ -162,7 +157,7 @@ def test_explicit_priors_are_in_the_units_of_the_columns(scale):
         assert_same(probabilities(found, table(NEW, scale)), probabilities(expected, table(NEW)))
 
 
-@pytest.mark.parametrize("scale", [1e-120, 1e120])
+@pytest.mark.parametrize("scale", SCALES)
 def test_explicit_variances_are_in_squared_units(scale):
     for make in (
         lambda c: bc.GaussianNB(m=c, b=2.0 * c**2, random_state=1),
@@ -175,11 +170,11 @@ def test_explicit_variances_are_in_squared_units(scale):
 
 def test_a_prior_far_above_the_rows_decides():
     """Rows whose squares are nothing next to the prior's variance leave it as it is."""
-    clf = bc.GaussianNB(m=0.0, kappa=1.0, a=2.0, b=1.0, random_state=1).fit(table(X, 1e-200), Y)
+    clf = bc.GaussianNB(m=0.0, kappa=1.0, a=2.0, b=1.0, random_state=1).fit(table(X, 1e-98), Y)
     assert_allclose(clf.var_, 1.0 / (2.0 + ROWS / 4 - 1))
 
 
-@pytest.mark.parametrize("later", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("later", [1e-98, 1.0, 1e98])
 def test_a_posterior_as_prior_meets_rows_of_another_scale(later):
     """As one fit of all rows, with a prior of its own so that both have the same."""
 
@@ -196,45 +191,73 @@ def test_a_posterior_as_prior_meets_rows_of_another_scale(later):
     )
 
 
-def test_rows_that_are_nothing_next_to_a_posterior_as_prior_do_not_set_the_unit():
-    updated = bc.GaussianNB(random_state=1).fit(table(X, 1e200), Y).as_prior().fit(table(X), Y)
-    zeros = bc.GaussianNB(random_state=1).fit(table(X, 1e200), Y).as_prior().fit(table(X, 0.0), Y)
-    assert_same(probabilities(updated, table(NEW, 1e200)), probabilities(zeros, table(NEW, 1e200)))
-
-
-@pytest.mark.parametrize(("name", "scale"), [("class-feature", 1e-200), ("shared covariance", 1e200)])
-def test_a_saved_model_keeps_its_units(name, scale, tmp_path):
+@pytest.mark.parametrize(("name", "scale"), [("class-feature", 1e-98), ("shared covariance", 1e98)])
+def test_a_saved_model_keeps_its_answers(name, scale, tmp_path):
     clf = MODELS[name][0]().fit(table(X, scale), Y)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     assert_same(probabilities(loaded, table(NEW, scale)), probabilities(clf, table(NEW, scale)))
-    units = loaded.posterior_["constant_data"]["feature_unit"].values
-    assert units.tolist() == [column.unit for column in loaded.columns_]
 
 
-def test_the_posterior_says_its_units_and_the_notes_name_the_columns():
-    factor = np.array([1.0, 1e-200, 1.0])
-    clf = bc.GaussianNB(inference="map").fit(table(X, factor), Y)
-    (note,) = [note for note in clf.notes_ if "unit" in note]
-    assert "column 'b' (" in note
-    tree = clf.posterior_
-    in_columns = (tree["map"]["mu"] * tree["constant_data"]["feature_unit"]).values.reshape(2, 3)
-    assert_allclose(in_columns, clf.theta_)
-    assert "constant_data" not in bc.GaussianNB(inference="map").fit(table(X), Y).posterior_
+OUT_OF_RANGE = r"the largest magnitude of a column must be 0 or between 1e-100 and 1e\+100, unlike that of column "
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e200])
-def test_a_variance_beyond_the_numbers_is_not_an_attribute(scale):
-    factor = np.array([1.0, scale, 1.0])
-    match = "the squared unit of column 'b' is beyond the floating-point numbers"
-    with pytest.raises(AttributeError, match=match):
-        _ = bc.GaussianNB(inference="map").fit(table(X, factor), Y).var_
-    with pytest.raises(AttributeError, match=match):
-        _ = bc.GaussianDiscriminantAnalysis(inference="map").fit(table(X, factor), Y).covariance_
-    assert hasattr(bc.GaussianNB(inference="map").fit(table(X, 1e100), Y), "var_")
+@pytest.mark.parametrize("scale", [1e-101, 1e101])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_column_out_of_range_is_refused_where_rows_are_learned(name, scale):
+    make, _ = MODELS[name]
+    rows = table(X, np.array([1.0, scale, 1.0]))
+    match = OUT_OF_RANGE + r"'b' \(\d\.\de[-+]10\d.*; multiply or divide such a column by a constant"
+    with pytest.raises(InputError, match=match):
+        make().fit(rows, Y)
+    if name != "logistic":
+        with pytest.raises(InputError, match=match):
+            make().partial_fit(table(X), Y).partial_fit(rows, Y)
+    with pytest.raises(InputError, match=match):
+        make().fit_stream(rows.assign(y=Y), "y")
 
 
-@pytest.mark.parametrize("far", [1e200, -1e300])
+def test_all_columns_out_of_range_are_named():
+    with pytest.raises(InputError, match=OUT_OF_RANGE + r"'a' \(\d\.\de\+2\d\d in row \d+\), 'c' \("):
+        bc.GaussianNB().fit(table(X, np.array([1e200, 1.0, 1e250])), Y)
+    with pytest.raises(InputError, match=OUT_OF_RANGE + r"'x1' \(1\.0e\+200 in row 2\)"):
+        bc.MultinomialNB().fit(sparse.csr_array([[1.0, 0.0], [0.0, 1e200]]), [0, 1])
+    with pytest.raises(InputError, match=OUT_OF_RANGE + r"'x1' \(1\.0e-200\)"):
+        bc.LogisticRegression().fit(sparse.csr_array([[1.0, 0.0], [0.0, 1e-200]]), [0, 1])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cells_to_predict_may_be_tiny_but_not_too_large(name):
+    clf = MODELS[name][0]().fit(table(X), Y)
+    tiny, zero = (probabilities(clf, table(np.full((1, 3), cell))) for cell in (1e-200, 0.0))
+    assert_same(tiny, zero)
+    with pytest.raises(InputError, match=OUT_OF_RANGE + r"'c' \(1\.0e\+150 in row 1\)"):
+        clf.predict_proba(table(np.array([[1.0, 1.0, -1e150]])))
+
+
+def test_a_column_of_zeros_is_no_column_out_of_range():
+    clf = bc.GaussianNB(random_state=1).fit(table(X, np.array([1.0, 0.0, 1.0])), Y)
+    assert "column 'b' has one value only, or none, and contributes nothing" in clf.notes_
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        lambda: bc.families.Gaussian(m=1e101),
+        lambda: bc.families.Gaussian(b=[[1.0, 1e-201]]),
+        lambda: bc.families.MultivariateGaussian(m=-1e101),
+        lambda: bc.families.MultivariateGaussian(covariance_prior=bc.families.LKJ(sd_scale=1e101)),
+        lambda: bc.GaussianDiscriminantAnalysis(psi=1e201).fit(table(X), Y),
+        lambda: bc.families.Exponential(b=1e-101),
+        lambda: bc.families.Gamma(m=1e101),
+    ],
+)
+def test_a_prior_out_of_range_is_refused(setting):
+    with pytest.raises(InputError, match=r"must be a number between -?1e[-+]\d00 and 1e\+\d00, or None, not"):
+        setting()
+
+
+@pytest.mark.parametrize("far", [1e90, -1e100])
 def test_a_cell_far_from_all_training_cells_has_the_class_of_the_wider_variance(far):
     wide = np.where(Y == 1, 30.0, 1.0)[:, None]
     for make in (bc.GaussianNB, lambda **options: bc.GaussianDiscriminantAnalysis("class", **options)):
@@ -244,19 +267,27 @@ def test_a_cell_far_from_all_training_cells_has_the_class_of_the_wider_variance(
 
 
 def test_cells_of_a_class_that_are_nothing_next_to_the_others_are_equal():
-    rows = np.where(Y == 0, 1e-200 * X[:, 0], X[:, 0])[:, None]
+    rows = np.where(Y == 0, 1e-90 * X[:, 0], X[:, 0])[:, None]
     clf = bc.GaussianNB(random_state=1).fit(rows, Y)
     with pytest.raises(DoesNotExist, match="class '0' has too few different values in column 'x0'"):
         clf.predict_proba(rows, rule="mle")
     assert clf.predict_proba([[1.5]])[0, 1] > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:.* have probability zero under every class:bayesclf.errors.PredictionWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_the_class_prior_answers_where_no_density_is_a_number(name):
+    clf = MODELS[name][0]().fit(table(X, 1e-98), Y)
+    for proba in probabilities(clf, table(np.full((2, 3), 1e99))).values():
+        assert_allclose(proba.sum(axis=1), 1.0)
+
+
 def test_counts_have_no_scale_and_are_bounded():
     clf = bc.NaiveBayes({"x0": Poisson()}, random_state=1)
     for proba in probabilities(clf.fit(np.arange(ROWS)[:, None] * 1e14, Y), [[1e14], [9e15]]).values():
         assert np.isfinite(proba).all()
-    with pytest.raises(InputError, match=r"column 'x0' has 1e\+300 in row 2, which is too large for a count"):
-        clf.fit(np.array([[1.0], [1e300], *[[2.0]] * (ROWS - 2)]), Y)
+    with pytest.raises(InputError, match=r"column 'x0' has 1e\+90 in row 2, which is too large for a count"):
+        clf.fit(np.array([[1.0], [1e90], *[[2.0]] * (ROWS - 2)]), Y)
 
 
 @pytest.mark.slow

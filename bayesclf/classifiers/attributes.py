@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from bayesclf.classifiers.implied import linear_weights
 from bayesclf.classifiers.predictor import Predictor
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, MultivariateGaussian
-from bayesclf.families.base import Axes, Family
+from bayesclf.families.base import Family
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -102,18 +101,14 @@ class GenerativeAttributes(PointAttributes):
 
     @property
     def var_(self) -> Array:
-        """Variance of each column in each class, (outcome, feature), of independent Gaussian columns.
-
-        It is not there where a variance is too large or too small for a floating-point number.
-        """
+        """Variance of each column in each class, (outcome, feature), of independent Gaussian columns."""
 
         def variances(block: Block, own: Parameters) -> Array:
-            """Return a block's variances (outcome, feature) in the columns' own units."""
+            """Return a block's variances (outcome, feature)."""
             shape = (len(self.classes_), len(block.statistics.axes.features))
             axes = block.family.dims()["sigma2"]
             values = own["sigma2"][0]
-            values = np.broadcast_to(values[:, None] if axes == ("outcome",) else values, shape)
-            return _in_own_units("var_", values, block.statistics.axes, *[block.statistics.axes.unit] * 2)
+            return np.broadcast_to(values[:, None] if axes == ("outcome",) else values, shape)
 
         return self._of_blocks("var_", Gaussian, variances)
 
@@ -129,8 +124,6 @@ class GenerativeAttributes(PointAttributes):
         used = np.flatnonzero(~np.isnan(means[0]))
         (block,) = (b for b in self.model_.blocks if isinstance(b.family, MultivariateGaussian))
         values = block.own(self._point_parameters("covariance_"))["Sigma"][0]
-        axes = block.statistics.axes
-        values = _in_own_units("covariance_", values, axes, axes.unit[:, None], axes.unit)
         out = np.full((*values.shape[:-2], means.shape[1], means.shape[1]), np.nan)
         out[..., used[:, None], used] = values
         return out
@@ -264,24 +257,8 @@ def symmetric(values: Array, labels: int) -> Array:
 
 
 def _means(block: Block, own: Parameters) -> Array:
-    """Return the means of a block (outcome, feature) in the columns' own units."""
-    return np.asarray(own["mu"][0] * block.statistics.axes.unit)
-
-
-def _in_own_units(attribute: str, values: Array, axes: Axes, *units: Array) -> Array:
-    """Return variances or covariances (…, feature), multiplied by units; an AttributeError where they overflow."""
-    with np.errstate(over="ignore"):
-        scaled = reduce(np.multiply, units, values)
-    smallest = np.finfo(float).tiny
-    fits = np.isfinite(scaled) & ((np.abs(scaled) >= smallest) | (np.abs(values) < smallest))
-    wrong = np.flatnonzero(~fits.reshape(-1, len(axes.features)).all(axis=0))
-    if axes.units and wrong.size:
-        name = axes.features[wrong[0]]
-        raise AttributeError(
-            f"{attribute} does not exist: the squared unit of column {name!r} is beyond the floating-point numbers; "
-            "multiply the column by a constant, or take posterior_, with its unit in constant_data, feature_unit"
-        )
-    return np.asarray(scaled)
+    """Return the means of a block (outcome, feature)."""
+    return np.asarray(own["mu"][0])
 
 
 def _plain(family: Family[Any]) -> Family[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -172,6 +172,11 @@ class BayesNetClassifier(GenerativeClassifier):
     @property
     def _averages_trees(self) -> bool:
         return isinstance(self.structure, str) and self.structure in (ALL_TREES, ALL_FORESTS)
+
+    @property
+    @override
+    def _learns_unlabeled(self) -> bool:
+        return not self._averages_trees
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns; an average over trees takes categories only."""

@@ -18,7 +18,6 @@ from bayesclf.classifiers.concentrations import about_concentrations
 from bayesclf.classifiers.documented import complete_docstring
 from bayesclf.classifiers.generating import Generating
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
-from bayesclf.classifiers.learning_partly import LearningPartly
 from bayesclf.classifiers.lengths import DocumentLengths
 from bayesclf.classifiers.merging import same_setting
 from bayesclf.classifiers.training import (
@@ -26,22 +25,21 @@ from bayesclf.classifiers.training import (
     FrozenPrior,
     Learnt,
     about_numbers,
-    about_units,
     block_cells,
     indicators,
     known_class_prior,
     resolved_class_prior,
     resolved_family,
 )
-from bayesclf.classifiers.unlabeled import varying
+from bayesclf.classifiers.unlabeled import LearningPartly, varying
 from bayesclf.constraints import Choice, Number, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.inference import Engine, Exact
+from bayesclf.inference.unlabeled import PartlyLabeled
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.partly_labeled import PartlyLabeled
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -231,21 +229,19 @@ class GenerativeClassifier(Generating, LearningPartly):
         if self.prior is not None:
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
-        learnt = learnt.measured_in(cells, {} if self.prior is None else self.prior.learnt.columns)
         statistics: list[Statistics] = []
-        measured: list[Any] = []
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
-            axes = learnt.axes(block)
-            measured.append(block.family.measured(X, axes))
+            if block.family.kind != "category":
+                columns.require_not_tiny(X, block.names)
             family: Any = block.family
             if self.prior is not None and family.kind == "mixed":
                 family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
-            statistics.append(family.statistics(measured[-1], y, axes, weight))
-        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(measured, y, weight))
+            statistics.append(family.statistics(X, y, learnt.axes(block), weight))
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(cells, y, weight))
         if self.prior is not None or not every_row:
             return learnt
-        return learnt.learned_from_rows(measured, y, weight, self._class_prior(counts).posterior(counts))
+        return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
 
     def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:
         """Return the lengths of documents, of training cells (row, feature) of each block; None for other rows."""
@@ -306,9 +302,8 @@ class GenerativeClassifier(Generating, LearningPartly):
             if not keep.any():
                 continue
             selected = statistics.select(keep)
-            if self.prior is not None:
-                resolved = family.in_units(selected.axes)
-            else:
+            resolved = family
+            if self.prior is None:
                 varied = selected
                 if every is not statistics:
                     varied, remarks = varying(family, selected, every.select(keep))
@@ -316,7 +311,6 @@ class GenerativeClassifier(Generating, LearningPartly):
                 resolved = resolved_family(family, varied, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
             blocks.append(Block(resolved, selected, suffix))
-            self.notes_ += about_units(selected.axes)
             self._note_units(resolved, selected)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
@@ -413,7 +407,6 @@ class GenerativeClassifier(Generating, LearningPartly):
                 continue
             X = block_cells(self._learnt, frame, block)
             self._check_unseen(frame, block, X)
-            X = block.family.measured(X, self._learnt.axes(block))
             if isinstance(X, Numbers):
                 parts.append(X.select(kept))
                 continue

@@ -13,7 +13,6 @@ from scipy.special import log_softmax
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.terms import LinearDesign, LinearTerms
-from bayesclf.families.units import at_unit_scale
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior.hypotheses import to_dataset
 from bayesclf.tables.columns import Rows
@@ -90,8 +89,7 @@ class ImpliedLogistic(Displayed):
         if source:
             found = sources[source]
             values = np.concatenate([found.intercept[:, :, None], found.weight], axis=2)[:, :, :MOST_LINES]
-            scaled, power = at_unit_scale(values)
-            means, spreads = values.mean(axis=0), np.ldexp(scaled.std(axis=0), power)
+            means, spreads = values.mean(axis=0), values.std(axis=0)
             lines = [
                 (name, *(pair(float(means[k, j]), float(spreads[k, j]) or np.nan) for k in range(len(others))))
                 for j, name in enumerate(("(intercept)", *self.columns)[:MOST_LINES])
@@ -150,7 +148,7 @@ class ImpliedLogistic(Displayed):
         start = 0
         for design, part in zip(self._designs, rows.parts, strict=True):
             cells = slice(start, start := start + len(design.centre))
-            terms = LinearTerms(found.weight[:, :, cells] * design.unit, found.offset[:, :, cells])
+            terms = LinearTerms(found.weight[:, :, cells], found.offset[:, :, cells])
             log_odds += design.scores(part, terms)
         scores[:, :, others] = log_odds
         return np.asarray(log_softmax(scores, axis=2))
@@ -192,7 +190,7 @@ def implied_logistic(
         labels=model.labels,
         reference=model.labels[_reference(len(model.labels))],
         columns=tuple(name for design in designs for name in design.names),
-        centre=np.concatenate([design.centre * design.unit for design in designs] or [np.zeros(0)]),
+        centre=np.concatenate([design.centre for design in designs] or [np.zeros(0)]),
         weights={source: found for source, found in weights.items() if found is not None},
         chains=chains,
         _designs=designs,
@@ -250,17 +248,7 @@ def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[Line
             "a class or a level of probability 0 makes a logistic weight infinite; take the rule 'map' with α above 1, "
             "or the posterior"
         )
-    units = np.concatenate([design.unit for design in designs] or [np.zeros(0)])
-    with np.errstate(over="ignore"):
-        per_unit = weight / units
-    infinite = np.flatnonzero(np.isinf(per_unit).any(axis=(0, 1)))
-    if infinite.size:
-        name = [name for design in designs for name in design.names][infinite[0]]
-        raise DoesNotExist(
-            f"the weight per unit of column {name!r} is beyond the floating-point numbers; multiply the column by a "
-            "constant"
-        )
-    return Weights(prior + offset.sum(axis=2), per_unit, offset)
+    return Weights(prior + offset.sum(axis=2), weight, offset)
 
 
 def _reference(labels: int) -> int:

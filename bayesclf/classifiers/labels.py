@@ -14,6 +14,12 @@ from bayesclf.errors import InputError
 from bayesclf.tables.columns import without_mask
 from bayesclf.wording import LISTED_ROWS, listed, one_line
 
+UNLABELED_CHOICES = ("error", "drop", "use")
+"""What may be done with training rows without a label: refuse them, leave them out, learn from them."""
+
+UNLABELED = -1
+"""Code of a label that is missing."""
+
 LABEL_TYPES = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "numbers"}
 """What labels are, by the kind of their array; others are words."""
 
@@ -89,6 +95,22 @@ def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
     if there.all() or not there.any():
         return None
     return there, labels[there].infer_objects()
+
+
+def about_unlabeled_rows(there: NDArray[np.bool_]) -> str:
+    """Say which rows have no label, given which have one (row)."""
+    rows = np.flatnonzero(~there) + 1
+    some = f"{len(rows)} of {len(there)} rows {'has' if len(rows) == 1 else 'have'} no label"
+    return f"{some} (row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS)})"
+
+
+def only_labeled(X: Any, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return the rows (row, feature) of a DataFrame that have a label, the labels, and a sentence about the others."""
+    found = labeled_rows(y)
+    if found is None or len(found[0]) != len(X):
+        return X, y, ()
+    there, labels = found
+    return X[there], labels, (f"{about_unlabeled_rows(there)} and are left out",)
 
 
 def _of_numpy(y: Any) -> Any:

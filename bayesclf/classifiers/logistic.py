@@ -14,7 +14,6 @@ from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.documented import complete_docstring
-from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.classifiers.logistic_notes import about_collinear, about_new_levels, about_prior, about_scales
 from bayesclf.classifiers.logistic_rows import encoded, levels_of, names_of, training_columns
 from bayesclf.classifiers.stream_rows import Reading
@@ -43,7 +42,6 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import LISTED_ROWS, counted, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -214,19 +212,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             "both, or a generative model, such as NaiveBayes, to each"
         )
 
-    @override
-    def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
-        """Return the codes of labels, all of which must be there."""
-        if (found := labeled_rows(y)) is not None:
-            empty = np.flatnonzero(~found[0])
-            where = listed(empty + 1, LISTED_ROWS)
-            raise InputError(
-                f"y has {counted(empty.size, 'missing label')} (rows {where}), and rows without a label say nothing "
-                "about P(y | x) in logistic regression; drop these rows, label them, or take a generative classifier, "
-                "such as NaiveBayes"
-            )
-        return super()._label_codes(y, rows, classes)
-
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         require(Choice(("impute", "error")), missing=self.missing)
         require(OrNone(Instance(NormalPrior)), prior=self.prior)
@@ -237,6 +222,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._columns = training_columns(frame)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
+        columns.require_not_tiny(training.rows.parts[0], names_of(self._columns, "number"))
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
@@ -267,7 +253,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         drop: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
-        unlabeled: str = "refuse",
+        unlabeled: str = "error",
         client: Any = None,
         progress: Progress = None,
     ) -> Self:

@@ -174,7 +174,9 @@ def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDAr
     numbers = names_of(found, "number")
     weight = np.ones(len(frame)) if weight is None else weight
     counts = np.bincount(codes, weight, minlength=len(classes))
-    return Survey(classes, counts, found, NumberMoments.of_table(columns.read_numbers(frame, numbers), weight))
+    cells = columns.read_numbers(frame, numbers)
+    columns.require_not_tiny(cells, numbers)
+    return Survey(classes, counts, found, NumberMoments.of_table(cells, weight))
 
 
 @dataclass(eq=False)

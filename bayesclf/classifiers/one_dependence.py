@@ -61,6 +61,11 @@ class AODE(GenerativeClassifier):
         """Return one block of all columns, which must hold categories."""
         return (ColumnBlock(OneDependence(self.equivalent_rows), categories(frame, "AODE")),)
 
+    @property
+    @override
+    def _learns_unlabeled(self) -> bool:
+        return False
+
     @override
     def _requested_engine(self) -> str | Engine:
         if self.inference == "auto" or isinstance(self.inference, Auto):

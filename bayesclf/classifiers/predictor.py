@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,8 +18,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, inference, rules
 from bayesclf.classifiers.answers import Uncertainty
 from bayesclf.classifiers.estimator import Estimator
-from bayesclf.classifiers.labels import checked_labels, labeled_rows, possible_labels, require_labels_as
-from bayesclf.classifiers.training import known_class_prior, seed_of, weighted
+from bayesclf.classifiers.labels import (
+    UNLABELED,
+    UNLABELED_CHOICES,
+    about_unlabeled_rows,
+    checked_labels,
+    labeled_rows,
+    possible_labels,
+    require_labels_as,
+)
+from bayesclf.classifiers.training import kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.inference import Draws, Engine, Optimizer, Trace
@@ -104,7 +112,12 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     def encode(self, frame: Any) -> Rows:
         """Return the rows of a checked table, that of `frame`, in the model's encoding."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    @property
+    def _learns_unlabeled(self) -> bool:
+        """Whether `fit` can learn from rows without a label."""
+        return False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None, unlabeled: str = "error") -> Self:
         """Condition the model on training rows and infer its parameters.
 
         Parameters
@@ -117,6 +130,11 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             Weights (row), at least 0: how often each row counts.
         classes : sequence of labels or None
             All labels that can occur, where the training rows may lack some; these must have no others.
+        unlabeled : {"error", "drop", "use"}
+            What to do with rows whose label is None, NaN or `pandas.NA`: refuse them; leave them out; or, which
+            generative classifiers can, learn from them what the columns of some class look like. That helps where the
+            model is about right, and can do harm where it is not: compare both on held-out rows with labels. `notes_`
+            says what these rows changed.
 
         Returns
         -------
@@ -132,8 +150,18 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         """
         with self._rollback_on_error():
             frame = self._validated(X, reset=True)
-            codes = self._label_codes(y, len(frame), classes)
-            self._infer(self._make_model(*weighted(frame, codes, sample_weight)))
+            codes, remarks = self._training_codes(y, len(frame), classes, unlabeled)
+            frame, codes, weight = weighted(frame, codes, sample_weight)
+            known = codes != UNLABELED
+            if not known.any():
+                raise InputError("all rows with a label have weight zero; give some of them a weight above 0")
+            if unlabeled == "drop":
+                frame, codes, weight = kept_rows(known, frame, codes, weight)
+            if (codes != UNLABELED).all():
+                self._infer(self._make_model(frame, codes, weight))
+            else:
+                self._infer_partly(frame, codes, weight)
+            self.notes_ += remarks
         return self
 
     def predict(
@@ -423,6 +451,35 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             validate_data(self, X, reset=reset, skip_check_array=True)
         except ValueError as error:
             raise InputError(" ".join(str(error).split())) from None
+
+    def _training_codes(
+        self, y: Any, rows: int, classes: Any, unlabeled: str, codes_of: Callable[..., Integers] | None = None
+    ) -> tuple[Integers, tuple[str, ...]]:
+        """Return the codes (row) of training labels, `UNLABELED` where there is none, and what is to be said.
+
+        Labels that are there are checked and coded by `codes_of`, by default `_label_codes`.
+        """
+        require(Choice(UNLABELED_CHOICES), unlabeled=unlabeled)
+        codes_of = codes_of or self._label_codes
+        found = labeled_rows(y)
+        if found is None:
+            return codes_of(y, rows, classes), ()
+        there, labels = found
+        if len(there) != rows:
+            raise InputError(f"X has {rows} rows but y has inconsistent length {len(there)}; give one label per row")
+        if unlabeled == "error":
+            use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled else ""
+            raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
+        codes = np.full(rows, UNLABELED)
+        codes[there] = codes_of(labels, int(there.sum()), classes)
+        name = getattr(y, "name", None)
+        self.target_name_ = None if name is None else str(name)
+        return codes, (f"{about_unlabeled_rows(there)} and are left out",) * (unlabeled == "drop")
+
+    def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
+        """Learn from rows of which some have no label, where a classifier can."""
+        name = type(self).__name__
+        raise Refused(f"{name} does not learn from rows without a label; pass unlabeled='drop' to leave them out")
 
     def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
         """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""

@@ -36,7 +36,7 @@ class Reading:
     drop: tuple[str, ...]
     kinds: dict[str, ColumnKind]
     missing: dict[str, Sequence[object]]
-    unlabeled: str = "refuse"
+    unlabeled: str = "error"
 
     @classmethod
     def of(
@@ -47,7 +47,7 @@ class Reading:
         drop: Any,
         kinds: Any,
         missing: Any,
-        unlabeled: Any = "refuse",
+        unlabeled: Any = "error",
     ) -> Self:
         """Check the arguments."""
         if not isinstance(target, str):
@@ -59,7 +59,7 @@ class Reading:
         for name, given in (("kinds", kinds), ("missing", missing)):
             if not (given is None or isinstance(given, Mapping)):
                 raise InputError(f"{name} must be a mapping from columns, not {given!r}")
-        require(Choice(("refuse", "drop")), unlabeled=unlabeled)
+        require(Choice(("error", "drop")), unlabeled=unlabeled)
         return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled)
 
     @property
@@ -89,8 +89,8 @@ class Reading:
         if self.unlabeled != "drop":
             rows = np.flatnonzero(lacking) + 1
             raise InputError(
-                f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label them "
-                "or leave such rows out with --unlabeled drop (unlabeled='drop' in Python)"
+                f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label "
+                "them, or pass unlabeled='drop' (--unlabeled drop) to leave them out"
             )
         if lacking.all():
             return None

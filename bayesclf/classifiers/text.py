@@ -153,7 +153,13 @@ class TextNB(DocumentClassifier):
         return (Column(str(self.feature_names_in_[0]), "text"),)
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, forget: float | None = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        forget: float | None = None,
+        unlabeled: str = "error",
     ) -> Self:
         """Add documents to what was learned so far; over any split of the documents the result is the same.
 
@@ -168,6 +174,8 @@ class TextNB(DocumentClassifier):
             All labels that can occur; needed at the first call unless these documents have them all.
         forget : float or None
             What the weight of each earlier document is multiplied by, as in other generative classifiers.
+        unlabeled : {"error", "drop"}
+            Whether documents without a label are refused or left out.
 
         Raises
         ------
@@ -175,7 +183,7 @@ class TextNB(DocumentClassifier):
             Where an option of the vectorizer looks at all documents at once.
         """
         self._require_words_in_parts("partial_fit")
-        return super().partial_fit(X, y, classes, sample_weight, forget)
+        return super().partial_fit(X, y, classes, sample_weight, forget, unlabeled)
 
     @property
     def _chosen_by_all(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, cast
@@ -47,10 +47,17 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
     kept = weight > 0
     if not kept.any():
         raise InputError("all sample weights are zero; give some row a weight above 0")
+    return kept_rows(kept, frame, y, weight)
+
+
+def kept_rows[T: Table](
+    kept: NDArray[np.bool_], frame: T, y: Integers, weight: Array | None
+) -> tuple[T, Integers, Array | None]:
+    """Return the rows that are kept (row), their label codes and weights."""
     if kept.all():
         return frame, y, weight
     some: Any = frame[kept] if isinstance(frame, SparseTable) else some_rows(frame, kept)
-    return some, y[kept], weight[kept]
+    return some, y[kept], None if weight is None else weight[kept]
 
 
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:
@@ -230,28 +237,8 @@ class Learnt:
             )
         if block.family.kind == "category":
             return Axes(labels, block.names, tuple(self.columns[name].levels for name in block.names))
-        known = (self.columns[name] for name in block.names if name in self.columns)  # none of a sparse table
-        units = tuple(column.unit or 1.0 for column in known) if block.family.kind != "count" else ()
         levels = tuple(self.columns[name].levels for name in block.names) if block.mixed else ()
-        return Axes(labels, block.names, levels, units if any(unit != 1 for unit in units) else ())
-
-    def measured_in(self, cells: Sequence[Any], known: Mapping[str, Column]) -> Learnt:
-        """Return the same with units of columns by the training cells (row, feature) of each block.
-
-        Parameters
-        ----------
-        cells
-            Training cells of each block.
-        known
-            Columns that have units already, which do not fall.
-        """
-        measured = {}
-        for block, X in zip(self.blocks, cells, strict=True):
-            units = block.family.units(X)
-            for name, unit in () if units is None else zip(block.names, units.tolist(), strict=True):
-                larger = max(unit, known[name].unit) if name in known else unit
-                measured[name] = replace(self.columns[name], unit=larger)
-        return replace(self, columns=self.columns | measured)
+        return Axes(labels, block.names, levels)
 
     def decided(self) -> tuple[Learnt, tuple[Choices, ...]]:
         """Return the same with plain families for columns whose families are chosen by evidence, and the choices."""
@@ -278,7 +265,7 @@ class Learnt:
         Parameters
         ----------
         cells
-            All training cells (row, feature) of each block, in the units of its axes.
+            All training cells (row, feature) of each block.
         y, weight
             Label codes and weights (row).
         class_prior
@@ -299,7 +286,7 @@ class Learnt:
         return replace(self, counts=self.counts * factor, statistics=statistics, lengths=lengths)
 
     def widened(self, other: Learnt) -> Learnt:
-        """Return the same over the columns, levels and units of what was learned from other rows too."""
+        """Return the same over the columns and levels of what was learned from other rows too."""
         both = self + other
         parts = zip(map(both.axes, both.blocks), self.statistics, strict=True)
         statistics = tuple(_on(axes, own, self.counts) for axes, own in parts)
@@ -337,18 +324,6 @@ class Learnt:
 def _on(axes: Axes, statistics: Statistics, counts: Array) -> Statistics:
     """Return statistics of rows, whose weight of each label is given, on axes that may be wider than theirs."""
     return statistics if statistics.axes == axes else statistics.widened(axes, counts)
-
-
-def about_units(axes: Axes) -> Iterator[str]:
-    """Say which columns a model measures in units of its own, see `bayesclf.families.units`."""
-    own = [f"{name!r} ({unit:.1e})" for name, unit in zip(axes.features, axes.unit, strict=True) if unit != 1]
-    if own:
-        yield (
-            f"numbers as large or as small as those of column {listed(own, LISTED_NAMES, AND_MORE)} cannot be squared, "
-            "so that the model measures them in the unit in brackets, a power of two; so are the parameters in "
-            "posterior_ (its constant_data has feature_unit), while predictions and densities are those of the column "
-            "as it is"
-        )
 
 
 MOST_CODES = 20
@@ -458,9 +433,9 @@ def _mixed_cells(learnt: Learnt, frame: Any, block: ColumnBlock) -> Array:
 def decoded(axes: Axes, X: NDArray[Any]) -> dict[str, Any]:
     """Return the cells (row, feature) of a block as columns by name, level codes turned back into levels."""
     if not axes.levels:
-        return dict(zip(axes.features, (X * axes.unit).T if axes.units else X.T, strict=True))
+        return dict(zip(axes.features, X.T, strict=True))
     levels = [np.asarray([*values, None], dtype=object)[:-1] for values in axes.levels]
     return {
-        name: values[X[:, j].astype(np.intp)] if len(values) else X[:, j] * axes.unit[j]
+        name: values[X[:, j].astype(np.intp)] if len(values) else X[:, j]
         for j, (name, values) in enumerate(zip(axes.features, levels, strict=True))
     }

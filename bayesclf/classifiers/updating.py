@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import checked_labels, possible_labels, require_same_labels
+from bayesclf.classifiers.labels import UNLABELED, checked_labels, possible_labels, require_same_labels
 from bayesclf.classifiers.merging import require_alike, with_common_concentrations
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
@@ -28,8 +28,16 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.classifiers.streaming import Gathering, LeftOutRows, learns_by_leaving_out
-from bayesclf.classifiers.training import ColumnBlock, FrozenPrior, Learnt, about_numbers, block_cells, weighted
-from bayesclf.constraints import Number, OrNone, require
+from bayesclf.classifiers.training import (
+    ColumnBlock,
+    FrozenPrior,
+    Learnt,
+    about_numbers,
+    block_cells,
+    kept_rows,
+    weighted,
+)
+from bayesclf.constraints import Choice, Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Statistics
 from bayesclf.families.class_prior import ClassPrior
@@ -80,7 +88,13 @@ class Updating(GenerativeAttributes, BayesClassifier):
         return frame
 
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, forget: float | None = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        forget: float | None = None,
+        unlabeled: str = "error",
     ) -> Self:
         """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
 
@@ -97,6 +111,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
             What the weight of each earlier row is multiplied by, above 0 and at most 1, where what rows say changes
             with time: a power prior. Of calls with 0.99 each row counts for 0.99 to the power of the calls since, and
             all rows together for those of the last 100 calls. The prior itself is not discounted.
+        unlabeled : {"error", "drop"}
+            Whether rows without a label are refused or left out; to learn from them takes all rows at once, by `fit`.
 
         Raises
         ------
@@ -111,8 +127,11 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self._require_continuable("updated")
         with self._rollback_on_error():
             frame = self._validated(X, reset=first)
+            require(Choice(("error", "drop")), unlabeled=unlabeled)
             codes_of = self._label_codes if first else self._codes_of_more
-            rows = weighted(frame, codes_of(y, len(frame), classes), sample_weight)
+            codes, remarks = self._training_codes(y, len(frame), classes, unlabeled, codes_of)
+            frame, codes, weight = weighted(frame, codes, sample_weight)
+            rows = kept_rows(codes != UNLABELED, frame, codes, weight)
             added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
             if not first:
                 added = (self._gathered if forget is None else self._gathered.discounted(forget)) + added
@@ -120,6 +139,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
             model = self._conditioned()
             self.notes_ += about_numbers(self._learnt)
             self._infer(model)
+            self.notes_ += remarks
         return self
 
     def _require_continuable(self, done: str) -> None:
@@ -201,7 +221,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         drop: Sequence[str] = (),
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
-        unlabeled: str = "refuse",
+        unlabeled: str = "error",
         client: Any = None,
         progress: Progress = None,
     ) -> Self:
@@ -230,7 +250,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
             What columns hold, "number", "category" or "text", whatever they look like.
         missing : mapping from column to values, or None
             By column, values that stand for "missing".
-        unlabeled : {"refuse", "drop"}
+        unlabeled : {"error", "drop"}
             Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
             or left out. An α that is learned by leaving out rows is then learned by a random sample.
         client : dask.distributed.Client, str or None
@@ -341,11 +361,6 @@ class Updating(GenerativeAttributes, BayesClassifier):
             return learnt
         frame, labels, weight = found
         table = self._table_of(frame, learnt)
-        cells = [
-            block.family.measured(block_cells(learnt, table, block), learnt.axes(block))
-            if learns_by_leaving_out(block)
-            else None
-            for block in learnt.blocks
-        ]
+        cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
         codes = np.asarray(np.searchsorted(learnt.classes, labels))
         return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))

@@ -34,7 +34,17 @@ from bayesclf.tables.description import describe_columns
 from bayesclf.tables.kinds import require_column
 from bayesclf.tables.missing import emptied, numbered
 from bayesclf.tables.stream_paths import MAX_BYTES, is_name
-from bayesclf.wording import LONGEST_NAME, clipped, counted, flagged_rows, listed, printable, visible
+from bayesclf.wording import (
+    IN_ALL,
+    LISTED_ROWS,
+    LONGEST_NAME,
+    clipped,
+    counted,
+    flagged_rows,
+    listed,
+    printable,
+    visible,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,14 +74,14 @@ class Training:
     columns
         Their description by `describe_columns`, including the label.
     dropped
-        How many rows without a label were left out.
+        The numbers of rows without a label that were left out.
     """
 
     dataset: Dataset
     X: pd.DataFrame
     y: pd.Series[Any]
     columns: pd.DataFrame
-    dropped: int = 0
+    dropped: tuple[int, ...] = ()
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -118,7 +128,7 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
+    dataset = datasets.load(table, target, kinds, missing, max_bytes, "error" if unlabeled == "error" else "use")
     names = [str(name) for name in dataset.frame.columns]
     for name in drop or ():
         require_column(name, names, table)
@@ -133,14 +143,16 @@ def load_training(
     _check_cells(training)
     lacking = training.y.isna()
     if unlabeled == "drop" and lacking.any():  # after the checks, whose sentences have rows of the table
-        training = _described(dataset, frame[~lacking], remaining, int(lacking.sum()))
+        training = _described(dataset, frame[~lacking], remaining, tuple((np.flatnonzero(lacking) + 1).tolist()))
         _check_cells(training)
     if lacking.any() and pd.api.types.is_float_dtype(training.y.dtype):  # whole numbers, which missing ones made floats
         training = replace(training, y=training.y.astype("Int64"))
     return training
 
 
-def _described(dataset: Dataset, frame: pd.DataFrame, kinds: Mapping[str, ColumnKind], dropped: int = 0) -> Training:
+def _described(
+    dataset: Dataset, frame: pd.DataFrame, kinds: Mapping[str, ColumnKind], dropped: tuple[int, ...] = ()
+) -> Training:
     """Return features and labels of the columns in use with their description."""
     described = describe_columns(frame, dataset.target, kinds)
     return Training(dataset, frame.drop(columns=dataset.target), frame[dataset.target], described, dropped)
@@ -249,7 +261,8 @@ def _summary(training: Training) -> str:
     if lacking:
         gaps += f"; {counted(lacking, 'row', thousands='')} without a label"
     if training.dropped:
-        gaps += f"; {counted(training.dropped, 'row', thousands='')} without a label left out"
+        rows = f"row{'s' * (len(training.dropped) > 1)} {listed(training.dropped, LISTED_ROWS, IN_ALL)}"
+        gaps += f"; {counted(len(training.dropped), 'row', thousands='')} without a label left out ({rows})"
     return (
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {clipped(repr(training.dataset.target), LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"

@@ -43,8 +43,8 @@ def fit(
         option(
             "--unlabeled",
             "HOW",
-            "What to do with rows without a label: refuse, as one may be missing by mistake; use them, which every "
-            "model but lr and aode can; or drop them.",
+            "What to do with rows without a label: drop them; error, to refuse them; or use them, to learn from them "
+            "too, which every model but lr, aode and averages over trees can.",
         ),
     ] = options.UNLABELED[0],
     max_bytes: options.MaxBytes = options.MAX_BYTES,
@@ -94,7 +94,7 @@ def fit(
     show_training(stdout(), training)
     classifier = with_settings(model, inference, given, Auto(), random_state=seed)
     with shown(f"fitting {model}"):
-        classifier.fit(training.X, training.y)
+        classifier.fit(training.X, training.y, unlabeled=unlabeled)
         save(classifier, path)
     _say_fitted(classifier, model, classifier.notes_, start, path)
 
@@ -130,7 +130,7 @@ def _fit_stream(
     max_bytes
         The most bytes that a packed data set may be unpacked to.
     unlabeled
-        What to do with rows without a label, "refuse" or "drop".
+        What to do with rows without a label, "error" or "drop".
     """
     from bayesclf.storage import save
     from bayesclf.tables import datasets
@@ -138,7 +138,7 @@ def _fit_stream(
 
     source: Any = table
     if is_name(table):
-        dataset = datasets.load(table, target, kinds, missing, max_bytes, unlabeled != "refuse")
+        dataset = datasets.load(table, target, kinds, missing, max_bytes, "error" if unlabeled == "error" else "use")
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
     if target is None:

@@ -247,7 +247,7 @@ Seed = Annotated[int, option("--seed", "N", "Random seed.")]
 Jobs = Annotated[int, option("--jobs", "N", "Number of processes; it does not change the results.")]
 
 
-UNLABELED = ("refuse", "use", "drop")
+UNLABELED = ("drop", "error", "use")
 """What can be done with rows without a label; the first is the default, as a label may be missing by mistake."""
 
 

@@ -22,7 +22,6 @@ from bayesclf.diagnostics.finding import Skipped
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.families.units import at_unit_scale
 from bayesclf.inference import MAP, NUTS, Augmentation, Engine, Exact, Laplace
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
@@ -385,7 +384,6 @@ def dependence(model: GenerativeModel, training: Labelled) -> float:
 
 def correlations(residuals: Array) -> Array:
     """Return the correlations of centered columns (row, feature); those of a column of zeros are 0."""
-    residuals, _ = at_unit_scale(residuals)
     length = np.sqrt((residuals**2).sum(axis=0))
     scaled = np.divide(residuals, length, out=np.zeros_like(residuals), where=length > 0)
     return np.asarray(scaled.T @ scaled)

@@ -14,7 +14,7 @@ power-scaling, Statistics and Computing 34, doi:10.1007/s11222-023-10366-5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -28,8 +28,7 @@ from bayesclf.diagnostics.held_out import NO_ROWS, Labelled
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
-from bayesclf.families.units import at_unit_scale
-from bayesclf.inference.convergence import single
+from bayesclf.inference.convergence import of_unit_scale, single
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -77,8 +76,9 @@ class Part:
 
     def lines(self) -> Iterator[tuple[str, float, float, float]]:
         """Yield the name of each scalar, its sensitivity to the prior and to the likelihood, and the prior's pull."""
-        prior, likelihood = self.sensitivity(self.log_prior), self.sensitivity(self.log_likelihood)
-        yield from zip(self.names, prior, likelihood, self.pull(), strict=True)
+        scaled = replace(self, draws=of_unit_scale(self.draws))  # no answer depends on the unit of a parameter
+        prior, likelihood = scaled.sensitivity(self.log_prior), scaled.sensitivity(self.log_likelihood)
+        yield from zip(self.names, prior, likelihood, scaled.pull(), strict=True)
 
 
 def _weights(log_density: Array, power: float) -> Array:
@@ -155,8 +155,6 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
     # the distance of distributions is 0/0 where nearly all draws have the same of a few values
     scalars, draws = single(_contrasts(model, posterior), tuple(name for name in names if name not in model.discrete))
-    scaled, _ = at_unit_scale(draws.reshape(len(draws), -1).T)  # no answer depends on the unit of a weight
-    draws = scaled.T.reshape(draws.shape)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 

@@ -25,7 +25,7 @@ from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of
+from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of, labeled_table
 from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
 from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
@@ -341,7 +341,7 @@ def compare(
         raise InputError(f"a model is named {STACK!r}, as the line of the stack is; give it another name")
     check_rules(rules)
     require_jobs(n_jobs=n_jobs)
-    seed, frame = seed_of(random_state), as_table(X)
+    seed, (frame, y, remarks) = seed_of(random_state), labeled_table(X, y, cv)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
@@ -361,7 +361,9 @@ def compare(
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in own:
             answers[name, rule] = cross_validation.pooled([part.scores[rule] for part in parts], folds.splits, runs)
-        sentences = cross_validation.gathered([*folds.remarks, *finished[name, -1][1]], [part.notes for part in parts])
+        sentences = cross_validation.gathered(
+            [*remarks, *folds.remarks, *finished[name, -1][1]], [part.notes for part in parts]
+        )
         notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     fitted = {name: finished[name, -1][0] for name in models if name not in left_out}

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf.classifiers.labels import only_labeled
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError
@@ -63,6 +64,22 @@ def as_table(X: Any) -> pd.DataFrame:
     frame = columns.to_frame(X)
     columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
     return frame
+
+
+def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str, ...]]:
+    """Return the rows that have a label as a DataFrame, their labels, and a sentence about rows that have none.
+
+    Raises
+    ------
+    InputError
+        For rows without a label where `cv` is a list of folds, whose numbers are of all rows.
+    """
+    frame, labels, remarks = only_labeled(as_table(X), y)
+    if remarks and isinstance(cv, Sequence):
+        raise InputError(
+            f"{remarks[0].removesuffix(' and are left out')}; leave them out, and renumber the folds of cv"
+        )
+    return frame, labels, remarks
 
 
 def check_rules(rules: Any) -> None:

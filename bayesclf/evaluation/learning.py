@@ -17,7 +17,7 @@ from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
-from bayesclf.evaluation.inputs import as_table, check_rules, folds_of
+from bayesclf.evaluation.inputs import check_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
@@ -172,7 +172,7 @@ def learning_curve(
     check_rules(rules)
     seed = seed_of(random_state)
     require_jobs(n_jobs=n_jobs)
-    frame = as_table(X)
+    frame, y, remarks = labeled_table(X, y, cv)
     classes, codes = np.unique(checked_labels(y, len(frame)), return_inverse=True)
     folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)
     counts = _counts(sizes, min(len(train) for train, _ in folds.splits))
@@ -188,7 +188,7 @@ def learning_curve(
     lines, notes = [], {}
     for name, model in models.items():
         said = [note for unit in units if unit[0] == name for note in parts[unit].notes]
-        notes[name] = (*folds.remarks, *dict.fromkeys(said))
+        notes[name] = (*remarks, *folds.remarks, *dict.fromkeys(said))
         for rule in peers.rules_of(model, question.rules):
             for place, m in enumerate(counts):
                 found = [parts[name, index].scores[rule] for index in range(place, len(splits), len(counts))]

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.constraints import Choice, Number, require
+from bayesclf.constraints import Choice, Number, OrNone, require
 from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
+from bayesclf.tables.numbers import LARGEST, SMALLEST
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 
 FRACTIONS = "rows with missing cells have weights that are not whole numbers"
 """Why there is no data augmentation: such a row has no number of completions to be drawn."""
+
+LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
+SCALE = OrNone(Number(least=SMALLEST, most=LARGEST, array=True))
+VARIANCE = OrNone(Number(least=1e-200, most=1e200, array=True))
+"""What a given location, scale or variance of a column may be: what those of rows are, whose magnitudes are bounded."""
+
+LOST = 1e-6
+"""Least share of a sum that must remain without a row: below it the difference loses six of sixteen digits."""
 
 
 @dataclass(frozen=True)
@@ -45,30 +54,16 @@ class Axes:
         Names of the block's features.
     levels
         For discrete families, the values of each feature, one tuple per feature.
-    units
-        What 1 stands for in each feature, powers of two (`bayesclf.families.units`); empty where it is 1 in all.
-        Cells, hyperparameters, statistics and parameters of a block are in these units; densities are of the
-        features in their own.
     """
 
     labels: tuple[str, ...]
     features: tuple[str, ...]
     levels: tuple[tuple[Hashable, ...], ...] = ()
-    units: tuple[float, ...] = ()
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Number of levels of each feature."""
         return tuple(len(values) for values in self.levels)
-
-    @property
-    def unit(self) -> Array:
-        """What 1 stands for in each feature, (feature)."""
-        return np.array(self.units) if self.units else np.ones(len(self.features))
-
-    def log_units(self, seen: NDArray[np.bool_]) -> Array:
-        """Return the sum of log units over the observed cells, (row): log p(x) is less by it than that of x/unit."""
-        return np.asarray(seen @ np.log(self.unit))
 
     def pooled(self) -> Axes:
         """Return the axes with one label for all rows."""
@@ -78,13 +73,7 @@ class Axes:
         """Return the axes of some of the features."""
         if features.all():
             return self
-        units = tuple(compress(self.units, features))
-        return Axes(
-            self.labels,
-            tuple(compress(self.features, features)),
-            tuple(compress(self.levels, features)),
-            units if any(unit != 1 for unit in units) else (),
-        )
+        return Axes(self.labels, tuple(compress(self.features, features)), tuple(compress(self.levels, features)))
 
     def labels_in(self, wider: Axes) -> list[int]:
         """Return the position of each label among those of wider axes."""
@@ -177,8 +166,7 @@ class Family[S: Statistics](Concise, ABC):
     statistics_type
         The class of its statistics.
     reads_numbers
-        Whether `units`, `measured` and `statistics` take `bayesclf.tables.numbers.Numbers` too, which they read a few
-        rows at a time.
+        Whether `statistics` takes `bayesclf.tables.numbers.Numbers` too, which it reads a few rows at a time.
     """
 
     statistics_type: ClassVar[type[Statistics]]
@@ -206,21 +194,6 @@ class Family[S: Statistics](Concise, ABC):
     @abstractmethod
     def resolve_prior(self, statistics: S) -> Self:
         """Return the prior in numbers: what was given, the rest from the pooled statistics."""
-
-    def units(self, X: Any) -> Array | None:
-        """Return the units (feature) in which to measure training cells (row, feature) under the prior as given.
-
-        None for a family that takes cells as they are. A unit is 0 for a feature whose cells are all 0 or missing.
-        """
-        return None
-
-    def measured(self, X: Any, axes: Axes) -> Any:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return X
-
-    def in_units(self, axes: Axes) -> Self:
-        """Return a resolved prior in other units, those of axes with the same features."""
-        return self
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the resolved family of some of the features, which have hyperparameters of their own."""
@@ -438,8 +411,7 @@ class Family[S: Statistics](Concise, ABC):
         """Return the names along each axis except the labels'; levels, "feature=value", also in their two parts."""
         axes, own = self.axes, {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
         if not axes.levels:
-            units = {"feature_unit": ("feature", list(axes.units))} if axes.units else {}
-            return {axis: list(axes.features) for axis in sorted(own)} | units
+            return {axis: list(axes.features) for axis in sorted(own)}
         pairs = [(name, value) for name, values in zip(axes.features, axes.levels, strict=True) for value in values]
         by_feature = {"feature": list(axes.features)} if "feature" in own else {}
         return by_feature | {

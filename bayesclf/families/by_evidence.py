@@ -14,7 +14,6 @@ from scipy.special import logsumexp
 
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import units
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import MOST_EVENTS, ValueCounts
 from bayesclf.families.gamma import Gamma
@@ -83,7 +82,7 @@ class Candidate:
             steps = steps_of(columns)
             found = found + continuous.n.sum(axis=0) * np.log(steps)
             if not isinstance(family, Histogram):
-                smooth = _smallest_sd(continuous) * columns.axes.unit >= SMOOTH_STEPS * steps
+                smooth = _smallest_sd(continuous) >= SMOOTH_STEPS * steps
                 found = np.where(smooth, found, -np.inf)
         return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
@@ -218,14 +217,6 @@ class ByEvidence:
         """Return how often each value of rows `X` (row, feature) occurs in each class."""
         return ValueCounts.of(X, y, axes, sample_weight)
 
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells, which all candidates measure them in."""
-        return units.unit_of(units.extent(X))
-
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
     def choices(self, statistics: ValueCounts) -> Choices:
         """Return the evidence of each family for each column."""
         features = statistics.axes.features
@@ -251,8 +242,8 @@ class ByEvidence:
 
 
 def steps_of(columns: ValueCounts) -> Array:
-    """Return the width of the cells that the values of each column stand for, in its own unit, (feature)."""
-    return np.array([columns.step(j) for j in range(len(columns.sizes))]) * columns.axes.unit
+    """Return the width of the cells that the values of each column stand for, (feature)."""
+    return np.array([columns.step(j) for j in range(len(columns.sizes))])
 
 
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:

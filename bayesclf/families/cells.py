@@ -29,7 +29,7 @@ MOST_DECIMALS = 15
 """Decimals that a floating-point number of size 1 can have."""
 
 REAL = MOST_DECIMALS + 1.0
-"""Stands for the decimals of numbers that have more, or none in their unit."""
+"""Stands for the decimals of numbers that have more."""
 
 EXACT_WHOLE = 1e14
 """Largest whole number of steps that is told apart from a number with a fraction."""
@@ -76,7 +76,7 @@ def require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None
     """Raise `InputError` for the first cell for which a condition does not hold."""
     if not holds.all():
         row, feature = np.argwhere(~holds)[0]
-        cell = f"column {axes.features[feature]!r} has {X[row, feature] * axes.unit[feature]:g} in row {row + 1}"
+        cell = f"column {axes.features[feature]!r} has {X[row, feature]:g} in row {row + 1}"
         raise InputError(f"{cell}, {reason} for it")
 
 
@@ -121,7 +121,7 @@ class ValueCounts(Statistics):
         Number of different values of each feature, (feature).
     decimals
         Number of decimals that the values of each feature are recorded with, from 0 to 15; 16 for real numbers, which
-        have more, and in a unit other than 1; −1 without any value, (feature).
+        have more; −1 without any value, (feature).
     """
 
     axes: Axes
@@ -136,13 +136,13 @@ class ValueCounts(Statistics):
         """Count the values in rows `X` (row, feature), NaN where a cell is missing, with label codes `y` (row)."""
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         parts = []
-        for column, unit in zip(np.asarray(X, dtype=float).T, axes.unit, strict=True):
+        for column in np.asarray(X, dtype=float).T:
             seen = ~np.isnan(column) & (weight > 0)
             different, place = np.unique(column[seen], return_inverse=True)
             values, group = _rounded(different, len(axes.labels))
             flat = np.bincount(group[place] + len(values) * y[seen], weight[seen], len(axes.labels) * len(values))
             counts = flat.reshape(len(axes.labels), len(values))
-            parts.append((values, counts, _decimals(different) if unit == 1 else REAL))
+            parts.append((values, counts, _decimals(different)))
         return cls._joined(axes, parts)
 
     @classmethod
@@ -185,20 +185,19 @@ class ValueCounts(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
-        """Return the counts on axes with additional labels or features, and values in their units."""
+        """Return the counts on axes with additional labels or features."""
         place = {name: position for position, name in enumerate(self.axes.features)}
         parts = []
-        for j, name in enumerate(axes.features):
+        for name in axes.features:
             counts = np.zeros((len(axes.labels), 0))
             if name not in place:
                 parts.append((np.empty(0), counts, -1.0))
                 continue
             i = place[name]
-            ratio = self.axes.unit[i] / axes.unit[j]
             values, own = self.column(i)
             counts = np.zeros((len(axes.labels), len(values)))
             counts[self.axes.labels_in(axes)] = own
-            parts.append((values * ratio, counts, self.decimals[i] if ratio == 1 else REAL))
+            parts.append((values, counts, self.decimals[i]))
         return self._joined(axes, parts)
 
     @property
@@ -230,7 +229,7 @@ class ValueCounts(Statistics):
         if self.decimals[feature] < REAL:
             return float(10.0 ** -max(self.decimals[feature], 0.0))
         values, _ = self.column(feature)
-        return float(4 * np.spacing(np.abs(values).max(initial=1.0)))
+        return float(4 * np.spacing(np.abs(values).max(initial=0.0)))
 
 
 def _decimals(values: Array) -> float:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from bayesclf.constraints import Number, require
-from bayesclf.families import cells, units
-from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
+from bayesclf.families import cells
+from bayesclf.families.base import LOST, SCALE, Axes, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import (
@@ -59,12 +59,6 @@ class GammaStatistics(Statistics):
         observed, values = cells.positive(X, axes, Gamma.name)
         summed = (observed, observed * values, np.log(values))
         return cls(axes, *(class_sums(part, y, len(axes.labels), sample_weight) for part in summed))
-
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        """Return the sums of x and log x on other axes and in their units."""
-        moved, ratio = super().reindex(axes), self.axes.unit / axes.unit
-        return replace(moved, total=moved.total * ratio, logs=moved.logs + moved.n * np.log(ratio))
 
     def skewness(self) -> Array:
         """Return log x̄ less the mean of log x, (outcome, feature): about 1/2α; 0 where cells are equal or lacking."""
@@ -131,10 +125,12 @@ class Gamma(QuadratureFamily[GammaStatistics]):
     def __post_init__(self) -> None:
         require_positive(median=self.median, spread=self.spread, kappa=self.kappa, m=self.m)
         require(Number(array=True), n=self.n, total=self.total, logs=self.logs)
+        if not self.axes.features:
+            require(SCALE, m=self.m)
 
     def resolve_prior(self, statistics: GammaStatistics) -> Self:
-        """Return the prior with its hyperparameters as arrays (outcome, feature), m in units of the columns."""
-        pooled, unit = statistics.pooled(), statistics.axes.unit
+        """Return the prior with its hyperparameters as arrays (outcome, feature)."""
+        pooled = statistics.pooled()
         given = {
             "median": _estimate(pooled.skewness()) if self.median is None else self.median,
             "spread": SPREAD if self.spread is None else self.spread,
@@ -143,34 +139,10 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         }
         shape = statistics.n.shape
         arrays = {name: broadcast(name, value, shape, "outcome, feature") for name, value in given.items()}
-        if self.m is not None:
-            arrays["m"] = arrays["m"] / unit
         arrays["m"] = np.maximum(arrays["m"], np.finfo(float).tiny)
         require_within(self.bounds, arrays["median"], arrays["spread"])
         sums = {name: np.zeros(shape) for name in ("n", "total", "logs")}
         return replace(self, **arrays, **sums, axes=statistics.axes)
-
-    @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells and the mean that was given."""
-        return units.unit_of(units.extent(X, self.m))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes; what is above 0 stays above 0."""
-        # A cell so small next to the others that it would become 0 in their unit stays above 0.
-        missing_or_zero = ~(X > 0)
-        X = units.measured(X, axes.unit)
-        return np.where(missing_or_zero, X, np.maximum(X, np.finfo(float).tiny))
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior, or posterior, with m, Σx and Σ log x in other units."""
-        if self.axes.units == axes.units:
-            return self
-        ratio = self.axes.unit / axes.unit
-        logs = np.asarray(self.logs) + np.asarray(self.n) * np.log(ratio)
-        return replace(self, m=np.asarray(self.m) * ratio, total=np.asarray(self.total) * ratio, logs=logs, axes=axes)
 
     def informative(self, statistics: GammaStatistics) -> NDArray[np.bool_]:
         """Return False for constant and empty columns; with median and m given, for empty ones only."""
@@ -278,7 +250,7 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         constant = shape * np.log(rate) - gammaln(shape)
         density = cells.products(observed, constant) + cells.products(np.log(values), shape - 1)
         density -= cells.products(observed * values, rate)
-        return np.asarray(density - self.axes.log_units(observed > 0)[:, None])
+        return np.asarray(density)
 
     @override
     def log_marginal(self, t: Array) -> Array:
@@ -302,14 +274,13 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         weight, b = (part[cell] for part in self.of_rate())
         shape, x = np.exp(t), values
         a = 1 + weight * shape
-        kept = b - x > units.LOST * b
+        kept = b - x > LOST * b
         if left_out:
             a, b = a - shape, np.where(kept, b - x, np.nan)
-        log_unit = np.log(self.axes.unit[feature])
         near, _ = self._equal_cells
         if near[cell]:
-            return np.asarray(_log_compound(x, shape, a, b) - log_unit)
-        constant = log_rising(a, shape) - gammaln(shape) - log_unit
+            return _log_compound(x, shape, a, b)
+        constant = log_rising(a, shape) - gammaln(shape)
         return np.asarray(constant + (shape - 1) * np.log(x) - shape * np.log(b + x) - a * np.log1p(x / b))
 
     @cached_property
@@ -325,10 +296,6 @@ class Gamma(QuadratureFamily[GammaStatistics]):
             gap = n * np.log1p(away) - (kappa + n) * np.log1p(away * n / (kappa + n))
         near: NDArray[np.bool_] = (n > 0) & (_skewness(n, total, logs) == 0) & (gap > -NEAR * (kappa + n))
         return near, gap
-
-    def log_base(self, statistics: GammaStatistics) -> Array:
-        """The Jacobian of the units."""
-        return -statistics.n * np.log(statistics.axes.unit)
 
     def log_prior(self, parameters: Parameters) -> Density:
         """Of α and β together, per log α and log β."""

@@ -14,12 +14,22 @@ from scipy.special import gammaln
 
 from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import units
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_each, require_positive
+from bayesclf.families.base import (
+    LOCATION,
+    LOST,
+    VARIANCE,
+    Axes,
+    Family,
+    Statistics,
+    broadcast,
+    require_choice,
+    require_each,
+    require_positive,
+)
 from bayesclf.families.moments import Moments
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
-from bayesclf.tables.numbers import Numbers, blocks_of
+from bayesclf.tables.numbers import blocks_of
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
@@ -59,13 +69,10 @@ class NormalScores:
     ----------
     mu, sigma2
         (draw, outcome, feature).
-    log_unit
-        Logarithms of what 1 stands for, (feature).
     """
 
     mu: Array
     sigma2: Array
-    log_unit: Array
 
     def __call__(self, X: Array) -> Array:
         """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (draw, row, outcome)."""
@@ -95,7 +102,7 @@ class NormalScores:
     def _of_incomplete(self) -> Array:
         """What z², z, and whether a cell is observed are multiplied by, (outcome, column, draw)."""
         shift, precision = self.mu - self._center, 1 / self.sigma2
-        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2) - self.log_unit
+        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2)
         factors = np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
         return np.ascontiguousarray(factors.transpose(1, 2, 0))
 
@@ -117,14 +124,11 @@ class StudentScores:
     ----------
     nu, m, scale
         ν, location m and squared scale s², (outcome, feature).
-    log_unit
-        Logarithms of what 1 stands for, (feature).
     """
 
     nu: Array
     m: Array
     scale: Array
-    log_unit: Array
 
     def __call__(self, X: Array) -> Array:
         """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (row, outcome)."""
@@ -158,7 +162,7 @@ class StudentScores:
         """What does not depend on x, (outcome, feature)."""
         nu = self.nu
         log_scale = np.log(nu * np.pi) + np.log(self.scale)
-        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale - self.log_unit)
+        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale)
 
 
 def _log_products(excess: Array, starts: Integers) -> tuple[list[int], Array]:
@@ -248,51 +252,30 @@ class Gaussian(Family[Moments]):
         require(OrNone(Number(array=True)), m=self.m)
         require_positive(kappa=self.kappa, a=self.a, b=self.b)
         require(Flag(), unbiased=self.unbiased)
+        if not self.axes.features:
+            require(LOCATION, m=self.m)
+            require(VARIANCE, b=self.b)
 
     def resolve_prior(self, statistics: Moments) -> Self:
-        """Return the prior with all hyperparameters as arrays, in units of the columns."""
+        """Return the prior with all hyperparameters as arrays."""
         pooled = statistics.pooled()
-        unit = statistics.axes.unit
         s2 = pooled.scatter / np.maximum(pooled.n, 1)
         if 1 in self._shared:
             s2 = s2.mean(axis=1, keepdims=True)
         cells = statistics.n.shape
         groups = self._group(np.ones(cells)).shape
-        of_variance = unit[: groups[1]]  # the same in all features that share a variance
         a = 1.5 if self.a is None else self.a
         if self.b is None and not np.all(np.asarray(a) > 1):
             raise InputError("a is at most 1, where σ² has no prior mean to set b by; give b too, or a above 1")
-        b: float | Array = (np.asarray(a) - 1) * s2
-        if self.b is not None:
-            b = units.variances(broadcast("b", self.b, groups), 1 / of_variance)
+        b = (np.asarray(a) - 1) * s2 if self.b is None else self.b
         return replace(
             self,
-            m=broadcast("m", pooled.mean, cells) if self.m is None else broadcast("m", self.m, cells) / unit,
+            m=broadcast("m", pooled.mean if self.m is None else self.m, cells),
             kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
             a=broadcast("a", a, groups),
             b=broadcast("b", b, groups),
             axes=statistics.axes,
         )
-
-    @override
-    def units(self, X: Array | Numbers) -> Array:
-        """Return the units of columns by their cells and given hyperparameters, the same if they share a variance."""
-        largest = units.extent(X, self.m, None if self.b is None else np.sqrt(self.b))
-        return units.unit_of(np.full_like(largest, largest.max(initial=0.0)) if 1 in self._shared else largest)
-
-    @override
-    def measured[Cells: (Array, Numbers)](self, X: Cells, axes: Axes) -> Cells:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with m in other units, and what is about σ² in their squares."""
-        if self.axes.units == axes.units:
-            return self
-        m, _, _, b = self._hyperparameters()
-        ratio = self.axes.unit / axes.unit
-        return replace(self, m=m * ratio, b=units.variances(b, ratio[: b.shape[1]]), axes=axes)
 
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
@@ -383,7 +366,7 @@ class Gaussian(Family[Moments]):
         """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
         mu = parameters["mu"]
         sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
-        return NormalScores(mu, sigma2, np.log(self.axes.unit) if self.axes.units else np.zeros(mu.shape[2]))
+        return NormalScores(mu, sigma2)
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
@@ -391,7 +374,7 @@ class Gaussian(Family[Moments]):
         spread = (kappa + 1) / kappa
         shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
         if 1 not in self._shared:
-            return StudentScores(2 * shape, m, spread * rate / shape, np.log(self.axes.unit))(X)
+            return StudentScores(2 * shape, m, spread * rate / shape)(X)
         columns = (self._log_t(X - m[k], spread[k], shape[k], rate[k]) for k in range(len(m)))
         return np.stack(list(columns), axis=1)
 
@@ -409,7 +392,7 @@ class Gaussian(Family[Moments]):
         if 1 in self._shared:
             removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
         shape, rate = a[group] - cells / 2, b[group] - removed / 2
-        kept = (rate > units.LOST * b[group]).all(axis=1)
+        kept = (rate > LOST * b[group]).all(axis=1)
         rate = np.where(kept[:, None], rate, b[group])
         own = self._log_t(weight * deviation, weight, shape, rate)
         if over_classes:
@@ -432,9 +415,8 @@ class Gaussian(Family[Moments]):
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
     def log_base(self, statistics: Moments) -> Array:
-        """log (2π)^(−n/2), and the Jacobian of the units."""
-        constant = -0.5 * np.log(2 * np.pi) * self._group(statistics.n)
-        return np.asarray(constant - self._group(statistics.n * np.log(statistics.axes.unit)))
+        """log (2π)^(−n/2)."""
+        return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b); one part for each variance."""
@@ -453,7 +435,7 @@ class Gaussian(Family[Moments]):
         """Measure from the pooled means."""
         mean = statistics.pooled().mean[0]
         centre = mean if at_means else np.zeros_like(mean)
-        return LinearDesign(statistics.axes.features, (), centre, units=statistics.axes.units)
+        return LinearDesign(statistics.axes.features, (), centre)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
@@ -501,8 +483,6 @@ class Gaussian(Family[Moments]):
         scale = spread * rate / shape
         distance = np.where(seen, deviation, 0.0) ** 2 / scale
         log_scale = np.where(seen, np.log(scale), 0.0)
-        if self.axes.units:
-            log_scale += 2 * np.where(seen, np.log(self.axes.unit), 0.0)
         cells = seen.astype(float)
         if 1 in self._shared:
             distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))

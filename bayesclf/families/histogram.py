@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.constraints import Whole, require
-from bayesclf.families import dirichlet, units
+from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import observe_codes
 from bayesclf.families.cells import REAL, ValueCounts
@@ -99,13 +99,6 @@ class CellLayout:
             out: Array = -2 * np.log1p(np.fmax(borders[0] - values, 0.0) / below)
             out -= 2 * np.log1p(np.fmax(values - borders[-1], 0.0) / above)
         return out
-
-    def scaled(self, ratio: Array) -> Self:
-        """Return the cells of features that are multiplied by a ratio each, (feature)."""
-        of_cell = np.repeat(ratio, self.sizes)
-        of_border = np.repeat(ratio, np.asarray(self.sizes) - 1)
-        decimals = np.where(ratio == 1, self.decimals, REAL)
-        return replace(self, borders=self.borders * of_border, widths=self.widths * of_cell, decimals=decimals)
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the cells of some of the features."""
@@ -249,23 +242,6 @@ class Histogram(CutFamily[ValueCounts]):
         return replace(prior, known=prior.binned(statistics))
 
     @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells."""
-        return units.unit_of(units.extent(X))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with the edges of its bins in other units."""
-        if axes.units == self.axes.units:
-            return self
-        return replace(self, axes=axes, layout=self.layout.scaled(self.axes.unit / axes.unit))
-
-    @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the histograms of some of the features, with their cells and counts."""
         own, known = np.repeat(features, self.layout.sizes), cast("Array", self.known)
@@ -317,12 +293,12 @@ class Histogram(CutFamily[ValueCounts]):
         return {"theta": bins.spread(dirichlet.simplexes_of(draws, bins.sizes, suffix))}
 
     def log_base(self, statistics: ValueCounts) -> Array:
-        """Return the log density of numbers in open cells relative to that at the border, and the Jacobian of units."""
+        """Return the log density of numbers in open cells relative to that at the border."""
         out = np.zeros((1, len(statistics.sizes)))
         for j in range(len(statistics.sizes)):
             values, counts = statistics.column(j)
             out[0, j] = counts.sum(axis=0) @ self.layout.log_shape_of(j, values)
-        return out - statistics.n.sum(axis=0) * np.log(statistics.axes.unit)
+        return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw the cell of each number, then the number in it, in the decimals of the column."""
@@ -337,8 +313,8 @@ class Histogram(CutFamily[ValueCounts]):
     def coords(self) -> dict[str, Any]:
         """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
         names, features, lows, highs = [], [], [], []
-        for j, (name, unit) in enumerate(zip(self.axes.features, self.axes.unit, strict=True)):
-            borders = self.layout.borders_of(j) * unit
+        for j, name in enumerate(self.axes.features):
+            borders = self.layout.borders_of(j)
             for low, high in zip([-np.inf, *borders], [*borders, np.inf], strict=True):
                 names.append(f"{name} [{low:.15g}, {high:.15g})")
                 features.append(name)
@@ -390,5 +366,5 @@ class Histogram(CutFamily[ValueCounts]):
 
     @override
     def _log_shape(self, X: Array) -> Array:
-        """Return the sum of the log densities of values relative to their cells, in units of the features, (row)."""
-        return self.layout.log_shape(X).sum(axis=1) - self.axes.log_units(~np.isnan(X))
+        """Return the sum of the log densities of values relative to their cells, (row)."""
+        return np.asarray(self.layout.log_shape(X).sum(axis=1))

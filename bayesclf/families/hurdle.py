@@ -191,21 +191,6 @@ class Hurdle(Family[HurdleStatistics]):
         beta = broadcast("beta", 2 - share if self.beta is None else self.beta, shape, "outcome, feature")
         return replace(self, family=self.family.resolve_prior(statistics.others), alpha=alpha, beta=beta)
 
-    @override
-    def units(self, X: Array) -> Array | None:
-        """Return the units of the family above 0."""
-        return self.family.units(X)
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells in the units of the axes; 0 stays 0."""
-        return np.asarray(self.family.measured(X, axes))
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with that of the family above 0 in other units."""
-        return replace(self, family=self.family.in_units(axes))
-
     def informative(self, statistics: HurdleStatistics) -> NDArray[np.bool_]:
         """Return False for a feature with one value only, or none."""
         pooled = statistics.zeros.pooled()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from operator import add, itemgetter
 from typing import ClassVar, Self, override
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.units import NEGLIGIBLE
 from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.typing import Array, Integers
 
@@ -27,6 +26,12 @@ FEW_CELLS = 2**12
 
 READ_CELLS = 2**18
 """Cells that are read together."""
+
+EQUAL = 1e-100
+"""Scatter of the cells of a class, next to the mean square of the column, up to which they count as equal.
+
+A variance thus has a reciprocal, and the square of a cell over it does not overflow.
+"""
 
 DRIFT = 16.0
 """Ratio of the squared distance of a mean from the origin to the variance, above which digits would be lost."""
@@ -82,12 +87,6 @@ class Moments(Statistics):
         return type(self)(self.axes, n, mean, scatter)
 
     @override
-    def reindex(self, axes: Axes) -> Self:
-        """Return the means and scatters on other axes and in their units."""
-        moved, ratio = super().reindex(axes), self.axes.unit / axes.unit
-        return replace(moved, mean=moved.mean * ratio, scatter=moved.scatter * ratio * ratio)
-
-    @override
     def pooled(self) -> Self:
         """Return the moments of all rows under one label, means of classes combined by their weights."""
         labels = (slice(k, k + 1) for k in range(len(self.n)))
@@ -98,9 +97,10 @@ class Moments(Statistics):
         return np.asarray(self.pooled().without_rounding()[0] == 0)
 
     def without_rounding(self) -> Array:
-        """Return the scatters, set to 0 where rounding errors of equal cells could be as large."""
+        """Return the scatters, set to 0 where rounding errors of equal cells could be as large, see also `EQUAL`."""
         rounding = self.n * (8 * np.finfo(float).eps * np.abs(self.mean)) ** 2
-        return np.where(self.scatter <= np.maximum(rounding, NEGLIGIBLE), 0.0, self.scatter)
+        squares = (self.mean**2 + self.scatter / np.maximum(self.n, 1)).max(axis=0)
+        return np.where(self.scatter <= np.maximum(rounding, EQUAL * squares), 0.0, self.scatter)
 
 
 _before: ContextVar[int] = ContextVar("_before", default=0)

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from bayesclf.constraints import require
 from bayesclf.errors import InputError
-from bayesclf.families import cells, units
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_each, require_positive
+from bayesclf.families import cells
+from bayesclf.families.base import LOST, SCALE, Axes, Family, Statistics, broadcast, require_each, require_positive
 from bayesclf.families.dirichlet import class_sums, logs
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
@@ -309,12 +310,6 @@ class ExponentialStatistics(Statistics):
         summed = cells.not_negative(X, axes, Exponential.name)
         return cls(axes, *(class_sums(values, y, len(axes.labels), sample_weight) for values in summed))
 
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        """Return the sums on other axes and in their units."""
-        moved = super().reindex(axes)
-        return replace(moved, total=moved.total * (self.axes.unit / axes.unit))
-
 
 @dataclass(frozen=True, repr=False)
 class Exponential(GammaRate[ExponentialStatistics]):
@@ -361,34 +356,22 @@ class Exponential(GammaRate[ExponentialStatistics]):
     likelihood: ClassVar[str] = "Exponential(rate)"
     statistics_type: ClassVar[type[Statistics]] = ExponentialStatistics
 
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.axes.features:
+            require(SCALE, b=self.b)
+
     def resolve_prior(self, statistics: ExponentialStatistics) -> Self:
-        """Return the prior with a and b as arrays (outcome, feature), b in units of the columns."""
+        """Return the prior with a and b as arrays (outcome, feature)."""
         pooled, shape = statistics.pooled(), statistics.n.shape
         a = broadcast("a", 2.0 if self.a is None else self.a, shape, "outcome, feature")
         if self.b is None and not (a > 1).all():
             raise InputError("a is at most 1, where 1/λ has no prior mean to set b by; give b too, or a above 1")
-        if self.b is None:
-            b = (a - 1) * pooled.total / np.maximum(pooled.n, 1)
-        else:
-            b = broadcast("b", self.b, shape, "outcome, feature") / statistics.axes.unit
+        b = (a - 1) * pooled.total / np.maximum(pooled.n, 1)
+        if self.b is not None:
+            b = broadcast("b", self.b, shape, "outcome, feature")
         return replace(self, a=a, b=np.maximum(b, np.finfo(float).tiny), axes=statistics.axes)
-
-    @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells and the rate that was given."""
-        return units.unit_of(units.extent(X, self.b))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with b, which has the unit of x, in other units."""
-        if self.axes.units == axes.units:
-            return self
-        return replace(self, b=np.asarray(self.b) * (self.axes.unit / axes.unit), axes=axes)
 
     def informative(self, statistics: ExponentialStatistics) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell, or without one above 0 unless the prior is given."""
@@ -447,8 +430,7 @@ class Exponential(GammaRate[ExponentialStatistics]):
         """Return Σ_i log λ_ik − λ_ik x_i over the observed cells, (draw, row, outcome)."""
         observed, values = cells.not_negative(X, self.axes, self.name)
         rate = parameters["rate"]
-        density = cells.products(observed, np.log(rate)) - cells.products(values, rate)
-        return density - self.axes.log_units(observed > 0)[:, None]
+        return cells.products(observed, np.log(rate)) - cells.products(values, rate)
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of the Lomax distribution, summed over the observed cells, (row, outcome)."""
@@ -460,15 +442,11 @@ class Exponential(GammaRate[ExponentialStatistics]):
         """The Lomax distribution with a − 1 and b − x for each cell taken away."""
         observed, values = cells.not_negative(X, self.axes, self.name)
         a, b = self._hyperparameters()
-        kept = (b[y] - values > units.LOST * b[y]).all(axis=1)
+        kept = (b[y] - values > LOST * b[y]).all(axis=1)
         without = np.where(kept[:, None], b[y] - values, b[y])
         out = self._with_own(X, y, self._lomax(values, observed, a[y] - observed, without))
         out[~kept] = np.nan
         return out
-
-    def log_base(self, statistics: ExponentialStatistics) -> Array:
-        """The Jacobian of the units."""
-        return -statistics.n * np.log(statistics.axes.unit)
 
     def log_prior(self, parameters: Parameters) -> Density:
         """λ ~ Gamma(a, b), per log λ: its power α is Gamma(αa, αb), a prior worth α times as many rows."""
@@ -480,7 +458,7 @@ class Exponential(GammaRate[ExponentialStatistics]):
         pooled = statistics.pooled()
         mean = pooled.total[0] / np.maximum(pooled.n[0], 1)
         centre = mean if at_means else np.zeros_like(mean)
-        return LinearDesign(statistics.axes.features, (), centre, units=statistics.axes.units)
+        return LinearDesign(statistics.axes.features, (), centre)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """log λ − λx = −λz + log λ − λc with z = x − c."""
@@ -501,7 +479,7 @@ class Exponential(GammaRate[ExponentialStatistics]):
 
     def _lomax(self, values: Array, observed: Array, a: Array, b: Array) -> Array:
         """Return the log density summed over the observed cells, (row); a and b are (feature) or (row, feature)."""
-        densities = np.log(a) - np.log(b) - (a + 1) * np.log1p(values / b) - np.log(self.axes.unit)
+        densities = np.log(a) - np.log(b) - (a + 1) * np.log1p(values / b)
         return np.asarray((observed * densities).sum(axis=1))
 
 

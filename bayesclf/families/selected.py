@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Axes, WithoutPyMC
+from bayesclf.families.base import WithoutPyMC
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
@@ -91,12 +91,6 @@ class Selected(WithoutPyMC, Wrapper):
         except ValueError as error:
             raise InputError(f"{error}; with selection all classes have one prior") from None
         return replace(self, family=family, pooled=pooled, inclusion=inclusion)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with both families, by class and pooled, in other units."""
-        pooled = self.pooled.in_units(axes.pooled())
-        return replace(self, family=self.family.in_units(axes), pooled=pooled)
 
     @override
     def priors(self) -> list[PriorLine]:

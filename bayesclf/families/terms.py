@@ -26,13 +26,11 @@ class LinearDesign:
     features, levels
         Those of the block's `Axes`.
     centre
-        Where a number's column is 0, (column), in the units of the cells. Levels and counts have 0.
+        Where a number's column is 0, (column). Levels and counts have 0.
     threshold
         Cells above it count as 1, others as 0; None where cells are used as they are.
     complete
         Whether the weights hold for complete rows only, as those of dependent columns do.
-    units
-        Those of the block's `Axes`.
     """
 
     features: tuple[str, ...]
@@ -40,12 +38,6 @@ class LinearDesign:
     centre: Array
     threshold: float | None = None
     complete: bool = False
-    units: tuple[float, ...] = ()
-
-    @property
-    def unit(self) -> Array:
-        """What 1 stands for in each column, (column)."""
-        return np.array(self.units) if self.units else np.ones(len(self.centre))
 
     @property
     def names(self) -> tuple[str, ...]:

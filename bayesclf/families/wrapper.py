@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self, override
+from dataclasses import dataclass
+from typing import Any, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,21 +48,6 @@ class Wrapper(Family[Any]):
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
         """Return the statistics of the wrapped family."""
         return self.family.statistics(X, y, axes, sample_weight)
-
-    @override
-    def units(self, X: Any) -> Array | None:
-        """Return the units of the wrapped family."""
-        return self.family.units(X)
-
-    @override
-    def measured(self, X: Any, axes: Axes) -> Any:
-        """Return cells as the wrapped family measures them."""
-        return self.family.measured(X, axes)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with that of the wrapped family in other units."""
-        return replace(self, family=self.family.in_units(axes))
 
     @property
     @override

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesclf.typing import Array
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import named, part_of
 
 if TYPE_CHECKING:
@@ -127,6 +127,16 @@ class Scalars:
         return pd.DataFrame({"parameter": names, **{name: values[order] for name, values in columns.items()}})
 
 
+def at_unit_scale(values: Array) -> tuple[Array, Integers]:
+    """Return columns (draw, …) divided by powers of two so that the largest magnitude is below 1, and the powers.
+
+    Squares of draws of a variance could overflow; a standard deviation of what is returned is multiplied by the power
+    exactly with ``np.ldexp``.
+    """
+    _, power = np.frexp(np.abs(values).max(axis=0, initial=0.0))
+    return np.ldexp(values, -power), power
+
+
 def scaled_draws(variable: xr.DataArray, *axes: str) -> tuple[xr.DataArray, xr.DataArray]:
     """Return draws (chain, draw, …) of parameters divided by powers of two, and the powers.
 
@@ -221,10 +231,17 @@ def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], 
     return names, np.concatenate(draws)
 
 
+def of_unit_scale(draws: Array) -> Array:
+    """Return draws (scalar, chain, draw) of which each scalar is divided by a power of two, as in `at_unit_scale`."""
+    _, power = np.frexp(np.abs(draws).max(axis=(1, 2), initial=0.0, keepdims=True))
+    return np.asarray(np.ldexp(draws, -power))
+
+
 def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
     """Return the single parameters of a posterior (chain, draw, …), at most `most` of them, evenly spaced.
 
-    Constant parameters are left out: for example, the probability of the only level of a column never varies.
+    Constant parameters are left out: for example, the probability of the only level of a column never varies. The draws
+    of each are divided by a power of two, on which no measure of them depends.
     """
     names, every = single(posterior, map(str, posterior))
     step = 1 if most is None else max(-(-len(every) // most), 1)
@@ -232,7 +249,7 @@ def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
     finite = np.isfinite(some).all(axis=(1, 2))
     kept = np.flatnonzero(finite & (np.ptp(some, axis=(1, 2)) > 0))
     wrong = tuple(shown[i] for i in np.flatnonzero(~finite))
-    return Scalars(tuple(shown[i] for i in kept), some[kept], len(every), wrong)
+    return Scalars(tuple(shown[i] for i in kept), of_unit_scale(some[kept]), len(every), wrong)
 
 
 def one_chain() -> Measured:

@@ -154,14 +154,10 @@ def _generative(model: GenerativeModel) -> tuple[list[str], list[PriorLine]]:
 
 
 def _priors(block: Block) -> Iterator[PriorLine]:
-    """Return the prior of a block; columns of extreme size are named with the unit that its numbers are in."""
-    axes = block.family.axes
-    unit = dict(zip(axes.features, axes.unit, strict=True))
+    """Return the prior of a block."""
     for line in block.family.priors():
-        size = unit.get(line.feature, 1.0)
-        feature = line.feature if size == 1 else f"{line.feature} (in units of {written(size)})"
         parameter, form = (_of_block(text, block) for text in (line.parameter, line.form))
-        yield line._replace(parameter=parameter, feature=feature, form=form)
+        yield line._replace(parameter=parameter, form=form)
 
 
 def _of_block(text: str, block: Block) -> str:

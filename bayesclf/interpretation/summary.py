@@ -15,8 +15,8 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
-from bayesclf.families.units import at_unit_scale
 from bayesclf.inference import MARKOV_CHAINS
+from bayesclf.inference.convergence import at_unit_scale
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.models.logistic.shaped_model import ShapedScaleModel
 from bayesclf.typing import Array

@@ -236,6 +236,7 @@ class GenerativeModel:
         """Return log π (draw, outcome); one draw where π is known."""
         return logs(self.class_prior.probabilities(parameters))
 
+    @np.errstate(over="ignore")  # of a cell so far off that its density is 0
     def log_predictive(self, rows: Rows) -> Array | None:
         """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate."""
         if self.not_conjugate():
@@ -308,6 +309,7 @@ class ScoresGiven:
     log_prior: Array
     draws: int
 
+    @np.errstate(over="ignore")  # of a cell so far off that its density is 0
     def __call__(self, rows: Rows) -> Array:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         if not self.densities:  # a given class prior is one for all draws

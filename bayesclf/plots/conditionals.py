@@ -168,7 +168,7 @@ class _Panels:
         X = np.full((rows, len(axes.features)), absent)
         for name, column in values.items():
             j = axes.features.index(name)
-            X[:, j] = column if self.levels_of(name) else column / axes.unit[j]
+            X[:, j] = column
         return np.asarray(block.family.log_density(X, block.own(self.parameters)))
 
     def of_column(self, feature: str, values: Array | Integers) -> Array:

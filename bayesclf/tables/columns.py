@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
-from bayesclf.tables.numbers import Numbers, blocks_of
+from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
@@ -35,7 +35,8 @@ def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
     """Return the rows of a table that are kept, (row), with an index that tells where they stood."""
     import pandas as pd
 
-    return frame[kept].set_axis(pd.Index(np.flatnonzero(kept), name=ROW), axis=0)
+    places = frame.index.to_numpy()[kept] if frame.index.name == ROW else np.flatnonzero(kept)
+    return frame[kept].set_axis(pd.Index(places, name=ROW), axis=0)
 
 
 def row_numbers(table: Any, places: Any) -> Integers:
@@ -112,7 +113,7 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
     Raises
     ------
     InputError
-        For a cell that is missing or infinite.
+        For a cell that is missing, infinite or beyond `LARGEST`.
     """
     wrong = np.flatnonzero(~np.isfinite(table.cells.data))
     if wrong.size:
@@ -122,6 +123,10 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
             f"column {name!r} of the sparse table has {what} value (row {row}); replace it, or give a dense table, "
             "where missing cells are allowed"
         )
+    sizes = np.abs(table.cells.data)
+    if sizes.max(initial=0.0) > LARGEST:
+        row, name = place_of(table, int(sizes.argmax()), names)
+        raise out_of_range({name: f"{sizes.max():.1e} in row {row}"})
     return table.cells
 
 
@@ -144,6 +149,9 @@ TEXT_SAMPLE = 1000
 
 FLOAT_BYTES = 8
 """Longer numbers, of NumPy's ``longdouble``, become floats at once."""
+
+FIRST_ROWS = 64
+"""Rows in which most columns have a number that is not nearly 0."""
 
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
@@ -342,7 +350,7 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
     Raises
     ------
     InputError
-        For a cell that is infinite or not a number.
+        For a cell that is infinite, beyond `LARGEST` or not a number.
     """
     own = frame if tuple(frame.columns) == names else frame[list(names)]
     if all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in set(own.dtypes)):
@@ -351,13 +359,8 @@ def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
         X = np.empty(own.shape)
         for j, name in enumerate(names):
             X[:, j] = _floats(own[name], name)
-    infinite = np.isinf(X)
-    wrong = np.flatnonzero(infinite.any(axis=0))
-    if wrong.size:
-        of_first = np.flatnonzero(infinite[:, wrong[0]])
-        values = counted(of_first.size, "infinite value", thousands="")
-        rows = listed(row_numbers(frame, of_first), LISTED_ROWS)
-        raise InputError(f"column {names[wrong[0]]!r} has {values} (inf; rows {rows}); replace or drop them")
+    if (np.abs(X) > LARGEST).any():
+        _refuse_large(frame, names, X.T)
     return X
 
 
@@ -367,13 +370,41 @@ def read_numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
         return Numbers(tuple(numbers(frame, names).T), len(frame))
     cells = Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
     if not cells.ordinary:
-        for name, column in zip(names, cells.columns, strict=True):
-            infinite = np.flatnonzero(np.isinf(column))
-            if infinite.size:
-                values = counted(infinite.size, "infinite value", thousands="")
-                rows = listed(row_numbers(frame, infinite), LISTED_ROWS)
-                raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+        _refuse_large(frame, names, cells.columns)
     return cells
+
+
+def _refuse_large(frame: pd.DataFrame, names: tuple[str, ...], cells: Iterable[NDArray[Any]]) -> None:
+    """Raise for columns (row) with infinite cells, and for those with cells beyond `LARGEST`."""
+    far = {}
+    for name, column in zip(names, cells, strict=True):
+        sizes = np.abs(column, dtype=float)
+        if not (sizes > LARGEST).any():
+            continue
+        infinite = np.flatnonzero(np.isinf(column))
+        if infinite.size:
+            values = counted(infinite.size, "infinite value", thousands="")
+            rows = listed(row_numbers(frame, infinite), LISTED_ROWS)
+            raise InputError(f"column {name!r} has {values} (inf; rows {rows}); replace or drop them")
+        place = int(np.nanargmax(sizes))
+        far[name] = f"{sizes[place]:.1e} in row {row_numbers(frame, place)}"
+    if far:
+        raise out_of_range(far)
+
+
+def require_not_tiny(X: Any, names: tuple[str, ...]) -> None:
+    """Raise for training columns of numbers, cells (row, feature), of which all are nearly 0 and some are not 0."""
+    if isinstance(X, sparse.csr_array):
+        largest = np.zeros(X.shape[1])
+        np.maximum.at(largest, X.indices, np.abs(X.data))
+    else:
+        largest = np.fmax.reduce(np.abs(X[:FIRST_ROWS]), axis=0, initial=0.0)
+        for j in np.flatnonzero(largest < SMALLEST):
+            column = X.columns[j] if isinstance(X, Numbers) else X[:, j]
+            largest[j] = np.fmax.reduce(np.abs(column), initial=0.0)
+    tiny = np.flatnonzero((largest > 0) & (largest < SMALLEST))
+    if tiny.size:
+        raise out_of_range({names[j]: f"{largest[j]:.1e}" for j in tiny})
 
 
 def _real(column: pd.Series, name: str) -> NDArray[Any]:
@@ -403,7 +434,7 @@ def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
     Raises
     ------
     InputError
-        For a cell that is missing, infinite or negative.
+        For a cell that is missing, infinite, beyond `LARGEST` or negative.
     """
     if isinstance(table, SparseTable):
         cells = sparse_numbers(table, names)
@@ -519,8 +550,6 @@ class Column:
         Its name, and what it holds.
     levels
         Its levels, if it is categorical.
-    unit
-        What 1 stands for in a model of its numbers, see `bayesclf.families.units`; 0 where they are all 0.
     of_numbers
         Whether it is categorical, and was a column of numbers in the table.
     ordered
@@ -530,20 +559,19 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[Hashable, ...] = ()
-    unit: float = 1.0
     of_numbers: bool = field(default=False, repr=False, compare=False)
     ordered: bool = field(default=False, repr=False)
 
     def union(self, other: Column) -> Column:
-        """Return the column with the levels of both, and the larger unit."""
-        if self.levels == other.levels and self.unit >= other.unit and self.of_numbers >= other.of_numbers:
+        """Return the column with the levels of both."""
+        if self.levels == other.levels and self.of_numbers >= other.of_numbers:
             return self
-        unit, of_numbers = max(self.unit, other.unit), self.of_numbers or other.of_numbers
+        of_numbers = self.of_numbers or other.of_numbers
         levels, ordered = self.levels, self.ordered or other.ordered
         if levels != other.levels:
             require_one_way(self.name, levels, other.levels)
             levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
-        return Column(self.name, self.kind, levels, unit, of_numbers, ordered)
+        return Column(self.name, self.kind, levels, of_numbers, ordered)
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bayesclf.constraints import FileName, Flag, Instance, OrNone, Text, Whole, require
+from bayesclf.constraints import Choice, FileName, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.tables import shipped
@@ -125,7 +125,7 @@ def load(
     dtypes: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | None = None,
     max_bytes: int = MAX_BYTES,
-    unlabeled: bool = False,
+    unlabeled: str = "drop",
 ) -> Dataset:
     """Load a data set by name or from a file.
 
@@ -157,8 +157,9 @@ def load(
         By column, the values that stand for "missing", such as ``{"glucose": [0]}``; those cells are emptied.
     max_bytes : int, optional
         The most bytes that a packed file may be unpacked to, as in `read_table`.
-    unlabeled : bool, optional
-        Whether rows may lack their label, as `fit` of generative classifiers takes them.
+    unlabeled : {"drop", "error", "use"}
+        What to do with rows without a label: leave them out, which `note` says; refuse them; or keep them, for `fit`
+        of generative classifiers to learn from.
 
     Returns
     -------
@@ -184,7 +185,7 @@ def load(
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
     require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
     require(Whole(1), max_bytes=max_bytes)
-    require(Flag(), unlabeled=unlabeled)
+    require(Choice(("drop", "error", "use")), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
     missing, dtypes = missing or {}, dtypes or {}
     later = {column for column, kind in dtypes.items() if kind == "number" and column in missing}
@@ -202,9 +203,10 @@ def load(
             f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
     require_column(chosen, columns, name)
-    _check_labels(found.frame, chosen, name, unlabeled)
-    said = (found.description, found.source, found.creators, found.license, found.changes, found.note)
-    return Dataset(name, found.frame, chosen, *said)
+    frame, remark = _with_labels(found.frame, chosen, name, unlabeled)
+    note = f"{found.note}. {remark}" if found.note and remark else found.note or remark
+    said = (found.description, found.source, found.creators, found.license, found.changes, note)
+    return Dataset(name, frame, chosen, *said)
 
 
 def available() -> list[DatasetInfo]:
@@ -332,16 +334,28 @@ def _known(name: str, places: Sequence[str]) -> str:
     return f"{did_you_mean(name, names)}; the known names are {listed(names, LISTED_SETS, IN_ALL) or 'none'}{openml}"
 
 
-def _check_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: bool) -> None:
+def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) -> tuple[pd.DataFrame, str]:
+    """Return the rows that are used, and a sentence about those that are left out as they have no label."""
     if len(frame.columns) == 1:
         raise InputError(f"{name} has no column besides the label {target!r}; add at least one feature")
     missing = frame[target].isna()
-    if missing.all() or (missing.any() and not unlabeled):
-        others = ", remove the rows, or let `fit` learn from them with unlabeled=True (--unlabeled use)"
+    if missing.all():
+        raise InputError(f"{name}: the label column {target!r} has no value in any row; fill in labels")
+    if unlabeled == "use" or not missing.any():
+        return frame, ""
+    from bayesclf.tables.columns import some_rows
+
+    rows = flagged_rows(missing)
+    if unlabeled == "error":
         raise InputError(
-            f"{name}: the label column {target!r} has no value in {flagged_rows(missing)}; fill in those labels"
-            f"{'' if missing.all() else others}"
+            f"{name}: the label column {target!r} has no value in {rows}; fill in those labels, or pass "
+            "unlabeled='drop' (--unlabeled drop) to leave these rows out"
         )
+    some = f"{counted(int(missing.sum()), 'row', thousands='')} of {len(frame)} without a label left out ({rows})"
+    labeled = some_rows(frame, ~missing.to_numpy())
+    if labeled[target].dtype.kind == "f" and (labeled[target] % 1 == 0).all():  # as missing ones made floats of them
+        labeled[target] = labeled[target].astype("int64")
+    return labeled, some
 
 
 def _read_own(name: str, request: _Request) -> _Table:

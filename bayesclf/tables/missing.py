@@ -119,7 +119,7 @@ def _isolated(cells: Array, value: float) -> Spike | None:
     nearest = float(values[end])
     if len(values) < MIN_DISTINCT or size < MIN_RATIO * counts[end]:
         return None
-    with np.errstate(over="ignore"):  # a column of numbers too large to be squared has no spike
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large to be squared have no spike
         sd = float(others.std())
     alone = nearest >= 0 if value < 0 else abs(nearest - value) >= MIN_GAP * sd
     whole = bool((values == np.round(values)).all())

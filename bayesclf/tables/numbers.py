@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.errors import InputError
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 type Cells = NDArray[Any]
 """Cells of a column or of several ones, of any type of real numbers that NumPy has."""
 
-FARTHEST = 2.0**200
-"""Distance from 0, in units, at which cells to predict that are further away are taken to be."""
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Bounds of the largest magnitude of a column that is not 0 throughout: squares neither vanish nor overflow."""
 
 BLOCK_CELLS = 2**16
 """Cells that are looked at together, few enough to stay in the cache."""
@@ -44,13 +46,10 @@ class Numbers:
         The cells of each feature, (row).
     length
         Number of rows.
-    unit
-        What cells are divided by, (feature); None for cells as they are.
     """
 
     columns: tuple[Cells, ...]
     length: int
-    unit: Array | None = None
 
     def __len__(self) -> int:
         return self.length
@@ -66,14 +65,6 @@ class Numbers:
         return self.length * len(self.columns)
 
     def __getitem__(self, rows: slice | Integers) -> Array:
-        X = self._as_they_are(rows)
-        if self.unit is not None:
-            with np.errstate(over="ignore"):
-                X = X / self.unit
-        return X if self.ordinary else np.clip(X, -FARTHEST, FARTHEST)
-
-    def _as_they_are(self, rows: slice | Integers) -> Array:
-        """Return rows in the unit of the table."""
         if self.table is not None:
             return np.ascontiguousarray(self.table[rows], dtype=float)
         length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
@@ -83,10 +74,10 @@ class Numbers:
         return X
 
     def array(self) -> Array:
-        """Return all rows in the unit of the table, in memory of their own."""
+        """Return all rows, in memory of their own."""
         X = np.empty(self.shape)
         for rows in blocks_of(*self.shape):
-            X[rows] = self._as_they_are(rows)
+            X[rows] = self[rows]
         return X
 
     def select(self, features: NDArray[np.bool_]) -> Numbers:
@@ -94,11 +85,7 @@ class Numbers:
         if features.all():
             return self
         columns = tuple(column for column, kept in zip(self.columns, features, strict=True) if kept)
-        return Numbers(columns, self.length, None if self.unit is None else self.unit[features])
-
-    def measured(self, unit: Array) -> Numbers:
-        """Return the same cells in units (feature), none further from 0 than `FARTHEST`."""
-        return replace(self, unit=unit) if (unit != 1).any() else self
+        return Numbers(columns, self.length)
 
     @cached_property
     def table(self) -> Cells | None:
@@ -107,9 +94,7 @@ class Numbers:
 
     @cached_property
     def ordinary(self) -> bool:
-        """Whether every cell is known to be a finite number that is not far from 0, by one look at each."""
-        if self.unit is not None:
-            return False
+        """Whether no cell is missing, infinite or beyond `LARGEST`, by one look at each."""
         whole = [self.columns] if self.table is None else [[self.table]]
         with np.errstate(all="ignore"):
             return all(_squares_are_small(cells) for some in whole for cells in some)
@@ -123,6 +108,15 @@ class Numbers:
             for rows in blocks_of(self.length, cells[:1].size):
                 low[place], high[place] = _wider(low[place], high[place], cells[rows])
         return low, high
+
+
+def out_of_range(found: Mapping[str, str]) -> InputError:
+    """Return the error for columns whose largest magnitude is out of range, by name what it is."""
+    some = listed((f"{name!r} ({size})" for name, size in found.items()), LISTED_NAMES, AND_MORE)
+    return InputError(
+        f"the largest magnitude of a column must be 0 or between {SMALLEST:g} and {LARGEST:g}, unlike that of column "
+        f"{some}; multiply or divide such a column by a constant"
+    )
 
 
 def _wider(low: Any, high: Any, cells: Cells) -> tuple[Any, Any]:
@@ -140,12 +134,12 @@ def _wider(low: Any, high: Any, cells: Cells) -> tuple[Any, Any]:
 
 
 def _squares_are_small(cells: Cells) -> bool:
-    """Return whether the squares of cells (row, …) add up to less than that of `FARTHEST`."""
+    """Return whether the squares of cells (row, …) add up to less than that of `LARGEST`."""
     if cells.dtype.kind != "f":
         return True
     for rows in blocks_of(len(cells), cells[:1].size):
         flat = cells[rows].ravel(order="K")
-        if not flat @ flat < FARTHEST**2:
+        if not flat @ flat < LARGEST**2:
             return False
     return True
 

@@ -11,6 +11,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -35,7 +36,7 @@ TABLES["tan"] = TABLES["aode"] = TABLES["joint"] = pd.DataFrame(
 )
 
 
-@pytest.fixture(scope="module", params=CLASSIFIERS)
+@pytest.fixture(scope="module", params=mainly(CLASSIFIERS, "nb", "gda", "text", "tan", "lr"))
 def fitted(request):
     inference = "map" if request.param == "lr" else "auto"
     X = TABLES.get(request.param, NUMBERS)

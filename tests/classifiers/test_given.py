@@ -98,6 +98,7 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_the_report_says_that_draws_were_given(fitted, tmp_path):
     given = fitted.with_posterior(fitted.posterior_)

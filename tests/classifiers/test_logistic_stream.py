@@ -9,7 +9,9 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers import logistic_stream
+from bayesclf.classifiers.logistic_stream import NumberMoments
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.models.logistic.design import moments
 
 FEATURES = ["age", "dose", "twice", "same", "ward", "some"]
 
@@ -122,6 +124,21 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
         clone(clf).fit_stream([rows[:0]], "y", client=within())
     with pytest.raises(InputError, match="the columns of some parts are in another order"):
         clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within())
+
+
+def test_moments_of_parts_are_those_of_all():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(90, 5)) * [1.0, 1e-98, 1e98, 1.0, 0.0] + [1e8, 0.0, 0.0, 7.0, 0.1]
+    numbers[rng.random(90) < 0.4, 3] = np.nan
+    numbers[:30, 0] = np.nan
+    weight = rng.uniform(0.1, 2.0, 90)
+    parts = [NumberMoments.of(numbers[rows], weight[rows]) for rows in (slice(0, 30), slice(30, 31), slice(31, 90))]
+    total = parts[0] + parts[1] + parts[2]
+    mean, sd = moments(numbers, weight)
+    assert (np.abs(total.mean - mean) <= 1e-12 * (sd + np.abs(mean))).all()
+    np.testing.assert_allclose(total.sd, sd, rtol=1e-9)
+    assert total.sd[4] == 0
+    assert total.gaps.tolist() == [True, False, False, True, False]
 
 
 def test_the_fitted_model_is_saved_without_rows(table, tmp_path):

@@ -60,7 +60,11 @@ def test_probabilities_are_those_of_the_product_of_densities(fruit):
     np.testing.assert_allclose(clf.predict_proba(X), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"structure": EDGES, "class_free": ["weight"]}, {}], ids=["edges", "tan"])
+@pytest.mark.parametrize(
+    "options",
+    [{"structure": EDGES, "class_free": ["weight"]}, pytest.param({}, marks=pytest.mark.slow)],
+    ids=["edges", "tan"],
+)
 def test_a_file_and_parts_and_yesterdays_posterior_give_the_same_answers(options, fruit, tmp_path):
     X, y = fruit
     whole = BayesNetClassifier(random_state=1, **options).fit(X, y)

@@ -52,7 +52,7 @@ def test_missing_labels_are_refused_with_their_rows(partly):
             clf.fit_stream(batches(partly), "y")
         with pytest.raises(InputError, match=r"none has a label in column 'y'"):
             clf.fit_stream(batches(partly.assign(y=None)), "y", unlabeled="drop")
-        with pytest.raises(InputError, match=r"unlabeled must be one of 'refuse', 'drop'"):
+        with pytest.raises(InputError, match=r"unlabeled must be one of 'error', 'drop'"):
             clf.fit_stream(batches(partly), "y", unlabeled="use")
 
 

@@ -23,7 +23,9 @@ def fitted(clf):
     return clf.__sklearn_clone__().set_params(random_state=1).partial_fit(X[:10], Y[:10], classes=[0, 1])
 
 
-@pytest.mark.parametrize(("clf", "change"), CHANGES)
+@pytest.mark.parametrize(
+    ("clf", "change"), [*CHANGES[:2], *(pytest.param(*one, marks=pytest.mark.slow) for one in CHANGES[2:])]
+)
 def test_rows_learned_with_another_option_are_not_continued(clf, change, tmp_path):
     (name,) = change
     changed = fitted(clf).set_params(**change)

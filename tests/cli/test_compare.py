@@ -199,7 +199,7 @@ def test_drop_and_kind_change_the_columns():
         ("a,t,class\n1,,x\n2,,y\n", "--target class", "leave it out with --drop t"),
         ("a,class\n1,x\ninf,y\n", "--target class", "column 'a' has 1 infinite value"),
         ("a,a,class\n1,2,x\n2,3,y\n", "--target class", "both named 'a'"),
-        ("a,class\n1,x\n2,\n", "--target class", "no value in row 2"),
+        ("a,class\n1,\n2,\n", "--target class", "no value in any row"),
         ("a,class\n1,0.5\n2,1.5\n", "--target class", "holds 0.5"),
         ("a\n1\n2\n", "--target a", "no column besides the label"),
         ("", "--target class", "is empty"),

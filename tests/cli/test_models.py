@@ -251,9 +251,9 @@ def partly(own_folder):
 def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused):
     path, frame = partly
     fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--output", "m.nc"]
-    said = refused(*fit)
+    said = refused(*fit, "--unlabeled", "error")
     assert "the label column 'y' has no value in rows 1, 4, 7" in said
-    assert "--unlabeled use" in said
+    assert "--unlabeled drop" in said
     shown = command(*fit, "--unlabeled", "use").out
     assert "60 rows, 2 features; label 'y', 2 classes" in shown
     assert "20 rows without a label" in shown
@@ -261,10 +261,10 @@ def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused):
     X = frame[["x", "word"]]
     used = bc.load("m.nc")
     assert used.classes_.tolist() == [0, 1]
-    own = bc.NaiveBayes(inference="map").fit(X, frame["y"])
+    own = bc.NaiveBayes(inference="map").fit(X, frame["y"], unlabeled="use")
     np.testing.assert_array_equal(used.predict_proba(X), own.predict_proba(X))
-    assert "40 rows, 2 features; label 'y', 2 classes" in (shown := command(*fit, "--unlabeled", "drop").out)
-    assert "20 rows without a label left out" in shown
+    assert "40 rows, 2 features; label 'y', 2 classes" in (shown := command(*fit).out)
+    assert "20 rows without a label left out (rows 1, 4, 7" in shown
     there = frame["y"].notna()
     dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
@@ -296,15 +296,15 @@ def test_rows_without_a_label_are_dropped_from_batches_too(model, partly):
 def test_rows_without_a_label_that_cannot_be_used(partly, refused):
     path, frame = partly
     fit = ["fit", path, "--target", "y", "--output", "m.nc"]
-    assert "say nothing about P(y | x) in logistic regression" in refused(*fit, "--model", "lr", "--unlabeled", "use")
+    assert "does not learn from rows without a label" in refused(*fit, "--model", "lr", "--unlabeled", "use")
     said = refused(*fit, "--model", "nb", "--unlabeled", "use", "--stream")
     assert "--unlabeled use is for a table that is read as a whole" in said
     assert "leave rows without a label out (--unlabeled drop)" in said
-    said = refused(*fit, "--model", "nb", "--stream")
+    said = refused(*fit, "--model", "nb", "--stream", "--unlabeled", "error")
     assert "column 'y' has 20 missing labels (rows 1, 4, 7" in said
     assert "--unlabeled drop" in said
-    assert "--unlabeled has no 'keep'; it takes refuse, use, drop" in refused(
+    assert "--unlabeled has no 'keep'; it takes drop, error, use" in refused(
         *fit, "--model", "nb", "--unlabeled", "keep"
     )
     frame.assign(y=None).to_csv(path, index=False)
-    assert "the label column 'y' has no value in rows 1, 2" in refused(*fit, "--model", "nb", "--unlabeled", "drop")
+    assert "the label column 'y' has no value in any row" in refused(*fit, "--model", "nb", "--unlabeled", "drop")

@@ -50,7 +50,7 @@ def test_a_folder_is_fitted_and_predicted_in_batches_as_in_memory(parts, monkeyp
     command("fit", "t.csv", *FIT[:-1], "whole.nc")
     whole = bc.load("whole.nc")
     for source in ("big", "big/*.parquet"):
-        assert "60 rows in 2 classes were read in batches" in command("fit", source, *FIT).out
+        assert "60 rows with a label in 2 classes were read in batches" in command("fit", source, *FIT).out
         clf = bc.load("m.nc")
         assert clf.columns_ == whole.columns_
         words = parts.assign(flag=parts["flag"].astype(str))
@@ -258,7 +258,7 @@ def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts,
 
 def test_a_shipped_table_can_be_read_in_batches():
     given = ("--model", "nb", "--seed", "1", "--output")
-    assert "14 rows in 2 classes" in command("fit", "play_tennis", *given, "m.nc", "--stream").out
+    assert "14 rows with a label in 2 classes" in command("fit", "play_tennis", *given, "m.nc", "--stream").out
     command("fit", "play_tennis", *given, "w.nc")
     command("predict", "m.nc", "play_tennis", "--output", "a.csv", "--stream")
     command("predict", "w.nc", "play_tennis", "--output", "b.csv")
@@ -286,5 +286,6 @@ def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypat
     words = parts.assign(flag=parts["flag"].astype(str))
     expected = bc.load("whole.nc").predict_proba(words)
     for source in ("big", "t.csv"):
-        assert "60 rows in 2 classes were read in batches" in command("fit", source, *given, "m.nc", "--stream").out
+        said = command("fit", source, *given, "m.nc", "--stream").out
+        assert "60 rows with a label in 2 classes were read in batches" in said
         np.testing.assert_allclose(bc.load("m.nc").predict_proba(words), expected, atol=1e-8)

@@ -25,7 +25,7 @@ def hyperparameters(family):
     return found
 
 
-@every_prior
+@slow_prior
 def test_posterior_is_bayes_theorem_at_every_point(case, rng):
     """Log prior + log likelihood − log posterior is the log evidence, whatever θ: so are the predictives in a row."""
     X, y = case.data(3)

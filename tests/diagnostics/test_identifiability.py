@@ -263,6 +263,7 @@ class TestInfluentialDocuments:
     def test_few_short_documents_alone_are_not_called_influential(self):
         assert [of_documents(*documents(seed)).section for seed in range(10)].count("tip") <= 1
 
+    @pytest.mark.slow  # `test_a_row_unlike_the_others_is` asks of numbers
     def test_a_document_of_another_kind_among_short_ones_is(self):
         findings = [of_documents(*documents(seed, rows=10, odd=True)) for seed in range(20)]
         assert [finding.section for finding in findings].count("tip") >= 3  # 0 beside documents of 100 words

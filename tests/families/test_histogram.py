@@ -214,17 +214,6 @@ def test_cells_follow_from_the_bins_of_the_pymc_model():
     np.testing.assert_allclose(found, np.concatenate(expected, axis=2), rtol=1e-12)
 
 
-def test_another_unit_changes_neither_cells_nor_densities():
-    """Numbers in eighths of u and in halves of v; a density is per unit of the column itself."""
-    prior, statistics = fitted()
-    X = data()[0]
-    finer = Axes(AXES.labels, AXES.features, units=(0.125, 0.5))
-    moved = prior.in_units(finer)
-    np.testing.assert_array_equal(moved.layout.codes(X * [8, 2]), prior.layout.codes(X))
-    point = prior.map(statistics)
-    np.testing.assert_allclose(moved.log_density(X * [8, 2], point), prior.log_density(X, point), rtol=1e-12)
-
-
 def test_a_class_without_a_number_has_no_maximum_likelihood():
     X, y = data()
     X[y == 1, 1] = np.nan

@@ -197,7 +197,7 @@ def test_counts_beside_which_no_digit_of_the_concentration_is_left_are_not_left_
     X, y = rng.integers(0, 4, (30, 5)).astype(float), rng.integers(2, size=30)
     alpha = bc.MultinomialNB().fit(X, y).model_.blocks[0].family.alpha[0, 0]
     unlike = np.zeros((2, 5))
-    unlike[:, 2] = 3e299, 8e299
+    unlike[:, 2] = 3e98, 8e98
     assert LOWEST < alpha < 1e3
     both, labels = np.vstack([X, unlike]), np.concatenate([y, [0, 1]])
     learned = bc.MultinomialNB(random_state=0).fit(both, labels)

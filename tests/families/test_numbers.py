@@ -289,7 +289,7 @@ def test_the_model_of_rows_has_the_density_of_that_of_statistics(name):
     assert np.isfinite(gradient).all()
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-155, 1e155, 1e300])
+@pytest.mark.parametrize("scale", [1e-95, 1e95])
 @pytest.mark.parametrize("name", MEASURED)
 def test_no_answer_depends_on_the_unit(name, scale):
     X = table(name)

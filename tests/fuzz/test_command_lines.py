@@ -84,7 +84,7 @@ OPTIONS = {
     "--models": (("nb", "gnb,lr"), ("x", "", ",", "nb,x", "all")),
     "--inference": (("map", "mle", "exact"), ("x", "", "nb=map", "nb=x", "map,mle")),
     "--sizes": ((), ("0", "x", "5,")),
-    "--unlabeled": (("use", "drop", "refuse"), ("x", "")),
+    "--unlabeled": (("use", "drop", "error"), ("x", "")),
 }  # fmt: skip
 """Values of options: usual ones, and others."""
 OF = {

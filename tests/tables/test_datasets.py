@@ -139,9 +139,13 @@ class TestPaths:
     def test_missing_labels_are_located(self, tmp_path):
         path = tmp_path / "t.csv"
         path.write_text("a,y\n1,u\n2,\n3,v\n4,\n")
-        text = refused(path, target="y")
+        text = refused(path, target="y", unlabeled="error")
         assert "label column 'y' has no value in rows 2, 4" in text
-        assert "remove the rows" in text
+        assert "unlabeled='drop'" in text
+        found = datasets.load(path, target="y")
+        assert found.y.tolist() == ["u", "v"]
+        assert found.note == "2 rows of 4 without a label left out (rows 2, 4)"
+        assert len(datasets.load(path, target="y", unlabeled="use").y) == 4
 
     def test_a_label_needs_features(self, tmp_path):
         path = tmp_path / "t.csv"

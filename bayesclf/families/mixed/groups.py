@@ -139,7 +139,7 @@ class GroupedMoments(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Self:
-        """Return the moments on axes with additional labels or levels, codes by the new ones, in their units."""
+        """Return the moments on axes with additional labels or levels, codes by the new ones."""
         groups = self.groups.copy()
         groups[:, 0] = np.array(self.axes.labels_in(axes), dtype=np.intp)[groups[:, 0]]
         for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True), start=1):
@@ -149,8 +149,7 @@ class GroupedMoments(Statistics):
         # A column without a cell so far may turn out to be a category.
         still = ~are_categories(axes)[~are_categories(self.axes)]
         mean, scatter = self.mean[:, still], self.scatter[:, still][:, :, still]
-        ratio = (self.axes.unit / axes.unit)[~are_categories(axes)]
-        return self._merged(axes, groups, self.n, mean * ratio, scatter * ratio[:, None] * ratio)
+        return self._merged(axes, groups, self.n, mean, scatter)
 
     def of_pair(self, i: int, j: int) -> Self:
         """Return the moments of two features, of the rows in which both are observed."""

@@ -96,8 +96,6 @@ def log_density(
             term = term + of_numbers(used, filled, hidden) if used else term
             density = term if density is None else np.logaddexp(density, term)
         total[:, rows] = density
-    if axes.units:
-        total -= axes.log_units(seen)[None, :, None]
     return total
 
 

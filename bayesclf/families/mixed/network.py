@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import units
 from bayesclf.families.base import (
     FRACTIONS,
     Axes,
@@ -322,26 +321,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 parents[position[child]] = (*parents.get(position[child], ()), position[parent])
         return regressions.in_order(self.axes, parents, self.class_free)
 
-    @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells; 1 for codes of categories, or 0 where all are 0."""
-        return units.unit_of(units.extent(X))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with m, Λ and b in other units."""
-        if self.axes.units == axes.units:
-            return self
-        ratio = self.axes.unit / axes.unit
-        parts = [part.in_units(ratio[own.of], ratio[list(own.on)]) for own, part in self.parts()]
-        flat = regressions.on_flat_axes(len(self.axes.labels), parts)
-        return replace(self, centre=np.asarray(self.centre) * ratio, axes=axes, **flat)
-
     def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for a constant number and a category without an observed cell; check the edges' columns."""
         axes, category = statistics.axes, are_categories(statistics.axes)
@@ -538,7 +517,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 others = part.log_predictive(*given)
                 others[np.arange(len(rows)), y[rows]] = density
                 out[rows] += others
-        return out - self.axes.log_units(seen)[:, None]
+        return out
 
     def log_normalizer(self) -> Array:
         """log B(α) of the tables, and log Γ(a) b^−a |Λ|^−½ of the regressions; those of all classes count once."""
@@ -549,9 +528,9 @@ class ConditionalGaussian(Family[GroupedMoments]):
         return total
 
     def log_base(self, statistics: GroupedMoments) -> Array:
-        """log (2π)^(−n/2), and the Jacobian of the units."""
+        """log (2π)^(−n/2)."""
         category, seen = are_categories(self.axes), statistics.seen
-        constant = seen @ np.where(category, 0.0, -0.5 * np.log(2 * np.pi) - np.log(self.axes.unit))
+        constant = seen @ np.where(category, 0.0, -0.5 * np.log(2 * np.pi))
         label = statistics.groups[:, 0]
         return np.bincount(label, statistics.n * constant, minlength=len(self.axes.labels))[:, None]
 

@@ -23,14 +23,13 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from bayesclf.errors import DoesNotExist
-from bayesclf.families.base import Axes
+from bayesclf.families.base import LOST, Axes
 from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.network import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
-from bayesclf.families.units import LOST, variances
 from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import joined
@@ -285,17 +284,6 @@ class NormalInverseGamma:
         """Return β (…, term) with β0 the number's mean at x_on = 0 from that at the centre, or the other way `back`."""
         shift = (beta[..., 1:] * self.centre).sum(axis=-1)
         return np.concatenate([(beta[..., 0] + (shift if back else -shift))[..., None], beta[..., 1:]], axis=-1)
-
-    def in_units(self, ratio: float, of_parents: Array) -> Self:
-        """Return the same with the number and its parents (parent) multiplied by ratios of units."""
-        of_terms = np.concatenate([[1.0], of_parents])
-        return replace(
-            self,
-            m=self.m * ratio / of_terms,
-            precision=self.precision * of_terms[:, None] * of_terms,
-            b=variances(self.b, ratio),
-            centre=self.centre * of_parents,
-        )
 
     def factor(self) -> Array:
         """Return F with FFᵀ = Λ⁻¹, (outcome, configuration, term, other term)."""

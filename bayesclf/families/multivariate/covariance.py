@@ -219,10 +219,10 @@ class LKJ:
     def __post_init__(self) -> None:
         require_positive(eta=self.eta, sd_scale=self.sd_scale, mean_scale=self.mean_scale)
 
-    def resolve(self, sd: Array, unit: Array | float = 1.0) -> Self:
-        """Return the prior in numbers; `sd` (feature) is that of the pooled rows, in units (feature)."""
+    def resolve(self, sd: Array) -> Self:
+        """Return the prior in numbers; `sd` (feature) is that of the pooled rows."""
         scales = {
-            name: sd.copy() if given is None else broadcast(name, given, sd.shape) / unit
+            name: sd.copy() if given is None else broadcast(name, given, sd.shape)
             for name, given in (("sd_scale", self.sd_scale), ("mean_scale", self.mean_scale))
         }
         return replace(self, **scales)  # type: ignore[arg-type]

@@ -13,8 +13,18 @@ from scipy.special import multigammaln
 
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import units
-from bayesclf.families.base import FRACTIONS, Axes, Family, Statistics, broadcast, require_choice, require_positive
+from bayesclf.families.base import (
+    FRACTIONS,
+    LOCATION,
+    LOST,
+    SCALE,
+    Axes,
+    Family,
+    Statistics,
+    broadcast,
+    require_choice,
+    require_positive,
+)
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.multivariate import scatters
@@ -102,7 +112,8 @@ class MultivariateGaussian(Family[Scatters]):
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
         require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
         require_positive(kappa=self.kappa, nu=self.nu)
-        require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
+        if not self.axes.features:
+            require(LOCATION, m=self.m)
         if self.covariance_prior is None:
             return
         if not isinstance(self.covariance_prior, LKJ):
@@ -110,16 +121,17 @@ class MultivariateGaussian(Family[Scatters]):
         for name in ("kappa", "nu", "psi"):
             if getattr(self, name) is not None:
                 raise InputError(f"{name} belongs to the normal-inverse-Wishart prior; leave it out with an LKJ prior")
+        if not self.axes.features:
+            require(SCALE, sd_scale=self.covariance_prior.sd_scale, mean_scale=self.covariance_prior.mean_scale)
 
     def resolve_prior(self, statistics: Scatters) -> Self:
-        """Return the prior with all hyperparameters as arrays, in units of the columns."""
+        """Return the prior with all hyperparameters as arrays."""
         labels, d = statistics.mean.shape[1:]
         pooled = statistics.cells().pooled()
         s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
-        unit = statistics.axes.unit
-        m = broadcast("m", pooled.mean, (labels, d)) if self.m is None else broadcast("m", self.m, (labels, d)) / unit
+        m = broadcast("m", pooled.mean if self.m is None else self.m, (labels, d))
         if self.covariance_prior is not None:
-            prior = self.covariance_prior.resolve(np.sqrt(s2), unit)
+            prior = self.covariance_prior.resolve(np.sqrt(s2))
             return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
         groups = 1 if self._shared else labels
         nu = broadcast("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
@@ -129,7 +141,7 @@ class MultivariateGaussian(Family[Scatters]):
             raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
         psi = (nu - d - 1)[:, None, None] * np.diag(s2)
         if self.psi is not None:
-            psi = _in_units(scatters.given_scale(self.psi, (groups, d, d)), 1 / unit)
+            psi = scatters.given_scale(self.psi, (groups, d, d))
         return replace(
             self,
             m=m,
@@ -138,29 +150,6 @@ class MultivariateGaussian(Family[Scatters]):
             psi=psi,
             axes=statistics.axes,
         )
-
-    @override
-    def units(self, X: Array) -> Array:
-        """Return the units of columns by their cells and given hyperparameters."""
-        lkj, psi = self.covariance_prior, self.psi
-        if psi is not None:
-            psi = np.sqrt(np.abs(psi if np.ndim(psi) < 2 else np.diagonal(psi, axis1=-2, axis2=-1)))
-        given = (None, None) if lkj is None else (lkj.sd_scale, lkj.mean_scale)
-        return units.unit_of(units.extent(X, self.m, psi, *given))
-
-    @override
-    def measured(self, X: Array, axes: Axes) -> Array:
-        """Return cells (row, feature) in the units of the axes, changed in place."""
-        return units.measured(X, axes.unit)
-
-    @override
-    def in_units(self, axes: Axes) -> Self:
-        """Return the prior with m in other units, and Ψ in their products."""
-        if self.axes.units == axes.units:
-            return self
-        m, _, _, psi = self._hyperparameters()
-        ratio = self.axes.unit / axes.unit
-        return replace(self, m=m * ratio, psi=_in_units(psi, ratio), axes=axes)
 
     def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
@@ -290,8 +279,6 @@ class MultivariateGaussian(Family[Scatters]):
             squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
             squares *= -0.5
             out[rows] = squares
-        if self.axes.units:
-            out -= self.axes.log_units(~np.isnan(X))[:, None, None]
         return np.moveaxis(out, 2, 0)
 
     def log_predictive(self, X: Array) -> Array:
@@ -306,8 +293,6 @@ class MultivariateGaussian(Family[Scatters]):
             whitening = Whitening.of(submatrix(scale, seen)[None])
             distance = quadratic_forms(X[rows][:, seen], m[None, :, seen], whitening)[..., 0]
             out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
-        if self.axes.units:
-            out -= self.axes.log_units(~np.isnan(X))[:, None]
         return out
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
@@ -332,10 +317,9 @@ class MultivariateGaussian(Family[Scatters]):
         return np.asarray(of_covariance - of_means)[:, None]
 
     def log_base(self, statistics: Scatters) -> Array:
-        """log (2π)^(−nd/2), and the Jacobian of the units."""
+        """log (2π)^(−nd/2)."""
         n = scatters.shared_scatter(statistics.n.sum(axis=0), self._shared)
-        constant = -0.5 * np.log(2 * np.pi) * len(self.axes.features) * n
-        return np.asarray(constant - np.log(statistics.axes.unit).sum() * n)[:, None]
+        return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part if the classes share Σ, else one per class."""
@@ -359,7 +343,7 @@ class MultivariateGaussian(Family[Scatters]):
         """Measure from the pooled means; the columns depend on each other."""
         mean = statistics.cells().pooled().mean[0]
         centre = mean if at_means else np.zeros_like(mean)
-        return LinearDesign(statistics.axes.features, (), centre, complete=True, units=statistics.axes.units)
+        return LinearDesign(statistics.axes.features, (), centre, complete=True)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
@@ -434,15 +418,15 @@ class MultivariateGaussian(Family[Scatters]):
 
         own, c = whitened(y), kappa[y] / (kappa[y] - 1)
         remaining = 1 - c * (own**2).sum(axis=1)
-        kept = remaining > units.LOST
+        kept = remaining > LOST
         remaining = np.where(kept, remaining, 1.0)
-        freedom, log_units = nu[group] - d, float(np.log(self.axes.unit).sum())
+        freedom = nu[group] - d
 
         def log_density(squares: Array, spread: Array) -> Array:
             """Return the log density of t from (x − m)ᵀ(Ψ − cuuᵀ)⁻¹(x − m), (row), scaled by `spread`/freedom."""
             scale = spread / freedom
             log_scale = log_det + np.log(remaining) + d * np.log(scale)
-            return log_student_t(squares / scale, freedom, float(d), log_scale) - log_units
+            return log_student_t(squares / scale, freedom, float(d), log_scale)
 
         out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))
         for k in range(len(m)) if self._shared else ():
@@ -479,11 +463,3 @@ def _inverse_wishart(nu: float, psi: Array) -> tuple[str, dict[str, Hyperparamet
     alone = not (psi - np.diag(psi.diagonal())).any()
     matrix = f"diag({diagonal})" if alone else f"a matrix of diagonal {diagonal}"
     return f"InvWishart({{nu}}, {matrix})", {"nu": nu, **numbers}
-
-
-def _in_units(psi: Array, ratio: Array) -> Array:
-    """Return Ψ (…, feature, other_feature) multiplied by ratios of units (feature), its diagonal above 0."""
-    scaled: Array = psi * ratio[:, None] * ratio
-    diagonal = np.arange(len(ratio))
-    scaled[..., diagonal, diagonal] = units.variances(psi[..., diagonal, diagonal], ratio)
-    return scaled

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from bayesclf import memory
 from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.families.base import Axes, Statistics, require_each
+from bayesclf.families.base import VARIANCE, Axes, Statistics, require_each
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
 from bayesclf.families.multivariate.covariance import collinear, submatrix
@@ -101,15 +101,13 @@ class Scatters(Statistics):
 
     @override
     def reindex(self, axes: Axes) -> Scatters:
-        """Return the moments on axes with additional labels, and in their units."""
+        """Return the moments on axes with additional labels."""
         places = self.axes.labels_in(axes)
         arrays = self.n, self.mean, self.scatter
         moved = [np.zeros((len(values), len(axes.labels), *values.shape[2:])) for values in arrays]
         for wider, values in zip(moved, arrays, strict=True):
             wider[:, places] = values
-        n, mean, scatter = moved
-        ratio = self.axes.unit / axes.unit
-        return Scatters(axes, self.seen, n, mean * ratio, scatter * ratio[:, None] * ratio)
+        return Scatters(axes, self.seen, *moved)
 
     def cells(self) -> Moments:
         """Return the moments of each column by itself, over all its observed cells."""
@@ -228,6 +226,7 @@ def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
         np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
         raise InputError("psi must be positive definite; its columns are collinear or a diagonal entry is 0") from None
+    require(VARIANCE, psi=np.diagonal(matrices, axis1=1, axis2=2))
     return matrices
 
 

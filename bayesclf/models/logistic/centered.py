@@ -144,18 +144,16 @@ def in_units(X: Matrix, scale: Array) -> Matrix:
 def sparse_moments(cells: sparse.csr_array, weight: Array) -> tuple[Array, Array]:
     """Return weighted mean and sd of each column of a sparse table, cells that are not stored being 0.
 
-    An sd of exactly 0 means that a column is constant. Cells are measured in units of their column, as squares of very
-    large or small numbers would be infinite or 0; the units are powers of two, which cost no digits.
+    An sd of exactly 0 means that a column is constant.
     """
     if not cells.shape[0]:
         return np.zeros(cells.shape[1]), np.zeros(cells.shape[1])
     most, least = (found(axis=0).toarray().ravel() for found in (cells.max, cells.min))
-    unit = np.ldexp(0.5, np.frexp(np.maximum(np.abs(most), np.abs(least)))[1])
     columns, by_cell = cells.indices, np.repeat(weight, np.diff(cells.indptr))
-    data = cells.data / unit[columns]
+    data = cells.data
     width, total = cells.shape[1], weight.sum()
     mean = np.bincount(columns, by_cell * data, width) / total
     stored = np.bincount(columns, by_cell, width)
     squares = np.bincount(columns, by_cell * (data - mean[columns]) ** 2, width)
     variance = (squares + np.maximum(total - stored, 0.0) * mean**2) / total
-    return mean * unit, np.where(most > least, np.sqrt(variance), 0.0) * unit
+    return mean, np.where(most > least, np.sqrt(variance), 0.0)

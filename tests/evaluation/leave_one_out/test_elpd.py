@@ -341,7 +341,7 @@ class TestRows:
         with pytest.raises(InputError, match="leaving rows out needs the training rows"):
             bc.loo(clf, 2 * X, y, "map")
 
-    @pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
+    @pytest.mark.parametrize("kind", [bc.GaussianNB, pytest.param(bc.LogisticRegression, marks=pytest.mark.slow)])
     def test_a_row_of_weight_two_is_two_rows(self, rng, kind):
         X, y = rng.normal(size=(20, 2)), np.repeat(["a", "b"], 10)
         weight = np.where(np.arange(20) % 5 == 0, 2, 1)

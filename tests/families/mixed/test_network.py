@@ -315,13 +315,9 @@ def test_what_is_said_of_collinear_parents_names_these_alone_and_where(rng):
 
 def test_other_units_give_the_same_answers(rng):
     X, y = mixed(rng)
-    unit = np.array([1.0, 2.0**9, 2.0**-7])
-    axes = Axes(BOTH.labels, BOTH.features, BOTH.levels, tuple(unit))
+    unit = np.array([1.0, 1e90, 1e-90])
     plain, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
-    scaled, small = conditioned(ConditionalGaussian(), X / unit, y, axes)
+    scaled, small = conditioned(ConditionalGaussian(), X * unit, y, BOTH)
     np.testing.assert_allclose(scaled.log_evidence(small), plain.log_evidence(statistics), rtol=1e-12)
-    posterior = plain.posterior(statistics)
-    expected = posterior.log_predictive(X)
-    np.testing.assert_allclose(scaled.posterior(small).log_predictive(X / unit), expected, rtol=1e-11)
-    np.testing.assert_allclose(posterior.in_units(axes).log_predictive(X / unit), expected, rtol=1e-11)
-    np.testing.assert_allclose(statistics.reindex(axes).scatter, small.scatter, rtol=1e-12)
+    expected = plain.posterior(statistics).log_predictive(X)
+    np.testing.assert_allclose(scaled.posterior(small).log_predictive(X * unit), expected, rtol=1e-11)

@@ -54,7 +54,7 @@ class TestDesign:
         np.testing.assert_allclose(weighted.centre, repeated.centre, rtol=1e-15)
         np.testing.assert_allclose(weighted.scale, repeated.scale, rtol=1e-12)
 
-    @pytest.mark.parametrize("value", [0.1, 1e6 + 0.1, -1e300, 0.0])
+    @pytest.mark.parametrize("value", [0.1, 1e6 + 0.1, -1e100, 0.0])
     def test_a_constant_column_is_constant(self, value: float) -> None:
         assert model_of(np.full((7, 1), value), [0, 1, 0, 1, 1, 0, 1]).design.constant == ("x0",)
 

@@ -4,6 +4,7 @@ import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from scipy import sparse
 
 import bayesclf as bc
@@ -41,7 +42,9 @@ def fitted(labels=2, rows=50, columns=("a", "b", "word"), missing=False, weights
     )
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", mainly(CASES, "intercept at zero", "own means and scales", "missing cells", "many rows")
+)
 def test_value_and_gradient_are_those_of_the_pymc_model(case):
     model = fitted(**CASES[case]).model_
     density = model.density()
