@@ -45,7 +45,8 @@ SUBJECTS = (
     "bayesclf/rules.py",
     "bayesclf/decisions.py",
     "bayesclf/evaluation/scores.py",
-    "bayesclf/evaluation/leave_one_out",
+    "bayesclf/evaluation/leave_one_out.py",
+    "bayesclf/evaluation/leaving_out.py",
     "bayesclf/inference",
     "bayesclf/models/logistic",
 )

@@ -15,9 +15,8 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.finding import Answer, NotApplicable, Skipped, issue, passed, tip
 from bayesclf.diagnostics.influence import unusual
 from bayesclf.errors import InputError
-from bayesclf.evaluation.leave_one_out.elpd import good_k
-from bayesclf.evaluation.leave_one_out.importance import reweighted
-from bayesclf.evaluation.leave_one_out.training import TrainingRows, training_rows
+from bayesclf.evaluation.leave_one_out import good_k
+from bayesclf.evaluation.leaving_out import TrainingRows, reweighted, training_rows
 from bayesclf.posterior.hypotheses import parameter_count
 from bayesclf.wording import listed, named, part_of
 

@@ -13,9 +13,7 @@ from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused
-from bayesclf.evaluation.leave_one_out.importance import row_khat
-from bayesclf.evaluation.leave_one_out.refits import exact
-from bayesclf.evaluation.leave_one_out.training import TrainingRows
+from bayesclf.evaluation.leaving_out import TrainingRows, exact, row_khat
 from bayesclf.evaluation.predictive_checks import replicated_cells
 from bayesclf.inference import Exact, Laplace
 from bayesclf.models.base import Model, Rows

@@ -12,7 +12,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.leave_one_out.elpd import left_out
+from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.plots import style
 from bayesclf.plots.calibration import class_curve, draw_curve, draw_expected

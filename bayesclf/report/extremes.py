@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.evaluation.standing import MOST_NATS
+from bayesclf.evaluation.score_table import MOST_NATS
 from bayesclf.wording import counted, named, percent
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from markupsafe import Markup
 from bayesclf import plots
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
-from bayesclf.evaluation.standing import BASELINE
 from bayesclf.interpretation.priors import READING, Priors, priors_of, together
 from bayesclf.plots.by_class import BAND
 from bayesclf.plots.predictions import disagreement_shares

@@ -11,8 +11,7 @@ from scipy import stats
 
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.score_table import Key, mean
-from bayesclf.evaluation.standing import BASELINE, CONFIDENCE, MATTERS, Standing, standings
+from bayesclf.evaluation.score_table import BASELINE, CONFIDENCE, MATTERS, Key, Standing, mean, standings
 from bayesclf.report.extremes import extremes
 from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name

@@ -12,7 +12,7 @@ import bayesclf as bc
 from bayesclf import plots
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.leave_one_out.elpd import left_out
+from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.plots import style
 from bayesclf.plots.calibration import class_curve
 
