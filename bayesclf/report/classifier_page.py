@@ -23,8 +23,7 @@ from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
 from bayesclf.interpretation.priors import READING, Priors, priors_of, together
-from bayesclf.plots.by_class import BAND, draw_by_class
-from bayesclf.plots.calibration import draw_reliability
+from bayesclf.plots.calibration import BAND, draw_by_class, draw_reliability
 from bayesclf.report import document, figures, methods, names, table
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
 from bayesclf.report.per_class import confusion, errors
