@@ -21,7 +21,7 @@ METHODS = {
         "to_datatree": "bayesclf.evaluation.datatree:to_datatree",
     },
     "bayesclf.evaluation.comparison:Comparison": {
-        "_display": "bayesclf.report.overview:overview",
+        "_display": "bayesclf.report.verdict:overview",
         "plot_confusion": "bayesclf.plots:confusion",
         "plot_disagreement": "bayesclf.plots:disagreement",
         "plot_reliability": "bayesclf.plots:reliability",

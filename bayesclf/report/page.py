@@ -24,9 +24,9 @@ from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
-from bayesclf.report import document, figures, methods, names, table, verdict
+from bayesclf.report import document, methods, names, table, verdict
 from bayesclf.report.classifier_page import groups
-from bayesclf.report.per_class import confusion, errors
+from bayesclf.report.facts import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.rules import RULES
 from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, percent
@@ -246,7 +246,7 @@ def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup 
         else names.full_name(comparison, standing.model)
         for standing in judged.models
     ]
-    return figures.svg(
+    return document.svg(
         lambda: draw_standings(judged.models, [first_upper(name) for name in called]),
         "standing",
         "Log loss of each model at its best rule",
@@ -263,7 +263,7 @@ def _errors(comparison: Comparison) -> str:
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:
     if "log_loss" not in scores:
         return "There are no scores to draw."
-    return figures.svg(
+    return document.svg(
         lambda: draw_scores(scores, "log_loss"),
         "scores",
         "Log loss of every model under every rule",
@@ -338,7 +338,7 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
 
     def add(kind: str, draw: Callable[[], Figure], title: str, text: str) -> None:
         """Add one figure, or the reason that there is none."""
-        found[kind] = figures.drawn(draw, f"{anchor}-{kind}", title, text)
+        found[kind] = document.drawn(draw, f"{anchor}-{kind}", title, text)
 
     if fit is not None:
         add(
