@@ -9,7 +9,7 @@ from typing import Any
 from bayesclf import diagnostics, report, stacking, storage
 from bayesclf.display import Display
 from bayesclf.evaluation import datatree, leave_one_out, predictive_checks
-from bayesclf.interpretation import explanation, prediction_files, predictions, priors
+from bayesclf.interpretation import explanation, prediction_files, predictions
 from bayesclf.interpretation import summary as summaries
 from bayesclf.plots import learning
 from bayesclf.plots.style import Axes, Figure
@@ -25,7 +25,7 @@ class ClassifierMethods:
     predict_frame = predictions.predict_frame
     predict_stream = prediction_files.predict_stream
     predictive_check = predictive_checks.predictive_check
-    prior_summary = priors.prior_summary
+    prior_summary = summaries.prior_summary
     report = report.write_classifier
     save = storage.save
     summary = summaries.summary

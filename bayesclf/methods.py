@@ -14,7 +14,7 @@ METHODS = {
         "predict_frame": "bayesclf.interpretation.predictions:predict_frame",
         "predict_stream": "bayesclf.interpretation.prediction_files:predict_stream",
         "predictive_check": "bayesclf.evaluation.predictive_checks:predictive_check",
-        "prior_summary": "bayesclf.interpretation.priors:prior_summary",
+        "prior_summary": "bayesclf.interpretation.summary:prior_summary",
         "report": "bayesclf.report:write_classifier",
         "save": "bayesclf.storage:save",
         "summary": "bayesclf.interpretation.summary:summary",

@@ -60,7 +60,7 @@ TESTS = (
     "tests/evaluation",
     "tests/interpretation/test_dependence.py",
     "tests/interpretation/test_explanation.py",
-    "tests/interpretation/test_priors.py",
+    "tests/interpretation/test_summary.py",
     "tests/storage/test_round_trip.py",
     "tests/test_conformal.py",
     "tests/test_rules.py",

@@ -17,12 +17,11 @@ from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
-from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
-from bayesclf.diagnostics.finding import as_table
+from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES, as_table
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
-from bayesclf.interpretation.priors import READING, Priors, priors_of, together
+from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots.calibration import BAND, draw_by_class, draw_reliability
 from bayesclf.report import document, methods, names, table
 from bayesclf.report.facts import MOST_CLASSES, Score, calibration, confusion, errors, facts

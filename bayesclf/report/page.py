@@ -18,7 +18,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
-from bayesclf.interpretation.priors import READING, Priors, priors_of, together
+from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots.calibration import BAND
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
