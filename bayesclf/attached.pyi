@@ -9,7 +9,7 @@ from typing import Any
 from bayesclf import diagnostics, report, stacking, storage
 from bayesclf.display import Display
 from bayesclf.evaluation import datatree, leave_one_out, predictive_checks
-from bayesclf.interpretation import explanation, prediction_files, predictions, priors
+from bayesclf.interpretation import explanation, prediction_files, predictions
 from bayesclf.interpretation import summary as summaries
 from bayesclf.plots import learning
 from bayesclf.plots.style import Axes, Figure
@@ -25,7 +25,7 @@ class ClassifierMethods:
     predict_frame = predictions.predict_frame
     predict_stream = prediction_files.predict_stream
     predictive_check = predictive_checks.predictive_check
-    prior_summary = priors.prior_summary
+    prior_summary = summaries.prior_summary
     report = report.write_classifier
     save = storage.save
     summary = summaries.summary
@@ -36,15 +36,17 @@ class ComparisonMethods:
     stack = stacking.of_comparison
     def _display(self) -> Display: ...
     def plot_confusion(self, model: str, rules: Sequence[str] | None = None) -> Figure: ...
-    def plot_coverage(
-        self, model: str, rules: Sequence[str] | None = None, cost: Any = None, ax: Axes | None = None
-    ) -> Figure: ...
-    def plot_decision_curve(
-        self, model: str, rule: str | None = None, outcome: Any = None, thresholds: Any = None
-    ) -> Figure: ...
     def plot_disagreement(self, model: str, ax: Axes | None = None) -> Figure: ...
     def plot_reliability(self, model: str, rules: Sequence[str] | None = None, ax: Axes | None = None) -> Figure: ...
     def plot_scores(self, metric: str = "log_loss", ax: Axes | None = None) -> Figure: ...
+    def plot_thresholds(
+        self,
+        model: str,
+        rules: Sequence[str] | None = None,
+        outcome: Any = None,
+        cost: Any = None,
+        thresholds: Any = None,
+    ) -> Figure: ...
 
 class DependentPairsMethods:
     def plot(self, most: int = 15, ax: Axes | None = None) -> Figure: ...

@@ -45,7 +45,8 @@ SUBJECTS = (
     "bayesclf/rules.py",
     "bayesclf/decisions.py",
     "bayesclf/evaluation/scores.py",
-    "bayesclf/evaluation/leave_one_out",
+    "bayesclf/evaluation/leave_one_out.py",
+    "bayesclf/evaluation/leaving_out.py",
     "bayesclf/inference",
     "bayesclf/models/logistic",
 )
@@ -59,7 +60,7 @@ TESTS = (
     "tests/evaluation",
     "tests/interpretation/test_dependence.py",
     "tests/interpretation/test_explanation.py",
-    "tests/interpretation/test_priors.py",
+    "tests/interpretation/test_summary.py",
     "tests/storage/test_round_trip.py",
     "tests/test_conformal.py",
     "tests/test_rules.py",

@@ -43,7 +43,7 @@ def test_a_method_calls_its_function_and_can_be_pickled():
     X, y = [[1.0], [2.0], [2.0], [3.0]], ["low", "low", "high", "high"]
     clf = bc.GaussianNB(random_state=1).fit(X, y)
     again = pickle.loads(pickle.dumps(clf.prior_summary))
-    assert again().equals(looked_up("bayesclf.interpretation.priors:prior_summary")(clf))
+    assert again().equals(looked_up("bayesclf.interpretation.summary:prior_summary")(clf))
 
 
 def test_an_override_calls_the_method():

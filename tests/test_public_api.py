@@ -24,7 +24,7 @@ RECORD = Path(__file__).with_name("public_api.json")
 MODULES = (
     *(f"bayesclf.{name}" for name in ("conformal", "diagnostics", "errors", "experiments", "experiments.sample_size")),
     *(f"bayesclf.{name}" for name in ("evaluation.comparison", "evaluation.learning", "evaluation.leave_one_out")),
-    *(f"bayesclf.{name}" for name in ("evaluation.predictive_checks", "evaluation.scores", "evaluation.selective")),
+    *(f"bayesclf.{name}" for name in ("evaluation.predictive_checks", "evaluation.scores")),
     *(f"bayesclf.{name}" for name in ("families", "finite", "interpretation.dependence", "interpretation.weights")),
     *(f"bayesclf.{name}" for name in ("plots", "posterior.averaging", "rules", "stacking", "tables")),
     "bayesclf.tables.datasets",

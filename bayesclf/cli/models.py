@@ -203,7 +203,7 @@ def predict(
 ) -> None:
     """Predict the labels of a table."""
     from bayesclf.cli.inputs import extras, predict_table, read_features, stream_predictions
-    from bayesclf.interpretation.prediction_parts import is_folder
+    from bayesclf.interpretation.prediction_files import is_folder
     from bayesclf.interpretation.predictions import Decision
     from bayesclf.rules import RULES
     from bayesclf.storage import load

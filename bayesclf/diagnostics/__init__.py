@@ -11,10 +11,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.diagnostics import calibration, chains, columns, confidence, distance, identifiability, importance
+from bayesclf.diagnostics import calibration, columns, distance, posterior
 from bayesclf.diagnostics.context import Check, Context
-from bayesclf.diagnostics.diagnosis import Diagnosis
-from bayesclf.diagnostics.finding import Finding
+from bayesclf.diagnostics.diagnosis import Diagnosis, Finding
 from bayesclf.errors import InputError
 from bayesclf.progress import Progress, shown
 
@@ -23,7 +22,7 @@ __all__ = ["CHECKS", "Check", "Diagnosis", "Finding", "diagnose"]
 LETTERS = "PMY"
 """First letters of the codes, in order: checks of the posterior, of the model and of predictions."""
 
-_MODULES = (chains, importance, identifiability, columns, calibration, confidence, distance)
+_MODULES = (posterior, columns, calibration, distance)
 
 CHECKS: dict[str, Check] = {
     check.code: check

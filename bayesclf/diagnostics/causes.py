@@ -17,8 +17,7 @@ from bayesclf.classifiers.logistic import LEARNED, LogisticRegression
 from bayesclf.classifiers.naive_bayes import CategoricalNB
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.finding import NotApplicable, Skipped
-from bayesclf.diagnostics.held_out import HeldOut, Labelled, Split, held_out
+from bayesclf.diagnostics.held_out import HeldOut, Labelled, NotApplicable, Skipped, Split, held_out
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.evaluation.scores import RowScores

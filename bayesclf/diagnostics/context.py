@@ -16,12 +16,14 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.finding import Answer, Finding, NotApplicable, Skipped
+from bayesclf.diagnostics.diagnosis import Answer, Finding
 from bayesclf.diagnostics.held_out import (
     NO_ROWS,
     EncodedTable,
     HeldOut,
     Labelled,
+    NotApplicable,
+    Skipped,
     Split,
     held_out,
     recorded_statistics,

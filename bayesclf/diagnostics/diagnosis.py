@@ -1,18 +1,24 @@
-"""The findings of all checks, as text for a terminal and as HTML for a notebook."""
+"""The results of checks: one finding, and those of all checks as text for a terminal and as HTML for a notebook."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
 from bayesclf import display
-from bayesclf.diagnostics.finding import SEVERITIES, Evidence, Finding, Section, as_table
 from bayesclf.diagnostics.held_out import HeldOut
+
+type Section = Literal["issue", "tip", "passed", "not applicable", "skipped"]
+type Severity = Literal["severe", "moderate", "mild", "none"]
+type Evidence = Mapping[str, object] | pd.DataFrame
+
+SEVERITIES: tuple[Severity, ...] = ("severe", "moderate", "mild", "none")
 
 WIDTH = 100
 """Characters per line."""
@@ -28,6 +34,70 @@ TITLES: dict[Section, str] = {
     "skipped": "Skipped",
 }
 """Headings of the sections, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """The result of one check.
+
+    Attributes
+    ----------
+    code
+        Number of the check: P… of the posterior, M… of the model, Y… of predictions.
+    title
+        What is checked.
+    section
+        ``"issue"``: the answers cannot be trusted as they are; ``"tip"``: worth knowing, or worth changing;
+        ``"passed"``; ``"not applicable"`` to this model or posterior; ``"skipped"`` because something is missing.
+    severity
+        ``"severe"`` (all answers), ``"moderate"`` (some), ``"mild"`` or ``"none"``.
+    reason
+        What was found, or why there is nothing to find, in one sentence.
+    next_step
+        What to do; empty where there is nothing.
+    evidence
+        The numbers: a small mapping, or a tidy table.
+    """
+
+    code: str
+    title: str
+    section: Section
+    severity: Severity
+    reason: str
+    next_step: str = ""
+    evidence: Evidence = field(default_factory=dict)
+
+
+class Answer(NamedTuple):
+    """What the function of a check returns: a `Finding` without its code and title."""
+
+    section: Section
+    severity: Severity
+    reason: str
+    next_step: str
+    evidence: Evidence
+
+
+def passed(reason: str, evidence: Evidence) -> Answer:
+    """Return that nothing is wrong."""
+    return Answer("passed", "none", reason, "", evidence)
+
+
+def tip(reason: str, next_step: str, evidence: Evidence) -> Answer:
+    """Return something worth knowing."""
+    return Answer("tip", "mild", reason, next_step, evidence)
+
+
+def issue(reason: str, next_step: str, evidence: Evidence, severity: Severity = "severe") -> Answer:
+    """Return something that is wrong."""
+    return Answer("issue", severity, reason, next_step, evidence)
+
+
+def as_table(evidence: Evidence) -> pd.DataFrame:
+    """Return the numbers of a finding as a table; a mapping is its only row."""
+    if isinstance(evidence, pd.DataFrame):
+        return evidence
+    return pd.DataFrame([evidence] if evidence else [])
 
 
 @dataclass(frozen=True, eq=False)

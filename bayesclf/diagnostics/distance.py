@@ -13,7 +13,8 @@ from scipy.special import gammaln, logsumexp
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
-from bayesclf.diagnostics.finding import Answer, NotApplicable, passed, tip
+from bayesclf.diagnostics.diagnosis import Answer, passed, tip
+from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel

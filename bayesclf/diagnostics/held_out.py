@@ -18,7 +18,6 @@ from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.finding import Skipped
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
@@ -32,6 +31,14 @@ from bayesclf.wording import counted
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"
 """Message of checks that need the training rows and do not have them."""
+
+
+class NotApplicable(Exception):
+    """The question does not arise for this model or posterior; the message says why."""
+
+
+class Skipped(Exception):
+    """The question cannot be answered because something is missing; the message says what."""
 
 
 @dataclass(frozen=True, eq=False)

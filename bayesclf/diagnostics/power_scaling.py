@@ -23,8 +23,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.finding import NotApplicable, Skipped
-from bayesclf.diagnostics.held_out import NO_ROWS, Labelled
+from bayesclf.diagnostics.held_out import NO_ROWS, Labelled, NotApplicable, Skipped
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density

@@ -23,11 +23,12 @@ from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation import cross_validation, net_benefit, peers, selective
+from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
 from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of, labeled_table
 from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
 from bayesclf.evaluation.stack import STACK, Stack, with_line
+from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Array, Integers
@@ -197,36 +198,52 @@ class Comparison(Displayed, ComparisonMethods):
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
 
-    def coverage_curve(self, model: str, rule: str, cost: Any = None) -> pd.DataFrame:
-        """Return how good the remaining decisions are when those of large expected cost are rejected.
+    def threshold_curve(
+        self, model: str, rule: str, outcome: Any = None, cost: Any = None, thresholds: Any = None
+    ) -> pd.DataFrame:
+        """Return how good the answers are that pass a threshold, and what acting on them is worth.
+
+        With an `outcome`, one acts on the rows whose risk of this class is at least the threshold, and the net benefit
+        is that of decision curve analysis. Without, one decides the rows whose expected cost is at most the threshold:
+        the argument `reject` of `predict`, under 0-1 loss 1 − max P(k | x).
 
         Parameters
         ----------
         model, rule
             A row of the table. For `gibbs` it is the curve of the drawn hypotheses, one per row.
+        outcome : label or None
+            Label of the class of interest.
         cost : array, DataFrame, dict or None
-            Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
+            Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss. An
+            outcome of interest has no costs: its threshold says how bad a needless act is.
+        thresholds : array or None
+            Risks in (0, 1), by default 1 % to 99 %; or expected costs, by default their quantiles.
 
         Returns
         -------
         DataFrame
-            One row per threshold on the expected cost: `coverage`, the share of rows kept, and for these `accuracy` and
-            mean `cost`, each with its Nadeau–Bengio standard error over the folds, such as `coverage_se`. The area
-            under the curve is that of `bayesclf.evaluation.selective.coverage_curve`, given `stacked`.
+            One row per threshold: `coverage`, the share of rows that pass it, among these `accuracy` and mean `cost`,
+            and `net_benefit`, each with its Nadeau–Bengio standard error over the folds, such as `coverage_se`; and
+            `net_benefit_all`, that where every row passes. See `bayesclf.evaluation.thresholds.threshold_curve`.
+            Of tp rows acted on with the class and fp without, in one repeat, the probability that acting is worth more
+            than nothing is ``scipy.stats.beta.sf(threshold, tp + 1/4, fp + 1/4)``.
 
         Raises
         ------
         InputError
-            For a model and rule that the comparison does not have, or a cost matrix that cannot be used.
+            For a model and rule that the comparison does not have, or a class, costs or thresholds that cannot be used.
         Refused
             For a rule that could not answer; the message says why.
         """
         self._require_answers(model, rule)
+        if outcome is not None and cost is not None:
+            raise InputError("give an outcome or a cost: the threshold of an outcome says how bad a needless act is")
         if cost is None and self.costs is not None:
             cost = self.costs.matrix
+        code = None if outcome is None else code_of(self.classes, outcome)
         folds = [(part.log_proba[places], self.y[test]) for part, places, test in rows_of_folds(self, (model, rule))]
         train = int(np.mean([len(train) for train, _ in self.splits]))
-        return selective.cross_validated_curve(folds, train, cost)
+        return threshold_curve(folds, train, code, cost, thresholds)
 
     def _require_answers(self, model: str, rule: str) -> None:
         """Raise `InputError` for a line that the comparison lacks, and `Refused` for one without answers."""
@@ -236,37 +253,6 @@ class Comparison(Displayed, ComparisonMethods):
             raise InputError(f"the comparison has no row {model} {rule}; its rows are {lines}")
         if answer.reason:
             raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
-
-    def decision_curve(self, model: str, rule: str, outcome: Any = None, thresholds: Any = None) -> pd.DataFrame:
-        """Return what acting on the predicted risk of a class is worth, by the risk from which one acts.
-
-        Parameters
-        ----------
-        model, rule
-            A row of the table.
-        outcome : label or None
-            Label of the class of interest; of two classes the second by default.
-        thresholds : array or None
-            Risks from which one acts, each in (0, 1); 1 % to 99 % by default.
-
-        Returns
-        -------
-        DataFrame
-            One row per threshold: the net benefit with its credible interval, and the probabilities that it is larger
-            than that of acting on no row and of acting on all; see `bayesclf.evaluation.net_benefit.decision_curve`.
-
-        Raises
-        ------
-        InputError
-            For a model and rule, a class or thresholds that the comparison does not have or that cannot be used.
-        Refused
-            For a rule that could not answer; the message says why.
-        """
-        self._require_answers(model, rule)
-        log_proba, y = self.stacked(model, rule)
-        repeats = len(y) / len(np.unique(np.concatenate(self.tested)))
-        code = net_benefit.code_of(self.classes, outcome)
-        return net_benefit.decision_curve(log_proba, y, code, thresholds, repeats, self.seed)
 
 
 def compare(

@@ -387,13 +387,13 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> Path:
     """Write the page of a finished experiment into its folder, next to records and table; return its path."""
-    from bayesclf.report import document, figures
+    from bayesclf.report import document
     from bayesclf.report.table import cell
 
     question, background, cautions = about(experiment)
     options = [(name.replace("_", " "), str(value)) for name, value in asdict(settings).items()]
     drawn = [
-        (figures.svg(own.draw, f"figure-{own.name}", own.title, own.caption), f"{own.title}. {own.caption}")
+        (document.svg(own.draw, f"figure-{own.name}", own.title, own.caption), f"{own.title}. {own.caption}")
         for own in outcome.figures
     ]
     path = outcome.folder / PAGE

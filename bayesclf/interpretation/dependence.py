@@ -13,7 +13,6 @@ from scipy.special import expit
 from bayesclf.attached import DependentPairsMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.constraints import Choice, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.structure import log_evidence_of_scatter, log_evidence_of_table
@@ -24,7 +23,7 @@ from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted, first_upper, joined, number
 
 BINS = 4
-"""Default number of bins of a number beside a category."""
+"""Bins of a number beside a category."""
 
 PROBABLE = 0.5
 """Probability above which two columns are called dependent."""
@@ -35,10 +34,11 @@ MOST_COLUMNS = 500
 NAMED = 3
 """Pairs that a sentence names."""
 
-NONE = "No two columns that the model takes for independent probably depend on each other."
+JOIN = "Join them: NaiveBayes(blocks=dependent_pairs(clf, X, y).blocks)."
 
-NUMBERS = ("linear", "binned")
-"""How two numbers are compared."""
+OTHER_MODEL = "Take a model that lets them depend on each other, such as BayesNetClassifier or LogisticRegression."
+
+NONE = "No two columns that the model takes for independent probably depend on each other."
 
 JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian", "mixed": "conditional-gaussian"}
 """Family of a block of two columns, by the kind of the pair."""
@@ -55,23 +55,12 @@ class DependentPairs(Displayed, DependentPairsMethods):
         One row per pair, the most probable first: `first` and `second`, the columns; `kind`, ``"categories"``,
         ``"numbers"`` or ``"mixed"``; `rows` with both cells; `log_bayes_factor`, log P(rows | dependent) −
         log P(rows | independent); `probability` that they depend; and `joined`, whether the model lets them.
-    columns
-        Number of columns that were compared.
     prior_odds
         Of each pair, for dependence.
-    with_gaps
-        Mixed pairs of which the column on which the other would depend lacks cells: the posterior of a block of them is
-        sampled by data augmentation.
-    by_gaps
-        Under ``missing="level"``, pairs of numbers that depend on each other in which cells are missing, and not
-        probably in their values: no block joins these, as it has the values only.
     """
 
     table: pd.DataFrame
-    columns: int
     prior_odds: float
-    with_gaps: tuple[tuple[str, str], ...] = ()
-    by_gaps: tuple[tuple[str, str], ...] = ()
 
     @property
     def to_join(self) -> tuple[tuple[str, str], ...]:
@@ -84,32 +73,16 @@ class DependentPairs(Displayed, DependentPairsMethods):
         """Those of `to_join` that can be blocks together, as ``NaiveBayes(blocks=…)`` takes them.
 
         A column belongs to one block, so that the most probable pairs go first. Columns that are in a block already are
-        left out, and pairs `by_gaps`.
+        left out.
         """
         found: dict[tuple[str, str], str] = {}
         taken = {name for line in self.table[self.table["joined"]].itertuples() for name in (line.first, line.second)}
         kinds = {(line.first, line.second): str(line.kind) for line in self.table.itertuples()}
         for pair in self.to_join:
-            if taken.isdisjoint(pair) and pair not in self.by_gaps:
+            if taken.isdisjoint(pair):
                 found[pair] = JOINT_FAMILIES[kinds[pair]]
                 taken.update(pair)
         return found
-
-    def _display(self) -> Display:
-        shown = self.table.head(MOST_LINES)
-        lines = [
-            (
-                *(line.first, line.second, f"{line.probability:.3f}", f"{line.log_bayes_factor:+,.1f}"),
-                *("yes" if line.joined else "no", line.kind, f"{line.rows:,}"),
-            )
-            for line in shown.itertuples()
-        ]
-        header = ("first", "second", "P(dependent)", "log Bayes factor", "joined", "kind", "rows")
-        headline = f"Dependence of {counted(len(self.table), 'pair')} of columns given the class"
-        prior = f"Prior odds of a pair: {number(self.prior_odds, 2)}."
-        sentences = (f"{first_upper(self.sentence)}.", f"{first_upper(self.next_step)}.") if self.to_join else ()
-        left_out = len(self.table) - len(lines)
-        return Display(headline, header, lines, left_out=left_out, sentences=(*(sentences or (NONE,)), prior))
 
     @property
     def sentence(self) -> str:
@@ -119,22 +92,18 @@ class DependentPairs(Displayed, DependentPairsMethods):
         shown = joined([*pairs[:NAMED], *more])
         return f"taken for independent, but probably dependent given the class: {shown}" if pairs else ""
 
-    @property
-    def next_step(self) -> str:
-        """What to do about those pairs."""
-        blocks = self.blocks
-        if not blocks:
-            return "take a model that lets them depend on each other, such as BayesNetClassifier or LogisticRegression"
-        pair, family = next(iter(blocks.items()))
-        rest = f", … and {counted(len(blocks) - 1, 'more pair')}" if len(blocks) > 1 else ""
-        return (
-            f"join them: NaiveBayes(blocks=dependent_pairs(clf, X, y).blocks), that is {{{pair!r}: {family!r}{rest}}}"
-        )
+    def _display(self) -> Display:
+        headline = f"Dependence of {counted(len(self.table), 'pair')} of columns given the class"
+        shown = self.table.head(MOST_LINES).drop(columns="kind").round({"log_bayes_factor": 1, "probability": 3})
+        lines = list(shown.astype(str).itertuples(index=False, name=None))
+        advice = JOIN if self.blocks else OTHER_MODEL
+        sentences = (f"{first_upper(self.sentence)}.", advice) if self.to_join else (NONE,)
+        prior = f"Prior odds of a pair: {number(self.prior_odds, 2)}."
+        left_out = len(self.table) - len(lines)
+        return Display(headline, tuple(map(str, shown)), lines, left_out=left_out, sentences=(*sentences, prior))
 
 
-def dependent_pairs(
-    classifier: BayesClassifier, X: Any, y: Any, *, numbers: str = "linear", bins: int = BINS
-) -> DependentPairs:
+def dependent_pairs(classifier: BayesClassifier, X: Any, y: Any) -> DependentPairs:
     """Compare "dependent given the class" with "independent given the class" for each pair of columns.
 
     X_a and X_b are conditionally independent given Y if P(X_a | X_b, Y) = P(X_a | Y), as Thunder and Rain are given
@@ -147,16 +116,14 @@ def dependent_pairs(
     ============ ===================================================================================================
     categories   θ_y ~ Dirichlet(N'/(rs)), N' averaged over ½, 1, …, 32, against Dirichlet(N'/r) and Dirichlet(N'/s)
     numbers      jointly normal, Σ_y ~ inverse Wishart(3, diagonal), the correlation uniform a priori, against one
-                 normal each; ``"linear"`` dependence therefore
-    mixed        the number in bins of equal size within each class, then as two categories
+                 normal each: linear dependence therefore
+    mixed        the number in four bins of equal size within each class, then as two categories
     ============ ===================================================================================================
 
-    A number with at most `bins` different values is a category of these values. Rows that lack one of the two cells
-    are left out, and columns of one value. Under ``missing="level"`` a missing cell is a level of its own, and of a
-    number a bin. Two numbers that are compared as such are then joint in two parts, which are independent of each
-    other, so that their log Bayes factors add: whether the cells are missing, as two categories of two values, and the
-    values in the rows that have both. The pairs are compared one at a time: two columns that depend on a third depend
-    on each other too.
+    A number with at most four different values is a category of these values. Rows that lack one of the two cells are
+    left out, and columns of one value; under ``missing="level"`` a missing cell is a level of its own, unless both are
+    compared as numbers. The pairs are compared one at a time: two columns that depend on a third depend on each other
+    too. To look for a dependence of numbers that is not linear, cut them into categories first, as by `pandas.qcut`.
 
     Parameters
     ----------
@@ -164,11 +131,6 @@ def dependent_pairs(
         Fitted, generative, of a table of columns.
     X, y
         Its training rows, or others like them: table (row, feature) and labels (row).
-    numbers : {"linear", "binned"}
-        ``"linear"``, or ``"binned"``: two numbers as two categories, which sees a dependence of any form with less
-        power for a linear one.
-    bins : int
-        Of a number, at least 2.
 
     Returns
     -------
@@ -195,8 +157,6 @@ def dependent_pairs(
     >>> found.to_join[0]
     ('el_salvador_aid', 'aid_to_nicaraguan_contras')
     """
-    require(Choice(NUMBERS), numbers=numbers)
-    require(Whole(2), bins=bins)
     frame = _table(classifier, X)
     codes = classifier.known_codes(checked_labels(y, len(frame)))
     model = classifier.model_
@@ -211,62 +171,31 @@ def dependent_pairs(
     level = classifier.missing == "level"
     kept = [column for column in kept if frame[column.name].nunique(dropna=not level) > 1]
     names = [column.name for column in kept]
-    compared = [_column(frame[column.name], column.kind, codes, bins, level) for column in kept]
-    labels = len(classifier.classes_)
-    linear = _linear(compared, codes, labels) if numbers == "linear" else {}
-    odds = 2 / max(len(names), 2)
-    lines, with_gaps, by_gaps = [], [], []
+    compared = [_column(frame[column.name], column.kind, codes, level) for column in kept]
+    labels, odds = len(classifier.classes_), 2 / max(len(names), 2)
+    linear, lines = _linear(compared, codes, labels), []
+    known = frame[names].notna().to_numpy().T
     for i, j in combinations(range(len(names)), 2):
-        kinds = {compared[i].is_number, compared[j].is_number}
-        kind = "mixed" if len(kinds) > 1 else ("numbers" if compared[i].is_number else "categories")
-        found = linear.get((i, j))
-        both = compared[i].coded & compared[j].coded
-        if found is not None and not level:
-            both = compared[i].known & compared[j].known
-        if found is None:
-            found = log_evidence_of_table(_counts(compared[i], compared[j], both, codes, labels))
+        a, b = compared[i], compared[j]
+        if (i, j) in linear:
+            kind, both, found = "numbers", known[i] & known[j], linear[i, j]
+        else:
+            kind = "categories" if a.values is None and b.values is None else "mixed"
+            both = (a.codes >= 0) & (b.codes >= 0)
+            found = log_evidence_of_table(_counts(a.codes[both], b.codes[both], codes[both], labels))
         joins = group[names[i]] == group[names[j]]
-        if level and (i, j) in linear:
-            of_gaps = log_evidence_of_table(_counts(compared[i].gaps, compared[j].gaps, both, codes, labels))
-            joins, probable = joins and of_gaps <= -np.log(odds), found > -np.log(odds)
-            if of_gaps > -np.log(odds) and not probable:
-                by_gaps.append((names[i], names[j]))
-            found += of_gaps
-        parent = j if kept[j].kind == "category" else i
-        if kind == "mixed" and not compared[parent].known.all() and getattr(classifier, "missing", "") != "level":
-            with_gaps.append((names[i], names[j]))
         lines.append((names[i], names[j], kind, int(both.sum()), found, expit(found + np.log(odds)), joins))
     heads = ["first", "second", "kind", "rows", "log_bayes_factor", "probability", "joined"]
     table = pd.DataFrame(lines, columns=heads).sort_values("log_bayes_factor", ascending=False, ignore_index=True)
-    table = table.astype({"joined": bool})
-    return DependentPairs(table, len(names), odds, tuple(with_gaps), tuple(by_gaps))
+    return DependentPairs(table.astype({"joined": bool}), odds)
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The cells of a column: level codes, numbers where they are compared as such, and whether they are observed.
-
-    Codes are negative where a cell is missing, unless that is a level of its own.
-    """
+    """The level codes of a column, negative where a cell is missing, and its numbers, where it is compared as such."""
 
     codes: Integers
     values: Array | None
-    known: Any
-
-    @property
-    def coded(self) -> Any:
-        """Whether a cell has a level, (row)."""
-        return self.codes >= 0
-
-    @property
-    def is_number(self) -> bool:
-        """Whether its cells are compared as numbers."""
-        return self.values is not None
-
-    @property
-    def gaps(self) -> _Column:
-        """Whether its cells are observed, as a category of two values."""
-        return _Column(np.asarray(self.known, dtype=np.intp), None, np.ones(len(self.codes), dtype=bool))
 
 
 def _table(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
@@ -284,35 +213,29 @@ def _table(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     return frame
 
 
-def _column(column: pd.Series, kind: str, y: Integers, bins: int, level: bool) -> _Column:
+def _column(column: pd.Series, kind: str, y: Integers, level: bool) -> _Column:
     """Return the cells of a column; a number's codes are its bin within the row's class."""
-    codes = pd.factorize(column)[0]
-    if kind == "category" or codes.max(initial=-1) < bins:
-        return _Column(_levels(codes, level), None, codes >= 0)
-    (values,) = columns.numbers(column.to_frame(), (str(column.name),)).T
-    known = ~np.isnan(values)
-    codes = np.full(len(values), -1)
-    for k in np.unique(y):
-        own = np.flatnonzero((y == k) & known)
-        if own.size:
-            cuts = np.quantile(values[own], np.arange(1, bins) / bins, method="inverted_cdf")
+    codes, values = pd.factorize(column)[0], None
+    if kind != "category" and codes.max(initial=-1) >= BINS:
+        (values,) = columns.numbers(column.to_frame(), (str(column.name),)).T
+        known, codes = ~np.isnan(values), np.full(len(values), -1)
+        for k in np.unique(y[known]):
+            own = np.flatnonzero((y == k) & known)
+            cuts = np.quantile(values[own], np.arange(1, BINS) / BINS, method="inverted_cdf")
             codes[own] = np.searchsorted(cuts, values[own])
-    return _Column(_levels(codes, level), values, known)
+    if level:
+        codes = np.where(codes < 0, codes.max(initial=-1) + 1, codes)
+    return _Column(codes, values)
 
 
-def _levels(codes: Integers, level: bool) -> Integers:
-    """Return codes (row), those of missing cells the next one after all others where they are a level of their own."""
-    return np.where(codes < 0, codes.max(initial=-1) + 1, codes) if level else codes
-
-
-def _counts(first: _Column, second: _Column, both: Any, y: Integers, labels: int) -> Array:
-    """Return the rows with each pair of values, (outcome, level, level); levels that no such row has are left out."""
-    a, b = (np.unique(column.codes[both], return_inverse=True) for column in (first, second))
-    shape = (labels, len(a[0]), len(b[0]))
-    if not both.any():
+def _counts(first: Integers, second: Integers, y: Integers, labels: int) -> Array:
+    """Return the rows with each pair of codes, (outcome, level, level); levels that no such row has are left out."""
+    if not len(y):
         return np.zeros((labels, 1, 1))
-    cells = np.ravel_multi_index((y[both], a[1], b[1]), shape)
-    return np.bincount(cells, minlength=int(np.prod(shape))).astype(float).reshape(shape)
+    a, b = (np.unique(codes, return_inverse=True) for codes in (first, second))
+    found = np.zeros((labels, len(a[0]), len(b[0])))
+    np.add.at(found, (y, a[1], b[1]), 1)
+    return found
 
 
 def _linear(compared: list[_Column], y: Integers, labels: int) -> dict[tuple[int, int], float]:

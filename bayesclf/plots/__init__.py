@@ -4,19 +4,14 @@ matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 """
 
 from bayesclf.plots.boundary import decision_boundary
-from bayesclf.plots.by_class import class_calibration, loo_calibration
-from bayesclf.plots.calibration import coverage_curve, reliability
+from bayesclf.plots.calibration import class_calibration, loo_calibration, reliability, threshold_curve
 from bayesclf.plots.chains import energy, optimizer_trace, posterior_rank, posterior_trace
 from bayesclf.plots.conditionals import class_conditionals
-from bayesclf.plots.confusion_matrix import confusion
-from bayesclf.plots.contributions import explanation
-from bayesclf.plots.dependence import dependent_pairs
+from bayesclf.plots.dependence import dependent_pairs, edge_probabilities
 from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.leave_one_out import elpd_compare, pareto_k
-from bayesclf.plots.net_benefit import decision_curve
-from bayesclf.plots.networks import edge_probabilities
 from bayesclf.plots.posterior import posterior_forest
-from bayesclf.plots.predictions import disagreement, predictive_counts, uncertainty
+from bayesclf.plots.predictions import confusion, disagreement, explanation, predictive_counts, uncertainty
 from bayesclf.plots.priors import prior_posterior
 from bayesclf.plots.scores import rule_scores
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
@@ -28,9 +23,7 @@ __all__ = [
     "class_calibration",
     "class_conditionals",
     "confusion",
-    "coverage_curve",
     "decision_boundary",
-    "decision_curve",
     "dependent_pairs",
     "disagreement",
     "edge_probabilities",
@@ -49,5 +42,6 @@ __all__ = [
     "prior_posterior",
     "reliability",
     "rule_scores",
+    "threshold_curve",
     "uncertainty",
 ]

@@ -1,15 +1,22 @@
-"""What predictions are made of: their uncertainty, rules of a model that disagree, and counts that a model predicts."""
+"""What predictions are made of and which classes they confuse.
+
+Their uncertainty, rules of a model that disagree, counts that a model predicts, confusion matrices, and what speaks for
+and against a class in one row.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB
 from bayesclf.plots.style import Axes, Figure
@@ -17,7 +24,6 @@ from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import xarray as xr
-
 
 FULL_COLOR_FROM = 0.1
 """Share of differently decided rows with full color, unless a larger share occurs."""
@@ -33,6 +39,35 @@ MOST_STEPS = 400
 
 MARK_HEIGHT = -0.035
 """Where wrong predictions are marked, as a share of the panel's height."""
+
+STATISTIC = "class_count_given_x"
+
+POSTERIOR, PRIOR = "#2f6fd0", "0.62"
+"""Colors of data sets simulated from the posterior and from the prior."""
+
+LONGEST_CLASS = 18
+"""Characters of a class name next to its line."""
+
+RIGHT, WRONG = "#2f6fd0", "#dd5a22"
+"""Colors of the diagonal and of the other cells."""
+
+FAINTEST, DEEPEST = 0.03, 0.62
+"""Opacity of a cell of the smallest share above 0, and of one of all rows."""
+
+MANY_CLASSES = 12
+"""Number of classes beyond which letters are small and at most two matrices stand side by side."""
+
+LONGEST_NAME = 16
+"""Characters of a class name next to the matrices."""
+
+MOST_TERMS = 12
+"""Most contributions that are drawn one by one; the remaining, smallest ones are summed in one bar."""
+
+LONGEST_VALUE = 14
+"""Characters of a cell next to its column's name."""
+
+FOR, AGAINST = style.CLASS_COLORS[1], style.CLASS_COLORS[0]
+"""Colors of what speaks for the first class of the log-odds, and for the second."""
 
 
 @style.figure
@@ -141,15 +176,6 @@ def _means(values: Array, bounds: Integers) -> Array:
     return np.asarray(np.add.reduceat(values, bounds[:-1]) / np.diff(bounds))
 
 
-STATISTIC = "class_count_given_x"
-
-POSTERIOR, PRIOR = "#2f6fd0", "0.62"
-"""Colors of data sets simulated from the posterior and from the prior."""
-
-LONGEST_CLASS = 18
-"""Characters of a class name next to its line."""
-
-
 @style.figure
 def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
     """Draw how many rows of each class the model makes, given the rows' features, and how many there were.
@@ -185,3 +211,125 @@ def predictive_counts(tree: xr.DataTree, ax: Axes | None = None) -> Figure:
     style.legend_above(ax)
     style.quiet(ax, "x")
     return figure
+
+
+@style.figure
+def confusion(comparison: Comparison, model: str, rules: Sequence[str] | None = None) -> Figure:
+    """Draw true against most probable class, one matrix per rule.
+
+    Cells hold numbers of rows. Their opacity is the square root of the share in the rows of the true class, so that
+    rare confusions are visible: blue where the prediction is right, orange where it is wrong. With several repeats the
+    numbers are means over repeats. The name of the rule stands above with its share of wrong predictions.
+
+    Raises
+    ------
+    InputError
+        For a model or rule that the comparison does not have.
+    """
+    chosen = style.chosen_rules(comparison, model, rules)
+    count = len(comparison.classes)
+    side = max(2.0, 0.21 * count + 0.5)
+    figure, places = style.panels(len(chosen), (side, side), columns=3 if count <= MANY_CLASSES else 2)
+    names = [style.plain(label, LONGEST_NAME) for label in comparison.classes]
+    for rule, ax in zip(chosen, places, strict=True):
+        counts = confusion_counts(comparison, model, rule)
+        _draw_matrix(ax, counts, names)
+        ax.set_title(f"{rule}  {1 - np.trace(counts) / counts.sum():.3f}", loc="left", fontsize="medium")
+    style.headline(figure, f"{style.plain(model)}: which class is taken for which (share wrong)")
+    figure.supxlabel("predicted", fontsize="medium")
+    figure.supylabel("true", fontsize="medium")
+    return figure
+
+
+def confusion_counts(comparison: Comparison, model: str, rule: str) -> Array:
+    """Return how many rows of each true class are predicted as each class, mean over repeats, (outcome, outcome)."""
+    log_proba, y = comparison.stacked(model, rule)
+    classes = len(comparison.classes)
+    cells = np.bincount(y * classes + log_proba.argmax(axis=1), minlength=classes**2)
+    return np.asarray(cells.reshape(classes, classes) / comparison.repeats)
+
+
+def _draw_matrix(ax: Axes, counts: Array, names: list[str]) -> None:
+    """Draw one matrix, counts (true outcome, predicted outcome)."""
+    from matplotlib.colors import to_rgb
+
+    classes = len(counts)
+    rows = counts.sum(axis=1, keepdims=True)
+    share = np.divide(counts, rows, out=np.zeros_like(counts), where=rows > 0)
+    depth = np.where(share > 0, FAINTEST + (DEEPEST - FAINTEST) * np.sqrt(share), 0.0)
+    image = np.where(np.eye(classes, dtype=bool)[..., None], to_rgb(RIGHT), to_rgb(WRONG))
+    # Squares rather than an image: they stay sharp on paper, and a page of figures needs no embedded files.
+    ax.pcolormesh(np.concatenate([image, depth[..., None]], axis=2), linewidth=0)
+    ax.set(aspect="equal", xlim=(0, classes), ylim=(classes, 0))
+    size = 10.0 if classes <= 3 else 8.0 if classes <= MANY_CLASSES else 5.5
+    for i, j in zip(*np.nonzero(counts), strict=True):
+        ax.text(j + 0.5, i + 0.5, f"{counts[i, j]:.0f}", ha="center", va="center", fontsize=size)
+    ax.set_xticks(np.arange(classes) + 0.5, names, rotation=90 if classes > 2 else 0, fontsize=min(size, 8.0) + 0.5)
+    ax.set_yticks(np.arange(classes) + 0.5, names, fontsize=min(size, 8.0) + 0.5)
+    style.quiet(ax)
+    ax.grid(visible=False)
+
+
+@style.figure
+def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: Axes | None = None) -> Figure:
+    """Draw what each feature of one row contributes to the log-odds between two classes, largest first.
+
+    Bars to the right speak for the first class, to the left for the second; they add up to the last bar. With a
+    posterior, bars are posterior means and thin lines their credible intervals, which do not add up.
+
+    Parameters
+    ----------
+    found : Explanation
+        Result of ``explain`` for a classifier.
+    row : int
+        Number of the row, from 0, in the explained table.
+    limit : int
+        Most contributions that are drawn one by one, at least 1.
+
+    Raises
+    ------
+    InputError
+        For a row that was not explained.
+    """
+    table = found.table(row)
+    terms, total = table.iloc[:-1], table.iloc[-1]
+    lines: list[tuple[str, Any]] = [(_name(term), term) for _, term in terms.head(limit).iterrows()]
+    rest = terms.iloc[limit:]
+    if len(rest):
+        lines.append((f"{len(rest)} others", {"contribution": rest["contribution"].sum()}))
+    lines.append(("sum", total))
+    names = [name for name, _ in lines]
+    figure, ax = style.axes(ax, (3.6 + style.LETTER * max(map(len, names)), 1.3 + 0.27 * len(lines)))
+    ax.axvline(0, color="0.55", linewidth=0.9, zorder=1)
+    places = np.append(np.arange(len(lines) - 1.0), len(lines) - 0.6)
+    for place, (_, line) in zip(places, lines, strict=True):
+        _draw_terms(ax, place, line)
+    ax.set_yticks(places, names)
+    ax.get_yticklabels()[-1].set_fontweight("bold")
+    ax.set_ylim(places[-1] + 0.6, -0.6)
+    about = found.rows.iloc[row]
+    outcome, against = (style.plain(about[side], LONGEST_CLASS) for side in ("outcome", "against"))
+    title = f"Row {row + 1}: P({outcome}) = {about['proba_outcome']:.3g}"
+    style.title(ax, f"{title}\nagainst P({against}) = {about['proba_against']:.3g}")
+    ax.locator_params(axis="x", nbins=6)
+    ax.set_xlabel(f"contribution to the log-odds\n← {against}    {outcome} →")
+    style.quiet(ax, "x")
+    return figure
+
+
+def _name(term: pd.Series) -> str:
+    """Return a column's name with the (shortened) cell of the row."""
+    name, value = style.plain(term["feature"]), term["value"]
+    if pd.isna(value):
+        return name
+    text = f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+    return f"{name} = {style.plain(text, LONGEST_VALUE)}"
+
+
+def _draw_terms(ax: Axes, place: float, line: Any) -> None:
+    """Draw the bar of one line, and its interval where it has one."""
+    value = line["contribution"]
+    color = FOR if value >= 0 else AGAINST
+    ax.barh(place, value, height=0.62, color=color, linewidth=0, alpha=0.85, zorder=2)
+    if "low" in line:
+        ax.plot([line["low"], line["high"]], [place] * 2, color=style.ink(), linewidth=1.1, zorder=3)

@@ -11,7 +11,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.evaluation.predictive_checks import prior_draws
-from bayesclf.interpretation.priors import prior_summary
+from bayesclf.interpretation.summary import prior_summary
 from bayesclf.plots import style
 from bayesclf.plots.posterior import (
     LONGEST_PANEL_TITLE,

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.standing import Standing
+from bayesclf.evaluation.score_table import Standing
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 

@@ -14,7 +14,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.leave_one_out.training import NEEDED, training_rows
+from bayesclf.evaluation.leaving_out import NEEDED, training_rows
 from bayesclf.files import write_whole
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.progress import Progress, shown

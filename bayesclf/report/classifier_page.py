@@ -17,17 +17,14 @@ from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
-from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES
-from bayesclf.diagnostics.finding import as_table
+from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES, as_table
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
-from bayesclf.interpretation.priors import READING, Priors, priors_of, together
-from bayesclf.plots.by_class import BAND, draw_by_class
-from bayesclf.plots.calibration import draw_reliability
-from bayesclf.report import document, figures, methods, names, table
-from bayesclf.report.facts import MOST_CLASSES, Score, calibration, facts
-from bayesclf.report.per_class import confusion, errors
+from bayesclf.interpretation.summary import READING, Priors, priors_of, together
+from bayesclf.plots.calibration import BAND, draw_by_class, draw_reliability
+from bayesclf.report import document, methods, names, table
+from bayesclf.report.facts import MOST_CLASSES, Score, calibration, confusion, errors, facts
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
@@ -242,7 +239,7 @@ def _reliability(classifier: BayesClassifier, held_out: HeldOut | None, answers:
     if held_out is None or answers is None:
         return ""
     log_proba = held_out.answered[answers["rule"]].log_proba
-    return figures.drawn(
+    return document.drawn(
         lambda: draw_reliability(log_proba, held_out.y, answers["rule"], classifier.seed_),
         "held-out-reliability",
         "Reliability of the predicted probabilities",
@@ -256,7 +253,7 @@ def _by_class(classifier: BayesClassifier, held_out: HeldOut | None, answers: di
         return ""
     rule = answers["rule"]
     log_proba = held_out.answered[rule].log_proba
-    return figures.drawn(
+    return document.drawn(
         lambda: draw_by_class(log_proba, held_out.y, classifier.classes_, rule, classifier.seed_),
         "held-out-by-class",
         "Calibration of the probability of each class",
@@ -382,7 +379,7 @@ def _drawn(wanted: Mapping[str, Callable[[], Figure]]) -> list[tuple[Markup | st
     shown: list[tuple[Markup | str, str]] = []
     for name, draw in wanted.items():
         title, caption = CAPTIONS[name]
-        content = figures.drawn(draw, name, title, caption)
+        content = document.drawn(draw, name, title, caption)
         caption = caption if isinstance(content, Markup) else ""
         if content and (content, caption) not in shown:
             shown.append((content, caption))

@@ -12,7 +12,7 @@ from bayesclf.diagnostics import Diagnosis
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.inference.engines import MLE
-from bayesclf.interpretation.priors import Priors
+from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
 from bayesclf.report.verdict import DEFINED, Verdict
 from bayesclf.typing import Integers

@@ -15,18 +15,18 @@ from markupsafe import Markup
 from bayesclf import plots
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
-from bayesclf.evaluation.standing import BASELINE
-from bayesclf.interpretation.priors import READING, Priors, priors_of, together
-from bayesclf.plots.by_class import BAND
+from bayesclf.interpretation.summary import READING, Priors, priors_of, together
+from bayesclf.plots.calibration import BAND
 from bayesclf.plots.predictions import disagreement_shares
 from bayesclf.plots.scores import draw as draw_scores
 from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
-from bayesclf.report import document, figures, methods, names, table, verdict
+from bayesclf.report import document, methods, names, table, verdict
 from bayesclf.report.classifier_page import groups
-from bayesclf.report.per_class import confusion, errors
+from bayesclf.report.facts import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.rules import RULES
 from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, percent
@@ -34,7 +34,7 @@ from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, p
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FIGURES = ("reliability", "by_class", "disagreement", "confusion", "coverage", "decisions", "forest", "trace")
+FIGURES = ("reliability", "by_class", "disagreement", "confusion", "thresholds", "forest", "trace")
 """Names of the figures of a model."""
 
 MOST_PRIORS = 20
@@ -246,7 +246,7 @@ def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup 
         else names.full_name(comparison, standing.model)
         for standing in judged.models
     ]
-    return figures.svg(
+    return document.svg(
         lambda: draw_standings(judged.models, [first_upper(name) for name in called]),
         "standing",
         "Log loss of each model at its best rule",
@@ -263,7 +263,7 @@ def _errors(comparison: Comparison) -> str:
 def _scores_figure(scores: pd.DataFrame) -> Markup | str:
     if "log_loss" not in scores:
         return "There are no scores to draw."
-    return figures.svg(
+    return document.svg(
         lambda: draw_scores(scores, "log_loss"),
         "scores",
         "Log loss of every model under every rule",
@@ -331,15 +331,14 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
         "disagreement": "Fewer than two rules could answer, so there is nothing that could disagree.",
         "by_class": "",
         "confusion": "",
-        "coverage": "",
-        "decisions": "",
+        "thresholds": "",
     }
     if fit is None:
         found |= {"disagreement": "", "forest": "It has no posterior of its own.", "trace": ""}
 
     def add(kind: str, draw: Callable[[], Figure], title: str, text: str) -> None:
         """Add one figure, or the reason that there is none."""
-        found[kind] = figures.drawn(draw, f"{anchor}-{kind}", title, text)
+        found[kind] = document.drawn(draw, f"{anchor}-{kind}", title, text)
 
     if fit is not None:
         add(
@@ -375,18 +374,11 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
             "Counts of rows by true and predicted class, one panel per rule, shaded by the share of the true class.",
         )
         add(
-            "coverage",
-            partial(plots.coverage_curve, comparison, name),
-            f"Accuracy of {name} against the share of rows that it answers",
-            "One curve per rule: the least certain rows are rejected first.",
-        )
-    if rules and len(comparison.classes) == 2:
-        add(
-            "decisions",
-            partial(plots.decision_curve, comparison, name),
-            f"Net benefit of acting on the risk that {name} predicts",
-            f"Net benefit of acting on the risk of {comparison.classes[1]}, by the risk from which one acts, and the "
-            "probability that the model is of use.",
+            "thresholds",
+            partial(plots.threshold_curve, comparison, name),
+            f"Answers of {name} that pass a threshold",
+            "One curve per rule. Left: accuracy against the share of rows that are decided, the least certain rejected "
+            "first. Right: net benefit by the largest expected cost.",
         )
     if len(rules) > 1:
         shares = disagreement_shares(comparison, name)

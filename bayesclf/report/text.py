@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from bayesclf.diagnostics import Diagnosis
-from bayesclf.interpretation.priors import READING, Priors
+from bayesclf.interpretation.summary import READING, Priors
 from bayesclf.report.facts import Fact
 from bayesclf.report.table import cell
 from bayesclf.wording import first_upper, visible

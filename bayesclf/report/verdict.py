@@ -1,4 +1,4 @@
-"""The verdict: which model to use, how good it is, how clearly, and what not to trust."""
+"""The verdict: which model to use, how good it is, how clearly, and what not to trust; also in a few lines."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from bayesclf.evaluation.comparison import Comparison
+from bayesclf.display import Display
+from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.evaluation.comparison import Comparison, score_table
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.score_table import Key, mean
-from bayesclf.evaluation.standing import BASELINE, CONFIDENCE, MATTERS, Standing, standings
-from bayesclf.report.extremes import extremes
+from bayesclf.evaluation.score_table import BASELINE, CONFIDENCE, MATTERS, MOST_NATS, Key, Standing, mean, standings
 from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name
-from bayesclf.report.table import failures
+from bayesclf.report.table import failures, log_loss, signed
 from bayesclf.rules import RULES
 from bayesclf.typing import Array
-from bayesclf.wording import counted, first_upper, joined, number, pair, percent
+from bayesclf.wording import counted, first_upper, joined, named, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.diagnostics import Diagnosis
+    from bayesclf.evaluation.comparison import Comparison
 
 OVERCONFIDENT_FROM = 0.01
 """Smallest excess of mean confidence over accuracy that counts as over-confidence, if it is also clear."""
@@ -53,6 +54,24 @@ READING = (
     "Many entries were compared, so the score of the best is slightly optimistic.",
 )
 """What holds for every comparison."""
+
+LARGE_SHARE = 0.5
+"""Share of a log loss from which on the rows that make it up are worth a sentence."""
+
+MOST_ROWS = 100
+"""Rows whose log-odds are taken apart, the worst ones."""
+
+MOST_COLUMNS = 3
+"""Columns that are named at most."""
+
+NAMED_SHARE = 0.1
+"""Share of what speaks against the true classes from which on a column is named."""
+
+MOST_REASONS = 2
+"""Reasons why rules have no answer that are shown; `table` has all."""
+
+ERRORS = "(± over folds; below, over rows)"
+"""What the standard errors of the table are over, and those of the sentences below it."""
 
 
 @dataclass(frozen=True)
@@ -326,3 +345,98 @@ def overconfidence(comparison: Comparison, model: str, rule: str) -> float:
 def is_clear(difference: float, error: float) -> bool:
     """Return whether a difference is more than 1.96 standard errors."""
     return bool(abs(difference) > stats.norm.ppf((1 + CONFIDENCE) / 2) * error + 1e-12)
+
+
+def extremes(comparison: Comparison, model: str, rule: str) -> str:
+    """Return sentences on the rows that make up most of a log loss, and on their columns; empty if there are none.
+
+    Such a row had a probability below 1/1000 for its true class when it was held out. The columns are those of the fit
+    on all rows whose contributions to the log-odds of the decided class against the true one are largest.
+    """
+    log_proba, y = comparison.stacked(model, rule)
+    losses = -log_proba[np.arange(len(y)), y]
+    order = np.argsort(-losses, kind="stable")
+    worst = order[: int((losses > MOST_NATS).sum())]
+    with np.errstate(invalid="ignore"):
+        share = 1.0 if np.isinf(losses).any() else losses[worst].sum() / losses.sum()
+    if not len(worst) or share < LARGE_SHARE:
+        return ""
+    rows = np.concatenate(comparison.tested)[worst]
+    large = "all" if share > 1 - 1e-9 else percent(float(share))
+    said = (
+        f"it gave the true class of {counted(len(np.unique(rows)), 'row')} a probability below 1/1000, which makes up "
+        f"{large} of its log loss"
+    )
+    blamed = _columns(comparison, model, rows[:MOST_ROWS], log_proba[worst[:MOST_ROWS]].argmax(axis=1))
+    return (
+        f"{said}; there {named(blamed)} speak{'s' * (len(blamed) == 1)} most against the true class" if blamed else said
+    )
+
+
+def _columns(comparison: Comparison, model: str, rows: np.ndarray, decided: np.ndarray) -> list[str]:
+    """Return the columns that contribute most to the decided classes of rows, against the true ones."""
+    fit = comparison.fits.get(model)
+    if fit is None:
+        return []
+    labels = comparison.classes
+    try:
+        found = fit.explain(comparison.X.iloc[rows], labels[decided], labels[comparison.y[rows]], rule="map")
+    except (Refused, DoesNotExist):
+        return []
+    terms = found.terms[~found.terms["feature"].str.startswith("(")]
+    against = terms.groupby("feature", sort=False)["contribution"].sum()
+    against = against[against > 0].sort_values(ascending=False, kind="stable")
+    return [str(name) for name in against[against >= NAMED_SHARE * against.sum()].index[:MOST_COLUMNS]]
+
+
+def overview(comparison: Comparison) -> Display:
+    """Return what a comparison shows of itself: the entries with the smallest log loss, and what to conclude."""
+    table = score_table(comparison, calibration=False)
+    records: list[dict[Any, Any]] = []
+    if "log_loss" in table:
+        records = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable").to_dict("records")
+    said = verdict(comparison, table)
+    missing = [
+        f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
+    ]
+    more = len(missing) - MOST_REASONS
+    costs = () if comparison.costs is None else ("cost", "rejected")
+    return Display(
+        headline=_sizes(comparison),
+        header=("model", "rule", "accuracy", "log loss", "difference", "Brier", *costs) if records else (),
+        lines=[_cells(record, position == 0) for position, record in enumerate(records)],
+        best=0 if records else None,
+        sentences=(
+            *missing[:MOST_REASONS],
+            *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
+            " ".join([said.headline, *said.findings[:2]]),
+        ),
+    )
+
+
+def _entries(comparison: Comparison, model: str, rules: list[str]) -> str:
+    """Return a model and some rules, or the model alone if these are all of several."""
+    every = [rule for name, rule in comparison.answers if name == model]
+    return model if len(every) > 1 and rules == every else f"{model} under {joined(rules)}"
+
+
+def _sizes(comparison: Comparison) -> str:
+    rules = dict.fromkeys(rule for _, rule in comparison.answers)
+    folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
+    entries = f"{counted(len(comparison.models), 'model')} × {counted(len(rules), 'rule')}"
+    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss {ERRORS}"
+
+
+def _cells(record: dict[Any, Any], best: bool) -> list[str]:
+    difference = signed(record["log_loss_diff"], record["log_loss_diff_se"], 3)
+    cells = [
+        record["model"],
+        record["rule"],
+        percent(record["accuracy"], record["accuracy_se"]),
+        log_loss(record),
+        "best" if best else difference if np.isfinite(record["log_loss_diff"]) else "",
+        pair(record["brier"], record["brier_se"]),
+    ]
+    if "cost" in record:
+        cells += [pair(record["cost"], record["cost_se"]), percent(record["rejected"])]
+    return cells

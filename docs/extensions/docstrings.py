@@ -56,7 +56,6 @@ HELD_BY_FUNCTIONS = HELD | {"PR01", "RT01"}
 OF_USERS = (
     "bayesclf",
     "bayesclf.diagnostics",
-    "bayesclf.evaluation.selective",
     "bayesclf.plots",
     "bayesclf.tables.datasets",
 )

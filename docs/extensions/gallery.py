@@ -21,7 +21,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import bayesclf as bc
-from bayesclf.report.figures import svg
+from bayesclf.report.document import svg
 from extensions import cache
 from extensions.reference import keep
 

@@ -82,8 +82,7 @@ GROUPS = (
         "Comparison and scores",
         "Classifiers and rules on held-out rows: scores with standard errors, curves, leave-one-out, stacking.",
         ("bayesclf.evaluation", "bayesclf.stacking"),
-        ("evaluation.selective",),
-        ("bayesclf.evaluation.comparison.Comparison", "bayesclf.evaluation.learning.LearningCurve"),
+        results=("bayesclf.evaluation.comparison.Comparison", "bayesclf.evaluation.learning.LearningCurve"),
     ),
     Group(
         "diagnostics",

@@ -1,4 +1,4 @@
-"""Calibration, coverage and decisions
+"""Calibration and thresholds
 
 Are probabilities borne out, do they say where the classifier errs, and are decisions that follow them of use? Radar
 returns of 34 numbers that depend on each other, which naive Bayes takes for independent.
@@ -15,8 +15,8 @@ bc.plots.reliability(comparison, "naive Bayes", rules=["map", "bayes-optimal"])
 # %% The same by class: how often a class comes true against its probability
 bc.plots.class_calibration(comparison, "discriminant", "bayes-optimal", outcomes=["good", "bad"])
 
-# %% Accuracy on the rows that are kept, if the most doubtful are set aside
-bc.plots.coverage_curve(comparison, "discriminant", rules=["map", "bayes-optimal"])
+# %% Accuracy of the rows that are decided, if the most doubtful are rejected, and what deciding them is worth
+bc.plots.threshold_curve(comparison, "discriminant", rules=["map", "bayes-optimal"])
 
-# %% Net benefit of acting on the risk of a class
-bc.plots.decision_curve(comparison, "discriminant", "bayes-optimal", outcome="bad")
+# %% The same for acting on the risk of a class: share of that class among the rows acted on, and net benefit
+bc.plots.threshold_curve(comparison, "discriminant", rules=["bayes-optimal"], outcome="bad")

@@ -15,7 +15,7 @@ import pytest
 import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
-from bayesclf.interpretation import prediction_parts
+from bayesclf.interpretation import prediction_files
 from bayesclf.tables import batches
 
 pytestmark = [
@@ -27,7 +27,7 @@ SERVER = """
 import json, os, signal, sys
 from importlib import import_module
 from bayesclf import cli
-from bayesclf.interpretation import prediction_parts
+from bayesclf.interpretation import prediction_files
 from bayesclf.tables import batches
 
 for late in ("bayesclf.cli.inputs", "bayesclf.cli.inputs", "bayesclf.classifiers"):
@@ -40,7 +40,7 @@ def watch(event, details):
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)
 
-batches.BATCH_ROWS, prediction_parts.PART_ROWS = 20, 20
+batches.BATCH_ROWS, prediction_files.PART_ROWS = 20, 20
 for line in sys.stdin:
     folder, left, arguments = json.loads(line)
     process = os.fork()
@@ -62,7 +62,7 @@ ROWS = 150
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(batches, "BATCH_ROWS", 20)
-    monkeypatch.setattr(prediction_parts, "PART_ROWS", 20)
+    monkeypatch.setattr(prediction_files, "PART_ROWS", 20)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from pyarrow.dataset import dataset
 import bayesclf as bc
 from bayesclf.cli import models
 from bayesclf.errors import InputError, PredictionWarning
-from bayesclf.interpretation import prediction_parts
+from bayesclf.interpretation import prediction_files
 from bayesclf.tables import batches, text_files
 from bayesclf.tables.reading import read_table
 
@@ -199,7 +199,7 @@ def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypa
 
 def test_gibbs_goes_on_in_a_folder_of_parts(parts, monkeypatch):
     monkeypatch.setattr(batches, "BATCH_ROWS", 7)
-    monkeypatch.setattr(prediction_parts, "PART_ROWS", 14)
+    monkeypatch.setattr(prediction_files, "PART_ROWS", 14)
     clf = bc.NaiveBayes(random_state=1, rule="gibbs").fit(parts[["x", "word"]], parts["label"])
     clf.predict_stream("big", "a/")
     before = {path.name: path.read_bytes() for path in Path("a").iterdir()}

@@ -1,17 +1,279 @@
-"""Missing cells and the class: tests of independence agree with other routes, rare classes or not."""
+"""Checks of the columns of a table, and of what a fit can and cannot learn from them."""
+
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.faults import logistic, missing_by_class, naive, normal_rows
-from scipy import stats
+from helpers.faults import diagnose, gaussian, logistic, missing_by_class, naive, normal_rows, word_rows
+from scipy import sparse, stats
 
+import bayesclf as bc
 from bayesclf.diagnostics.columns import _identifies, all_different, independence
+from bayesclf.errors import DoesNotExist
 
 
-def found(case, code, **arguments):
-    clf, (X, y) = case
-    return clf.diagnose(X, y, checks=[code], **arguments)[code]
+def found(case, code):
+    return diagnose(case, [code])[code]
+
+
+def three_classes(rows=300, distance=1.0):
+    """Return rows of three classes, each `distance` from the others along its own column."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(3, size=rows)
+    X = rng.normal(size=(rows, 3)) + distance * np.eye(3)[codes]
+    return pd.DataFrame(X, columns=["x0", "x1", "x2"]), np.array(["a", "b", "c"])[codes]
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.0, 3.0, 6.0, 12.0])
+@pytest.mark.parametrize("make", [lambda d: normal_rows(60, distance=d), lambda d: three_classes(60, d)])
+def test_classes_are_separable_where_the_estimate_does_not_exist(make, distance):
+    clf, rows = logistic(*make(distance))
+    try:
+        clf.hypotheses("mle")
+        exists = True
+    except DoesNotExist:
+        exists = False
+    assert (found((clf, rows), "M01").section == "passed") == exists
+
+
+def test_a_level_that_one_class_alone_has_separates():
+    X, y = word_rows(200)
+    X["ward"] = np.where((y == "yes") & (np.arange(200) < 20), "east", "west").astype(object)
+    clf, rows = logistic(X, y)
+    with pytest.raises(DoesNotExist, match="separable"):
+        clf.hypotheses("mle")
+    finding = found((clf, rows), "M01")
+    assert "ward=east" in finding.evidence["columns"]
+
+
+def test_a_level_that_one_of_three_classes_lacks_separates():
+    X, y = three_classes()
+    X["ward"] = np.where((y != "b") & (np.arange(300) % 3 == 0), "east", "west").astype(object)
+    clf, rows = logistic(X, y)
+    with pytest.raises(DoesNotExist, match="separable"):
+        clf.hypotheses("mle")
+    assert "ward=east" in found((clf, rows), "M01").evidence["columns"]
+
+
+def test_separable_rows_far_beyond_a_sample_are_found():
+    X, y = normal_rows(6000, 3, distance=0.0)
+    margin = X.sum(axis=1)
+    y = np.where(margin > 0, "yes", "no")
+    assert "separable" in found(logistic(X, y), "M01").reason
+
+
+def test_levels_are_collinear_only_with_other_columns():
+    X, y = word_rows(200)
+    assert found(logistic(X, y), "M02").section == "passed"
+    again = X.assign(gale=X["wind"].map({"weak": "no", "strong": "yes"}).astype(object))
+    finding = found(logistic(again, y), "M02")
+    assert finding.evidence["columns"] == "wind, gale"
+
+
+def test_columns_that_are_missing_together_are_not_called_weighted_sums():
+    X, y = normal_rows(100, 3)
+    X.loc[::7, ["x0", "x2"]] = np.nan
+    finding = found(logistic(X, y), "M02")
+    assert finding.section == "tip"
+    assert "cells of 'x0' and 'x2' are missing in the same rows" in finding.reason
+    assert "weighted sum" not in finding.reason
+    X["x1"] = X["x0"].isna() * 1.0
+    assert "a weighted sum of" in found(logistic(X, y), "M02").reason
+
+
+def test_levels_with_missing_cells_are_not_collinear_by_themselves():
+    X, y = word_rows(200)
+    X["wind"] = X["wind"].mask(np.arange(200) % 7 == 0)
+    assert found(logistic(X, y), "M02").section == "passed"
+
+
+@pytest.mark.parametrize("covariance", ["shared", "class"])
+def test_collinear_columns_of_discriminant_analysis(covariance):
+    X, y = normal_rows(100)
+    clf = bc.GaussianDiscriminantAnalysis(covariance, random_state=1)
+    assert found((clf.fit(X, y), (X, y)), "M02").section == "passed"
+    X["both"] = X["x0"] - 2 * X["x1"]
+    finding = found((clf.fit(X, y), (X, y)), "M02")
+    assert finding.evidence["count"] == 3
+
+
+def test_naive_bayes_has_nothing_that_is_collinear():
+    assert found(gaussian(*normal_rows(60)), "M02").section == "not applicable"
+
+
+@pytest.mark.parametrize("fit", [naive, logistic])
+def test_rows_of_classes_and_levels_are_counted(fit):
+    X, y = word_rows(60)
+    y = np.where(np.arange(60) < 3, "maybe", y)
+    evidence = found(fit(X, y), "M05").evidence
+    assert evidence.iloc[0].tolist() == ["class", "maybe", 3.0]
+    X["ward"] = np.where(np.arange(60) < 2, "east", "west").astype(object)
+    evidence = found(fit(X, y), "M05").evidence
+    assert evidence["rows"].tolist() == [2.0, 3.0]
+    assert evidence["name"].tolist() == ["ward=east", "maybe"]
+
+
+@pytest.mark.parametrize("classifier", [bc.JointBayes, bc.BayesNetClassifier, bc.CategoricalNB])
+def test_levels_are_counted_whatever_the_family(classifier):
+    X, _ = word_rows(60)
+    y = np.arange(60) % 2
+    X = X[["wind"]].assign(ward=np.where(np.arange(60) < 2, "east", "west").astype(object))
+    clf = classifier(random_state=1).fit(X, y)
+    evidence = found((clf, (X, y)), "M05").evidence
+    assert evidence.iloc[0].tolist() == ["level", "ward=east", 2.0]
+
+
+def test_weights_count_as_rows():
+    X, y = word_rows(60)
+    clf = bc.NaiveBayes(random_state=1).fit(X, y, sample_weight=np.full(60, 0.25))
+    assert found((clf, (X, y)), "M05").section == "tip"
+
+
+@pytest.mark.parametrize(
+    ("clf", "X"),
+    [
+        (bc.CategoricalNB(), pd.DataFrame({"wind": ["weak", "strong"] * 20, "site": "here"}, dtype=object)),
+        (bc.JointBayes(), pd.DataFrame({"wind": ["weak", "strong"] * 20, "site": "here"}, dtype=object)),
+        (bc.BernoulliNB(), pd.DataFrame({"wind": [0, 1] * 20, "site": 1})),
+        (bc.MultinomialNB(), pd.DataFrame({"wind": [0, 1] * 20, "site": 0})),
+        (bc.GaussianNB(), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
+        (bc.LogisticRegression(prior_scale=2.5, inference="map"), pd.DataFrame({"wind": np.arange(40.0), "site": 1.0})),
+    ],
+    ids=["categorical", "joint", "bernoulli", "multinomial", "gaussian", "logistic"],
+)
+def test_constant_columns_are_named_whatever_the_family(clf, X):
+    y = np.repeat(["a", "b"], 20)
+    finding = found((clf.set_params(random_state=1).fit(X, y),), "M06")
+    assert (finding.evidence["columns"], finding.evidence["count"]) == ("site", 1)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        lambda X: X["x0"],
+        lambda X: -3e6 * X["x0"] + 5e8,
+        lambda X: X["grade"].map({1.0: "low", 2.0: "high"}).astype(object),
+    ],
+    ids=["copy", "units", "words"],
+)
+def test_duplicates_are_found_in_other_units_and_words(cells):
+    X, y = normal_rows(200)
+    X["grade"] = np.where(np.arange(200) % 3 == 0, 1.0, 2.0)
+    assert found(naive(X, y), "M07").section == "passed"
+    evidence = found(naive(X.assign(again=cells(X)), y), "M07").evidence
+    assert evidence["column"].tolist() == ["again"]
+
+
+@pytest.mark.parametrize("classifier", [bc.JointBayes, bc.BayesNetClassifier, bc.GaussianDiscriminantAnalysis])
+def test_duplicates_that_the_model_takes_together_are_not_an_issue(classifier):
+    X, y = word_rows(200)
+    X = X[["rain"]] if classifier is bc.GaussianDiscriminantAnalysis else X[["wind"]]
+    X["again"] = X.iloc[:, 0]
+    finding = found((classifier(random_state=1).fit(X, y), (X, y)), "M07")
+    assert (finding.section, "does not treat them as independent" in finding.reason) == ("tip", True)
+
+
+def test_duplicates_of_unjoined_columns_are_counted_twice():
+    X, y = word_rows(200)
+    X = X[["wind"]].assign(other=np.roll(X["wind"], 1), again=X["wind"], more=np.roll(X["wind"], 1))
+    clf = bc.BayesNetClassifier([("wind", "again")], random_state=1).fit(X, y)
+    finding = found((clf, (X, y)), "M07")
+    assert (finding.section, finding.severity) == ("issue", "moderate")
+    assert finding.evidence.set_index("column")["counted_twice"].to_dict() == {"again": False, "more": True}
+    assert "'again'" not in finding.reason
+
+
+def test_columns_that_lack_different_cells_are_not_duplicates():
+    X, y = normal_rows(200)
+    X["again"] = X["x0"].mask(np.arange(200) == 3)
+    assert found(naive(X, y), "M07").section == "passed"
+
+
+def test_nearly_equal_columns_are_not_duplicates():
+    X, y = normal_rows(200)
+    X["again"] = X["x0"] + 1e-3 * X["x1"]
+    assert found(naive(X, y), "M07").section == "passed"
+
+
+@pytest.mark.parametrize(
+    ("cells", "section"),
+    [
+        (lambda rows: [f"patient {i}" for i in range(rows)], "issue"),
+        (lambda rows: np.random.default_rng(0).permutation(rows) + 7, "issue"),
+        (lambda rows: np.sort(np.random.default_rng(0).choice(10**6, rows, replace=False)), "issue"),
+        (lambda rows: np.random.default_rng(0).choice(10**6, rows, replace=False), "passed"),
+        (lambda rows: np.random.default_rng(0).normal(size=rows), "passed"),
+        (lambda rows: np.arange(rows) // 2, "passed"),
+    ],
+    ids=["names", "shuffled numbers", "growing numbers", "large numbers", "measurements", "pairs"],
+)
+def test_identifiers(cells, section):
+    X, y = normal_rows(200)
+    finding = found(naive(X.assign(patient=cells(200)), y), "M08")
+    assert finding.section == section
+    assert ("no column looks like" in finding.reason) == (section == "passed")
+
+
+@pytest.mark.parametrize("rows", [30, 400])
+def test_a_category_without_a_reference_level_does_not_make_a_prior_strong(rows):
+    """The sum of the levels' weights and the intercept trade off, which only the prior determines."""
+    case = logistic(*word_rows(rows), inference=bc.Laplace(draws=500))
+    assert found(case, "M03").section == "passed"
+
+
+class TestInfluentialRows:
+    def test_few_rows_alone_are_not_called_influential(self):
+        findings = [found(gaussian(*normal_rows(16, 4, seed=seed)), "P09") for seed in range(6)]
+        assert sum(finding.section == "passed" for finding in findings) >= 5
+        silent = [finding for finding in findings if finding.section == "passed"]
+        assert all("few rows for 18 parameters" in finding.reason for finding in silent)
+
+    @pytest.mark.parametrize("fit", [gaussian, partial(logistic, inference=bc.Laplace(draws=500, limit=np.inf))])
+    def test_a_row_unlike_the_others_is(self, fit):
+        X, y = normal_rows(30)
+        X.loc[3] = -14.0 if y[3] == "yes" else 14.0
+        finding = found(fit(X, y), "P09")
+        assert (finding.section, finding.evidence["row"].iloc[0]) == ("tip", 4)
+        assert "more than rows of this model do" in finding.reason
+
+
+def documents(seed, rows=20, odd=False):
+    """Return counts of words in documents of 2 to 6 words; if `odd`, one repeats a word that its class avoids."""
+    rng = np.random.default_rng(seed)
+    theta, y = rng.dirichlet(np.full(15, 2.0), size=2), np.arange(rows) % 2
+    counts = rng.multinomial(rng.integers(2, 7, size=rows), theta[y])
+    if odd:
+        counts[3] = 6 * (np.arange(15) == np.argmin(theta[1]))
+    return counts.astype(float), y
+
+
+def of_documents(X, y, classifier=bc.MultinomialNB):
+    """Return P09 of a fit with α = 2, that of the simulation."""
+    return found((classifier(alpha=2.0, random_state=1).fit(X, y), (X, y)), "P09")
+
+
+class TestInfluentialDocuments:
+    @pytest.mark.parametrize("classifier", [bc.MultinomialNB, bc.BernoulliNB])
+    def test_sparse_and_dense_tables_have_the_same_answer(self, classifier):
+        X, y = documents(0, rows=10, odd=True)
+        dense, in_sparse = of_documents(X, y, classifier), of_documents(sparse.csr_array(X), y, classifier)
+        assert "rows (k̂ above" in dense.reason
+        assert (dense.section, dense.reason) == (in_sparse.section, in_sparse.reason)
+
+    def test_few_short_documents_alone_are_not_called_influential(self):
+        assert [of_documents(*documents(seed)).section for seed in range(10)].count("tip") <= 1
+
+    @pytest.mark.slow  # `test_a_row_unlike_the_others_is` asks of numbers
+    def test_a_document_of_another_kind_among_short_ones_is(self):
+        findings = [of_documents(*documents(seed, rows=10, odd=True)) for seed in range(20)]
+        assert [finding.section for finding in findings].count("tip") >= 3  # 0 beside documents of 100 words
+
+    def test_counts_that_cannot_be_drawn_leave_the_cause_open(self):
+        X, y = documents(0, odd=True)
+        finding = of_documents(X + np.where(X > 0, 0.5, 0.0), y)
+        assert finding.section == "tip"
+        assert "few rows, errors" in finding.next_step
 
 
 def test_missing_cells_are_tested_by_class():

@@ -101,7 +101,7 @@ def test_peers_are_in_verdict_figures_and_report(comparison, tmp_path):
     assert "peer" in sentences
     assert NO_RULE not in sentences
     assert re.search(r"\(knn\) gave the true class of \d+ rows the probability 0", sentences)
-    for draw in (plots.reliability, plots.confusion, plots.coverage_curve):
+    for draw in (plots.reliability, plots.confusion, plots.threshold_curve):
         assert draw(comparison, "peer").axes
     assert plots.rule_scores(comparison, "brier").axes
     comparison.report(tmp_path / "page.html")
@@ -197,7 +197,7 @@ def test_any_splitter(cv, iris, tmp_path):
     assert found.cv * found.repeats == len(pairs)
     assert found.repeats == (2 if isinstance(cv, RepeatedStratifiedKFold) else 1)
     plots.reliability(found, "gnb")
-    assert found.coverage_curve("gnb", "map")["coverage"].max() == 1
+    assert found.threshold_curve("gnb", "map")["coverage"].max() == 1
 
 
 def test_disagreements_are_told_by_the_rows_of_the_table(iris):

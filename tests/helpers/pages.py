@@ -81,7 +81,7 @@ def leave_figures_unwritten(patch):
         svg = Markup(f'<svg id="{{0}}" role="img" aria-labelledby="{{0}}-title {{0}}-description">{words}</svg>')
         return svg.format(name, title, description)
 
-    patch.setattr("bayesclf.report.figures.svg", drawn_only)
+    patch.setattr("bayesclf.report.document.svg", drawn_only)
 
 
 class Tab:

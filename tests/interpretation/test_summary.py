@@ -1,14 +1,22 @@
 """The table that one prints first: odds ratios, or parameters."""
 
+import re
+
 import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.suites import mainly
+from helpers.cases import CASES, EVERY, MIXED
+from helpers.families import MAIN_SUITE, ids
+from helpers.suites import mainly, mostly_slow
+from scipy import stats
+from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
+from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.inference import Exact, Laplace
+from bayesclf.interpretation.summary import priors_of, together
 from bayesclf.interpretation.weights import INTERCEPT
 
 COLUMNS = ["age", "dose", "ward"]
@@ -173,3 +181,189 @@ def test_where_no_draw_is_at_hand_the_table_says_why_and_the_rest_works(kind, tm
     assert "P01" not in {finding.code for finding in clf.diagnose(X, y).issues}
     clf.report(tmp_path / "report.html", X, y)
     assert why in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+DRAWS = 400
+DISTRIBUTIONS = {
+    "log": np.log,
+    "Normal": lambda mean, variance: stats.norm(mean, np.sqrt(variance)),
+    "LogNormal": lambda mean, sd: stats.lognorm(sd, scale=np.exp(mean)),
+    "Gamma": lambda shape, rate: stats.gamma(shape, scale=1 / np.asarray(rate)),
+    "InvGamma": lambda shape, scale: stats.invgamma(shape, scale=scale),
+    "Beta": stats.beta,
+    "Uniform": lambda least, most: stats.uniform(least, most - least),
+}
+"""Distributions as the words name them, with the same numbers in the same order."""
+
+
+def at(draws, dims, outcome, feature):
+    """Return the draws of one number; of a covariance matrix the variance."""
+    place = {"outcome": outcome, "feature": feature, "other_feature": feature}
+    return draws[(slice(None), *(place[dim] for dim in dims))]
+
+
+def meant(prior, parameters):
+    """Return the SciPy distribution that the words of a prior state, given the draws of other parameters."""
+    text = prior.replace("−", "-").replace("·", "*").replace("²", "**2")
+    text = re.sub(r"log ([0-9.e+-]+)", r"log(\1)", text)
+    return eval(text, {"__builtins__": {}}, DISTRIBUTIONS | parameters)
+
+
+def dirichlet_alpha(prior, size):
+    """Return the concentrations that the words state."""
+    if found := re.fullmatch(r"Dirichlet\((\S+) in each of (\d+) cells\)", prior):
+        assert int(found[2]) == size
+        return np.full(size, float(found[1]))
+    return np.array([float(value) for value in re.fullmatch(r"Dirichlet\((.*)\)", prior)[1].split(", ")])
+
+
+@mostly_slow([case for case in CASES if case not in MIXED], MAIN_SUITE)
+def test_draws_from_the_prior_follow_its_words(case):
+    family, axes = case.prior, case.axes
+    draws, lines, dims = family.draw(np.random.default_rng(0), DRAWS), family.priors(), family.dims()
+    p_values = []
+    starts = np.concatenate([[0], np.cumsum(family.simplexes()[1])]) if isinstance(family, SimplexFamily) else None
+    simplexes = list(dict.fromkeys(line.feature for line in lines))
+    for line in lines:
+        outcomes = [axes.labels.index(line.outcome)] if line.outcome else range(len(axes.labels))
+        features = [axes.features.index(line.feature)] if line.feature in axes.features else range(len(axes.features))
+        for outcome in outcomes:
+            if line.prior.startswith("Dirichlet"):
+                place = simplexes.index(line.feature)
+                theta = draws["theta"][:, outcome, starts[place] : starts[place + 1]]
+                alpha = dirichlet_alpha(line.prior, theta.shape[1])
+                np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-12)
+                uniform = [stats.beta(a, alpha.sum() - a).cdf(cell) for a, cell in zip(alpha, theta.T, strict=True)]
+            elif line.prior.startswith("InvWishart"):
+                nu, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
+                shape = (nu - len(diagonal) + 1) / 2
+                uniform = [
+                    stats.invgamma(shape, scale=psi / 2).cdf(at(draws["Sigma"], dims["Sigma"], outcome, feature))
+                    for feature, psi in enumerate(diagonal)
+                ]
+            else:
+                uniform = []
+                for feature in features:
+                    given = {name: at(values, dims[name], outcome, feature) for name, values in draws.items()}
+                    uniform.append(meant(line.prior, given).cdf(given[line.parameter]))
+            p_values += [stats.kstest(u, "uniform").pvalue for u in uniform]
+    assert {line.parameter for line in lines} == set(dims)
+    assert min(p_values) > 1e-4 / len(p_values)
+
+
+@pytest.mark.parametrize("case", **ids(EVERY))
+def test_every_family_states_its_prior_and_its_likelihood(case):
+    family = case.family.resolve_prior(case.statistics(*case.complete()))
+    assert {line.parameter for line in family.priors()} >= set(family.dims())
+    assert family.likelihood != family.name
+
+
+def test_the_prior_of_logistic_regression_is_that_of_its_settings():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    given = {"sepal length (cm)": 1.0, "petal width (cm)": np.inf}
+    clf = bc.LogisticRegression(prior_scale=given, prior_form="reference", inference="map").fit(X, y)
+    table = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
+    assert table["prior_scale", ""] == "LogNormal(log 1, 1.5)"
+    assert table["prior_power", ""] == "0 or 1, each as likely as any other"
+    assert table["intercept", ""] == "Normal(0, 5²)"
+    assert table["weight", "sepal length (cm)"] == "Normal(0, 1²)"
+    assert table["weight", "sepal width (cm)"] == "Normal(0, C·prior_scale²)"
+    assert table["weight", "petal width (cm)"] == "flat"
+    assert "power prior_power" in clf.prior_summary().attrs["model"][1]
+    settings = bc.LearnedScale(given=given, power=0)
+    clf = bc.LogisticRegression(prior_scale=settings, prior_form="reference", inference="map").fit(X, y)
+    independent = clf.prior_summary()
+    table = independent.set_index(["parameter", "feature"])["prior"]
+    assert "prior_power" not in table
+    assert len(independent.attrs["model"]) == 1
+    assert table["weight", "sepal width (cm)"] == "Normal(0, prior_scale²)"
+    scales = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
+    clf = bc.LogisticRegression(prior_scale=np.array(scales), prior_form="reference", inference="map").fit(X, y)
+    table = clf.prior_summary().set_index(["parameter", "outcome", "feature"])["prior"]
+    assert table["weight", "1", "petal width (cm)"] == "Normal(0, 8²)"
+
+
+def test_an_earlier_posterior_as_prior_is_said_to_be_one():
+    X, y = load_iris(return_X_y=True)
+    table = bc.LogisticRegression(prior_scale=2.5, random_state=0).fit(X, y).as_prior().fit(X, y).prior_summary()
+    assert list(table["prior"]) == ["Normal, the posterior of an earlier fit"]
+
+
+def test_the_number_of_columns_that_share_a_line_is_said():
+    X = pd.DataFrame(np.random.default_rng(0).integers(2, size=(30, 9)), columns=list("abcdefghi"))
+    clf = bc.BernoulliNB(alpha=2.0).fit(X, X["a"])
+    assert len(clf.prior_summary()) == 10
+    line = together(priors_of(clf).lines)[1]
+    assert (line.feature, line.prior) == ("a, b, c, d, e, f, … (9 in all)", "Beta(2, 2)")
+
+
+def test_blocks_of_one_family_keep_the_names_of_their_parameters():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = bc.NaiveBayes(dict.fromkeys(X, "gamma")).fit(X, y)
+    table = clf.prior_summary()
+    assert set(table["parameter"]) - {"pi"} == set(clf.posterior_["map"].data_vars) - {"pi"}
+    assert "sepal width (cm) | outcome ~ Gamma(shape_2, rate_2)" in table.attrs["model"]
+    assert any("·shape_2," in prior for prior in table["prior"])
+
+
+def test_means_of_weights_are_those_against_the_reference():
+    """Between two other classes they are 0: draws say so."""
+    X, y = load_iris(return_X_y=True)
+    clf = bc.LogisticRegression(prior_mean=0.5, prior_scale=1.0, inference="map").fit(X, y)
+    table = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
+    assert table["weight", "x0"] == "against the reference class, Normal(0.5, 1²)"
+    assert table["intercept", ""] == "between any two classes, Normal(0, 5²)"
+    drawn = clf.model_.prior_draw(np.random.default_rng(0), 4_000)["weight"][..., 0] * clf.model_.design.scale[0]
+    assert drawn.mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.06)
+    assert (drawn[:, 0] - drawn[:, 1]).mean() == pytest.approx(0, abs=0.06)
+
+
+def test_what_the_rows_have_set_is_said():
+    X, y = load_iris(return_X_y=True)
+    table = bc.BernoulliNB().fit(X > 2, y).prior_summary()
+    assert table.attrs["learned"]
+    assert table.attrs["model"][-1].startswith("the concentration was learned by leaving out one row at a time: α = ")
+    assert not bc.BernoulliNB(alpha=2.0).fit(X > 2, y).prior_summary().attrs["learned"]
+
+
+def test_columns_that_are_not_selected_have_a_prior_too():
+    X, y = load_iris(return_X_y=True)
+    half = bc.NaiveBayes(select=True).fit(X, y).as_prior()
+    table = half.fit(X, y).prior_summary()
+    pooled = table[table["prior"].str.endswith("where included is 0")]
+    assert set(pooled["parameter"]) == {"mu", "sigma2"}
+    assert any("included is 0" in sentence for sentence in table.attrs["model"])
+
+
+@pytest.mark.parametrize(
+    "clf",
+    [
+        bc.GaussianNB(),
+        bc.NaiveBayes(dict.fromkeys(load_iris(as_frame=True).data, "gamma")),
+        bc.CategoricalNB(alpha=1.5),
+    ],
+)
+def test_words_are_made_of_the_numbers_that_the_form_names(clf):
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    stated = priors_of(clf.fit(1 + X.round().astype(int), y))
+    for line in stated.lines:
+        assert set(re.findall(r"{(\w+)}", line.form)) == set(line.numbers)
+        assert line.numbers
+    assert list(stated.table["prior"]) == [line.prior for line in stated.lines]
+    assert len({line.form for line in stated.lines}) < len({line.prior for line in stated.lines})
+
+
+def test_numbers_are_not_rounded():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    lines = {(line.parameter, line.feature): line for line in priors_of(bc.GaussianNB().fit(X, y)).lines}
+    for name in X:
+        line = lines["mu", name]
+        assert line.numbers["m"] == pytest.approx(X[name].mean(), rel=1e-12)
+        assert line.prior == f"Normal({X[name].mean():.4g}, sigma2/1)"
+
+
+def test_known_class_probabilities_keep_their_numbers():
+    X, y = load_iris(return_X_y=True)
+    line = priors_of(bc.GaussianNB(class_prior=[0.2, 0.3, 0.5]).fit(X, y)).lines[0]
+    assert line.numbers == {"pi_1": 0.2, "pi_2": 0.3, "pi_3": 0.5}
+    assert line.prior == "fixed at 0.2, 0.3, 0.5"

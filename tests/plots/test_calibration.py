@@ -1,14 +1,21 @@
-"""Reliability: the curve is the isotonic fit, the band holds what calibrated probabilities would show."""
+"""Reliability in all and by class: curves are isotonic fits, drawn as they are, and bands hold as they say."""
 
 import numpy as np
 import pytest
+from arviz_stats.helper_stats import _isotonic_fit
 from helpers.drawn import of_color, texts
+from scipy.special import logsumexp
+from sklearn.datasets import load_iris
 from sklearn.isotonic import IsotonicRegression
 
+import bayesclf as bc
 from bayesclf import plots
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import scores
+from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.plots import calibration, style
+from bayesclf.plots.calibration import class_curve
 
 
 def answers(rows, classes, seed, temperature=1.0):
@@ -99,3 +106,141 @@ def test_several_rules_share_given_axes_without_bands(comparison):
     assert not ax.collections
     plots.reliability(comparison, "nb", rules=["map"], ax=ax)
     assert len(ax.collections) == 1
+
+
+def drawn_by(log_proba, rng):
+    """Return label codes drawn from probabilities (row, outcome)."""
+    return (rng.random((len(log_proba), 1)) > np.exp(log_proba).cumsum(axis=1)).sum(axis=1)
+
+
+def test_the_curve_and_the_band_are_those_of_arviz():
+    """ArviZ takes draws of labels; those here have probabilities as their exact means."""
+    rng = np.random.default_rng(0)
+    draws = 2_000
+    ones = rng.choice(np.arange(1, draws), size=120, replace=False)
+    proba = ones / draws
+    y = (rng.random(120) < proba).astype(int)
+    labels = np.array([rng.permutation(np.arange(draws) < one) for one in ones]).T.astype(float)
+    share, at, low, high = _isotonic_fit(proba, y, CI_PROB, False, labels, None)
+    curve = class_curve(np.log(np.column_stack([1 - proba, proba])), y, 1, 3)
+    np.testing.assert_allclose(curve.confidence, at, atol=1e-12)
+    np.testing.assert_allclose(curve.accuracy, share)
+    # Quantiles of 200 curves, theirs of 2,000: a quantile's error is that of its place among 200.
+    for own, theirs in ((curve.low, low), (curve.high, high)):
+        off = own - np.interp(curve.places, at, theirs)
+        assert abs(off.mean()) < 0.015
+        assert np.abs(off).max() < 0.12
+
+
+@pytest.mark.slow
+def test_the_band_holds_a_calibrated_class_as_often_as_it_says():
+    inside = []
+    for seed in range(100):
+        rng = np.random.default_rng([seed, 1])
+        log_proba = np.log(rng.dirichlet(np.ones(3), 300))
+        curve = class_curve(log_proba, drawn_by(log_proba, rng), 1, seed)
+        share = np.interp(curve.places, curve.confidence, curve.accuracy)
+        inside.append(((curve.low <= share) & (share <= curve.high))[[20, 50]])
+    assert np.mean(inside) == pytest.approx(CI_PROB, abs=3.5 * np.sqrt(CI_PROB * (1 - CI_PROB) / 100))
+
+
+def of_model(seed, rows):
+    """Return a fit to rows drawn from the model under parameters of its prior, and the rows; None where levels lack."""
+    rng = np.random.default_rng(seed)
+    pi, theta = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (3, 4))
+    y = rng.choice(3, p=pi, size=rows)
+    X = (rng.random((rows, 4, 1)) > theta[y].cumsum(axis=2)).sum(axis=2)
+    whole = len(set(y.tolist())) == 3 and all(len(set(column)) == 3 for column in X.T.tolist())
+    X = np.char.add("level ", X.astype(str))
+    return (bc.CategoricalNB(alpha=1.0, random_state=1).fit(X, y), X, y) if whole else None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "rate"), [(60, 0.95), (400, 0.92)])
+def test_leave_one_out_curves_of_a_true_model_stay_inside_the_band_more_often(rows, rate):
+    """The rows' own labels set the level of their probabilities, so that curves vary less than drawn labels would."""
+    inside = []
+    for found in (of_model(seed, rows) for seed in range(150)):
+        if found is not None:
+            scores = left_out(*found, "predictive")
+            for k in range(3):
+                curve = class_curve(scores.log_proba, scores.y, k, 0)
+                share = np.interp(curve.places, curve.confidence, curve.accuracy)
+                inside.append(((curve.low <= share) & (share <= curve.high)).mean())
+    assert len(inside) > 300
+    assert np.mean(inside) == pytest.approx(rate, abs=0.02)
+    assert np.mean(inside) > CI_PROB
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", ["predictive", "bayes-optimal"])
+@pytest.mark.parametrize("method", ["exact", "psis"])
+def test_leave_one_out_probabilities_are_those_of_fits_without_the_row(rule, method):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::5], y[::5]
+    clf = bc.CategoricalNB(alpha=1.0, inference=bc.Exact(draws=4_000), random_state=0).fit(X > 2, y)
+    found = left_out(clf, X > 2, y, rule, method)
+    np.testing.assert_allclose(logsumexp(found.log_proba, axis=1), 0, atol=1e-9)
+    np.testing.assert_array_equal(found.without, found.log_proba[np.arange(len(y)), y])
+    for i in range(0, len(y), 7):
+        others = np.arange(len(y)) != i
+        fit = bc.CategoricalNB(alpha=1.0, inference=bc.Exact(draws=4_000), random_state=1).fit(
+            (X > 2)[others], y[others]
+        )
+        expected = fit.predict_proba((X > 2)[[i]], rule)[0]
+        np.testing.assert_allclose(
+            np.exp(found.log_proba[i]), expected, atol=1e-9 if rule == "predictive" and method == "exact" else 0.03
+        )
+
+
+def test_panels_hold_the_curves_of_leave_one_out_probabilities():
+    data = load_iris(as_frame=True)
+    clf = bc.GaussianNB(random_state=1).fit(data.data, data.target_names[data.target])
+    figure = plots.loo_calibration(clf, data.data, data.target_names[data.target], "predictive")
+    found = left_out(clf, data.data, data.target_names[data.target], "predictive")
+    assert [ax.get_title(loc="left") for ax in figure.axes] == list(data.target_names)
+    for k, ax in enumerate(figure.axes):
+        (line,) = of_color(ax.lines, style.RULE_STYLE["predictive"].color)
+        p, share = line.get_xydata().T
+        other = IsotonicRegression().fit(np.exp(found.log_proba[:, k]), data.target == k)
+        np.testing.assert_allclose(share, other.predict(p), atol=1e-12)
+    assert "Leave-one-out calibration by class" in texts(figure)
+
+
+def test_a_comparison_draws_its_best_rule_and_two_classes_are_one_panel(comparison, two_classes):
+    (ax,) = plots.class_calibration(two_classes, "nb").axes
+    assert ax.get_title(loc="left") == "<yes>"
+    table = two_classes.table[two_classes.table["model"] == "nb"]
+    best = table.loc[table["log_loss"].idxmin(), "rule"]
+    (line,) = of_color(ax.lines, style.RULE_STYLE[best].color)
+    curve = class_curve(*two_classes.stacked("nb", best), 1, two_classes.seed, repeats=2)
+    np.testing.assert_allclose(line.get_xydata(), np.column_stack([curve.confidence, curve.accuracy]))
+    mirrored = class_curve(*two_classes.stacked("nb", best), 0, two_classes.seed, repeats=2)
+    np.testing.assert_allclose(mirrored.accuracy, 1 - curve.accuracy[::-1], atol=1e-12)
+    figure = plots.class_calibration(comparison, "lr in $", "map", outcomes=["virginica"])
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["virginica"]
+
+
+def test_of_many_classes_the_commonest_are_drawn():
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(9), np.arange(11, 2, -1))
+    X = rng.normal(size=(len(y), 1)) + y[:, None]
+    figure = plots.loo_calibration(bc.GaussianNB(inference="map").fit(X, y), X, y, "map")
+    assert [ax.get_title(loc="left") for ax in figure.axes] == list("012345")
+
+
+def test_what_cannot_be_drawn_is_said(comparison):
+    X, y = load_iris(return_X_y=True)
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    with pytest.raises(InputError, match="outcome must be one of the classes 0, 1, 2, not 7"):
+        plots.loo_calibration(clf, X, y, "predictive", outcomes=[7])
+    with pytest.raises(InputError, match="outcomes must name at least one of the labels 0, 1, 2"):
+        plots.loo_calibration(clf, X, y, "predictive", outcomes=[])
+    with pytest.raises(Refused, match="Gibbs"):
+        plots.loo_calibration(clf, X, y, "gibbs")
+    with pytest.raises(InputError, match="training rows"):
+        plots.loo_calibration(clf, X[:100], y[:100])
+    with pytest.raises(InputError, match="clf must be a fitted classifier"):
+        plots.loo_calibration("nb", X, y)
+    with pytest.raises(InputError, match="no model 'gda'"):
+        plots.class_calibration(comparison, "gda")

@@ -10,7 +10,7 @@ from helpers.drawn import HOSTILE, texts
 from bayesclf import plots
 from bayesclf.errors import InputError
 from bayesclf.interpretation.explanation import Explanation
-from bayesclf.plots import contributions, leave_one_out
+from bayesclf.plots import leave_one_out, predictions
 
 
 def loo(khat):
@@ -144,7 +144,7 @@ def test_small_contributions_are_added_up():
     np.testing.assert_allclose(widths, [*table[:3], table[3:-1].sum(), table.iloc[-1]])
     assert "18 others" in texts(figure)
     assert len(figure.axes[0].lines) == 1
-    assert contributions.MOST_TERMS == 12
+    assert predictions.MOST_TERMS == 12
 
 
 def test_a_row_that_was_not_explained():

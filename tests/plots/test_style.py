@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.plots import style
-from bayesclf.report import figures
+from bayesclf.report import document
 
 MODEL = """
 import bayesclf as bc, matplotlib.pyplot as plt
@@ -105,5 +105,5 @@ def test_a_page_leaves_no_figure_open(comparison):
     mine, _ = plt.subplots()
     with mpl.rc_context({"figure.max_open_warning": 2}):
         for name in ("one", "two", "three"):
-            figures.svg(lambda: bc.plots.rule_scores(comparison), name, "Scores", "Of each rule")
+            document.svg(lambda: bc.plots.rule_scores(comparison), name, "Scores", "Of each rule")
     assert plt.get_fignums() == [mine.number]

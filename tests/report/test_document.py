@@ -17,11 +17,10 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.report import write_comparison
-from bayesclf.report.extremes import extremes
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.page import MOST_DISAGREEMENTS, render
 from bayesclf.report.table import COST_HEADINGS, HEADINGS, MOST_COLUMNS, column_summaries, score_lines
-from bayesclf.report.verdict import excess_confidence, in_sentence, overconfidence, verdict
+from bayesclf.report.verdict import excess_confidence, extremes, in_sentence, overconfidence, verdict
 
 
 def compared(models, X, y, **settings):

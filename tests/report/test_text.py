@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.cli import run
-from bayesclf.interpretation.priors import priors_of
+from bayesclf.interpretation.summary import priors_of
 from bayesclf.report import page
 from bayesclf.report.methods import _priors, of_comparison
 from bayesclf.report.text import Part, TextReport

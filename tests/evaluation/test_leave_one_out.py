@@ -14,9 +14,8 @@ from scipy.special import expit
 
 import bayesclf as bc
 from bayesclf.errors import InputError, PredictionWarning, Refused
-from bayesclf.evaluation.leave_one_out import elpd, importance, refits
-from bayesclf.evaluation.leave_one_out.refits import models_without
-from bayesclf.evaluation.leave_one_out.training import training_rows
+from bayesclf.evaluation import leave_one_out, leaving_out
+from bayesclf.evaluation.leaving_out import models_without, training_rows
 from bayesclf.families import LearntAlpha
 from bayesclf.inference import MAP, NUTS, Exact, Laplace
 from bayesclf.posterior import averaging
@@ -129,7 +128,7 @@ def test_weights_agree_with_leaving_out_on_the_average_over_seeds(mixed_table, r
         clf, other = (bc.NaiveBayes(random_state=s, inference=Exact(draws=500)).fit(X, y) for s in (seed, 100 + seed))
         weighted = bc.loo(clf, X, y, rule, "psis")
         assert not weighted.warning
-        differences.append(weighted.elpd_i[wanted] - refits.exact(other, training_rows(other, X, y), rule, wanted))
+        differences.append(weighted.elpd_i[wanted] - leaving_out.exact(other, training_rows(other, X, y), rule, wanted))
     differences = np.array(differences)
     error = differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
     # 4.8 standard errors of 9 degrees of freedom: further off once in a thousand rows; 0.002 is for the weights' bias.
@@ -180,7 +179,7 @@ class TestLogisticRegression:
     def test_exact_is_by_the_engine_and_agrees_with_weights(self, laplace):
         clf, X, y = laplace
         wanted = np.arange(0, 60, 6)
-        exact = refits.exact(clf, training_rows(clf, X, y), "bayes-optimal", wanted)
+        exact = leaving_out.exact(clf, training_rows(clf, X, y), "bayes-optimal", wanted)
         weighted = bc.loo(clf, X, y, method="psis")
         assert (weighted.pareto_k[wanted] < weighted.good_k).all()
         np.testing.assert_allclose(exact, weighted.elpd_i[wanted], atol=0.03)
@@ -189,7 +188,7 @@ class TestLogisticRegression:
         clf, X, y = laplace
         khat = bc.loo(clf, X, y).pareto_k.to_numpy()
         worst = np.argsort(khat)[-2:]
-        monkeypatch.setattr(elpd, "good_k", lambda draws: khat[worst[0]])
+        monkeypatch.setattr(leave_one_out, "good_k", lambda draws: khat[worst[0]])
         with pytest.warns(
             PredictionWarning, match=rf"1 of 60 rows \({worst[1] + 1}\) Pareto k̂ is too large.*method='exact'"
         ):
@@ -205,7 +204,7 @@ class TestLogisticRegression:
 
     def test_too_many_runs_are_refused(self, laplace, monkeypatch):
         clf, X, y = laplace
-        monkeypatch.setitem(refits.MOST_RUNS, Laplace, 59)
+        monkeypatch.setitem(leaving_out.MOST_RUNS, Laplace, 59)
         with pytest.raises(Refused, match=r"leaving out 60 rows would take as many runs of Laplace \(limit 59\)"):
             bc.loo(clf, X, y, method="exact")
 
@@ -233,7 +232,7 @@ class TestAuto:
 
     def test_rows_that_weights_cannot_leave_out_are_left_out_exactly(self, wide, monkeypatch):
         clf, X, y = wide
-        monkeypatch.setattr(refits, "QUICK_NUMBERS", 0)
+        monkeypatch.setattr(leaving_out, "QUICK_NUMBERS", 0)
         with pytest.warns(PredictionWarning, match="of 16 rows"):
             weighted = bc.loo(clf, X, y, method="psis")
         exact, auto = bc.loo(clf, X, y, method="exact"), bc.loo(clf, X, y)
@@ -246,8 +245,8 @@ class TestAuto:
 
     def test_beyond_the_bound_on_work_it_warns_and_exact_is_refused(self, wide, monkeypatch):
         clf, X, y = wide
-        monkeypatch.setattr(refits, "QUICK_NUMBERS", 0)
-        monkeypatch.setattr(refits, "MOST_NUMBERS", 1e4)
+        monkeypatch.setattr(leaving_out, "QUICK_NUMBERS", 0)
+        monkeypatch.setattr(leaving_out, "MOST_NUMBERS", 1e4)
         with pytest.warns(
             PredictionWarning, match=r"would take \d+e\+\d+ random numbers \(limit 1e\+04\); compare by cross"
         ):
@@ -257,7 +256,7 @@ class TestAuto:
 
     def test_a_closed_form_needs_no_weights(self, wide, monkeypatch):
         clf, X, y = wide
-        monkeypatch.setattr(importance, "reweighted", None)
+        monkeypatch.setattr(leaving_out, "reweighted", None)
         assert np.isfinite(bc.loo(clf, X, y, "predictive").elpd)
 
 
@@ -271,9 +270,9 @@ class TestMissingCells:
         clf = bc.GaussianDiscriminantAnalysis(inference=NUTS(draws=500, tune=250, chains=2), random_state=1).fit(X, y)
         wanted = np.flatnonzero(X.isna().any(axis=1))[:4]
         training = training_rows(clf, X, y)
-        weighted = importance.reweighted(clf, training, given_x=False)
+        weighted = leaving_out.reweighted(clf, training, given_x=False)
         assert (weighted.khat[wanted] < 0.5).all()
-        exact = refits.exact(clf, training, "bayes-optimal", wanted)
+        exact = leaving_out.exact(clf, training, "bayes-optimal", wanted)
         np.testing.assert_allclose(exact, weighted.without[wanted], atol=0.06)
 
 
@@ -301,7 +300,7 @@ class TestBlocks:
             X = rng.normal(size=(rows, 1)) + (y == "b")[:, None]
             clf = bc.GaussianNB(random_state=1).fit(X, y)
             tracemalloc.start()
-            importance.reweighted(clf, training_rows(clf, X, y), given_x=False)
+            leaving_out.reweighted(clf, training_rows(clf, X, y), given_x=False)
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[1] - peaks[0] < 8 * 1000 * (288 - 96) / 8

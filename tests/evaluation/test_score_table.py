@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf.evaluation.standing import BASELINE, MATTERS, critical_value, row_losses, standings
+from bayesclf.evaluation.score_table import BASELINE, MATTERS, critical_value, row_losses, standings
 
 
 def comparison_of(losses, y=None):

@@ -8,7 +8,7 @@ from matplotlib.colors import to_hex
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.errors import InputError, RefusedAttribute
-from bayesclf.plots import networks, style
+from bayesclf.plots import dependence, style
 
 CHOSEN = style.class_color(1)
 
@@ -40,7 +40,7 @@ def test_lines_are_as_wide_as_edges_are_probable(rng):
     drawn, values = lines(ax), clf.edge_probabilities_.to_numpy()
     assert set(drawn) == {(i, j) for i in range(5) for j in range(i + 1, 5) if values[i, j] >= 0.01}
     for (i, j), (_, width) in drawn.items():
-        assert width == pytest.approx(networks.WIDEST * values[i, j])
+        assert width == pytest.approx(dependence.WIDEST * values[i, j])
     chosen = {frozenset((f"x{i}", f"x{j}")) for (i, j), (color, _) in drawn.items() if color == CHOSEN}
     assert chosen == set(map(frozenset, clf.edges_))
     assert {"x0", "x1", "x2", "x3", "x4"} <= set(texts(figure))

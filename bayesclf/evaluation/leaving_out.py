@@ -1,0 +1,670 @@
+"""Leaving rows out of a fit: exactly, by models conditioned on all other rows, or by reweighting draws."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import isqrt
+from typing import Any, NamedTuple, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import logsumexp
+
+from bayesclf import inference, rules
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels, require_labels_as
+from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.families import Axes, Multinomial
+from bayesclf.families.base import Statistics
+from bayesclf.families.hierarchical import Smoothed
+from bayesclf.families.multinomial import MultinomialStatistics
+from bayesclf.inference import NUTS, Augmentation, Engine, Exact, Laplace
+from bayesclf.inference.convergence import scaled_draws
+from bayesclf.models.base import Model, Rows
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.centered import CenteredRows, Matrix
+from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.streamed import RowsElsewhere
+from bayesclf.posterior import averaging
+from bayesclf.posterior.answers import BLOCK_BYTES
+from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
+from bayesclf.progress import shown
+from bayesclf.rules import RULES
+from bayesclf.typing import Array, Integers
+
+NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
+
+SAME = 1e-6
+"""Relative difference up to which statistics are those of the same rows: the order of rows changes rounding."""
+
+MOST_NUMBERS = 5 * 10**9
+"""Most random numbers (rows × draws × parameters) for exact draws: some minutes of work."""
+
+QUICK_NUMBERS = 2 * 10**7
+"""The same up to which rows are left out exactly without being told to: at most a few seconds of work."""
+
+MOST_RUNS: dict[type, int] = {NUTS: 200, Augmentation: 500, Laplace: 5_000}
+"""Most rows that are left out by one run of the engine each: NUTS takes seconds, Laplace some milliseconds."""
+
+REST = "all other words"
+
+NEGLIGIBLE_SPREAD = 1e-9
+"""Log ratios that differ by no more than this are equal up to rounding and have no tail to fit."""
+
+FACTORS, WIDEST = 8, 1e30
+"""Factors 1 − θ·x of a product, which is finite where x is at most so many times the first quartile."""
+
+SMALLEST = 1e-280
+"""A first quartile of the excesses below this, of which the largest is about 1, has no reciprocal to compute with."""
+
+SHAPE_MEAN, SHAPE_ROWS = 0.5, 10
+"""The prior of k̂: as if this many further ratios of the tail had this shape."""
+
+LEAST_DRAWS = 25
+"""Draws below which the largest fifth of their weights is too short a tail to fit."""
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Training rows in the encoding of their model, and their label codes (row)."""
+
+    rows: Rows
+    y: Integers
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
+    """Return the rows that a classifier was fitted on, encoded, or raise `InputError` if they differ.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier.
+    X, y
+        The table (row, feature) and labels (row) that `fit` was given, or `partial_fit` in all, in any order; a row of
+        weight w as w rows.
+
+    Raises
+    ------
+    InputError
+        If the rows are not the training rows.
+    """
+    rows = clf.rows(X)
+    labels = checked_labels(y, len(rows))
+    model: Any = clf.model_
+    logistic = isinstance(model, LogisticModel)
+    expected = model.label_counts
+    require_labels_as(clf.classes_, labels)
+    found, counts = np.unique(labels, return_counts=True)
+    if not np.array_equal(clf.classes_[expected > 0], found) or not np.array_equal(expected[expected > 0], counts):
+        raise InputError(
+            f"{NEEDED}: the classifier was fitted on {_listed(clf.classes_, expected)}, but y has "
+            f"{_listed(found, counts)}"
+        )
+    codes = np.searchsorted(clf.classes_, labels)
+    if not (_same_design if logistic else _same_statistics)(model, rows, codes):
+        raise InputError(
+            f"{NEEDED}: X and y have as many rows of each class as the classifier was fitted on, but not the same ones"
+        )
+    return TrainingRows(rows, codes)
+
+
+def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
+    """Return whether rows have the statistics that a model was conditioned on."""
+    for block, part in zip(model.blocks, rows.parts, strict=True):
+        expected = block.statistics.arrays()
+        found = block.family.statistics(part, y, block.statistics.axes).arrays()
+        if not all(_close(found[name], values) for name, values in expected.items()):
+            return False
+    return True
+
+
+def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
+    """Return whether rows are those that a model stores, where duplicate rows may be one row with a weight.
+
+    Of a model that was fitted to batches only the columns' moments can tell.
+    """
+    if isinstance(model, RowsElsewhere):
+        return model.has_moments_of(np.asarray(model.design.matrix(rows)))
+    kind = kinds_of_rows((model.y, model.X), (y, model.design.matrix(rows)))
+    surplus = np.bincount(kind, np.concatenate([model.sample_weight, np.full(len(y), -1.0)]))
+    return bool((np.abs(surplus) <= SAME).all())
+
+
+def kinds_of_rows(*parts: tuple[Integers, Matrix]) -> Integers:
+    """Return a number for each row of tables (labels, columns), the same for rows with the same label and cells."""
+    if all(isinstance(X, np.ndarray) for _, X in parts):
+        cells = np.vstack([np.column_stack([y, np.asarray(X)]) for y, X in parts])
+        return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1].ravel())
+    numbers: dict[tuple[int, bytes, bytes], int] = {}
+    kinds = []
+    for y, X in parts:
+        stored = sparse.csr_array(X.cells if isinstance(X, CenteredRows) else X, copy=True)
+        stored.eliminate_zeros()
+        stored.sum_duplicates()
+        for row, label in enumerate(y.tolist()):
+            some = slice(stored.indptr[row], stored.indptr[row + 1])
+            key = label, stored.indices[some].astype(np.intp).tobytes(), stored.data[some].tobytes()
+            kinds.append(numbers.setdefault(key, len(numbers)))
+    return np.array(kinds)
+
+
+def _close(found: Array, expected: Array) -> bool:
+    """Return whether two arrays are equal up to rounding."""
+    largest = np.abs(expected).max(initial=0.0)
+    return found.shape == expected.shape and np.allclose(found, expected, rtol=SAME, atol=SAME**2 * largest)
+
+
+def _listed(labels: NDArray[Any], counts: NDArray[Any]) -> str:
+    """Return how many rows there are of each label, in words."""
+    return ", ".join(f"{count:g} of {str(label)!r}" for label, count in zip(labels, counts, strict=True))
+
+
+def exact(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
+    """Return log P(y_i | x_i, all rows but i) of some rows, (wanted); see `exact_log_proba`."""
+    return exact_log_proba(clf, training, rule, wanted)[np.arange(len(wanted)), training.y[wanted]]
+
+
+def exact_log_proba(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
+    """Return log P(k | x_i, all rows but i) of some rows, (wanted, outcome).
+
+    In closed form where the rule is ``"predictive"`` and the model conjugate, else from a model without the row: its
+    estimate, or draws of its posterior, made by the classifier's engine with the same seed for every row.
+
+    Parameters
+    ----------
+    clf
+        A fitted classifier.
+    training
+        Its training rows.
+    rule
+        A rule other than ``"gibbs"``.
+    wanted
+        Numbers of the rows.
+
+    Raises
+    ------
+    Refused
+        Where it would be too much work, or the engine refuses the rows without one of them.
+    DoesNotExist
+        For a plug-in rule whose estimate does not exist without one of the rows.
+    """
+    without = np.full((len(wanted), len(clf.classes_)), np.nan)
+    if rule == "predictive" and conjugate(clf.model_):
+        joint = log_joint_without(clf.model_, training.rows[wanted], training.y[wanted])
+        without = joint - logsumexp(joint, axis=1, keepdims=True)
+    left = np.isnan(without).any(axis=1)
+    if left.any():
+        without[left] = _refitted(clf, training, rule, wanted[left])
+    return without
+
+
+def conjugate(model: Model) -> TypeGuard[GenerativeModel]:
+    """Return whether a model's posterior has a closed form."""
+    return isinstance(model, GenerativeModel) and not model.not_conjugate()
+
+
+def too_much_work(clf: BayesClassifier, training: TrainingRows, rule: str, rows: int) -> str:
+    """Return why so many rows are not left out one by one, as a clause; empty where they can be."""
+    if isinstance(clf.model_, GenerativeModel) and clf.model_.unlabeled:
+        return (
+            "a model that also learned from rows without a label does not keep these, to be fitted again without a row"
+        )
+    engine = _engine(clf, rule)
+    if engine is None:
+        return ""
+    if not isinstance(engine, Exact):
+        limit, name = MOST_RUNS.get(type(engine), MOST_RUNS[NUTS]), type(engine).__name__
+        return f"leaving out {rows:,} rows would take as many runs of {name} (limit {limit:,})" if rows > limit else ""
+    numbers = _random_numbers(clf, training, rows)
+    if numbers <= MOST_NUMBERS:
+        return ""
+    return f"leaving out {rows:,} rows would take {numbers:.0e} random numbers (limit {MOST_NUMBERS:.0e})"
+
+
+def quick(clf: BayesClassifier, training: TrainingRows) -> bool:
+    """Return whether all rows can be left out one by one in seconds, by draws of a conjugate model's posteriors.
+
+    On few rows, weights are optimistic even where every k̂ is good: a row draws the posterior of all rows towards
+    itself, and finitely many weighted draws do not take back all of it.
+    """
+    drawn = clf.draws_ is not None and conjugate(clf.model_)
+    return drawn and _random_numbers(clf, training, len(training)) <= QUICK_NUMBERS
+
+
+def _random_numbers(clf: BayesClassifier, training: TrainingRows, rows: int) -> int:
+    """Return how many random numbers it takes to draw from the posteriors of a conjugate model without each row."""
+    model = clf.model_
+    assert isinstance(model, GenerativeModel)
+    return rows * len(clf.hypotheses("posterior")) * _numbers(model, training)
+
+
+def _numbers(model: GenerativeModel, training: TrainingRows) -> int:
+    """Return how many parameters bear on one row, on average."""
+    whole, numbers = [], 0
+    for block, part in zip(model.blocks, training.rows.parts, strict=True):
+        if isinstance(block.family, Multinomial):
+            numbers += len(model.labels) * (1 + int(sparse.csr_array(part).nnz) // len(training))
+        else:
+            whole.append(block)
+    return numbers + parameter_count(replace(model, blocks=tuple(whole)))
+
+
+def _engine(clf: BayesClassifier, rule: str) -> Engine | None:
+    """Return what draws from the posterior without a row; None where the rule needs no draws."""
+    closed_form = conjugate(clf.model_)
+    if rule in ("map", "mle") or (closed_form and rule in ("mean", "predictive")):
+        return None
+    return Exact(len(clf.hypotheses("posterior")), 1) if closed_form else clf.inference_
+
+
+def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: Integers) -> Array:
+    """Return log P(k | x_i) under models conditioned on all rows but one each, (wanted, outcome)."""
+    if reason := too_much_work(clf, training, rule, len(wanted)):
+        raise Refused(f"{reason}; take method='psis', or K-fold cross-validation")
+    engine = _engine(clf, rule)
+    scores = []
+    with shown("leaving rows out", len(wanted)) as tell:
+        for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
+            try:
+                hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
+            except (DoesNotExist, Refused) as error:
+                raise type(error)(f"without row {i + 1}: {error}") from None
+            with warnings.catch_warnings():
+                # A row that is impossible under the model without it shows in its score.
+                warnings.simplefilter("ignore", PredictionWarning)
+                scores.append(rules.log_proba(rule, hypotheses, row)[0])
+            tell("leaving rows out", len(scores), len(wanted))
+    return np.array(scores)
+
+
+def _fitted(clf: BayesClassifier, model: Model, engine: Engine | None) -> BayesClassifier:
+    """Return the classifier after inference of another model; without an engine, for rules that need no draws."""
+    fit = copy.copy(clf)
+    fit.model_, fit.points_ = model, {}
+    if engine is None:
+        # The mean and the predictive have closed forms; draws of the fit with all rows must not stand in for them.
+        fit.inference_, fit.draws_ = Exact(), inference.Draws({}, chains=1)
+    else:
+        fit.inference_, fit.draws_ = engine, inference.draw(model, engine, clf.seed_)
+    return fit
+
+
+def models_without(
+    model: Model, training: TrainingRows, wanted: Integers, *, narrow: bool
+) -> Iterator[tuple[int, Model, Rows]]:
+    """Yield the number of a row, the model conditioned on all others, and the row in its encoding.
+
+    The prior that was derived from all rows stays fixed, and so do the columns in use, levels, vocabulary and edges.
+
+    Parameters
+    ----------
+    model
+        Conditioned on the rows.
+    training
+        The rows.
+    wanted
+        Numbers of the rows to leave out.
+    narrow
+        Whether a document's model need only have its own words, all others as one: their shares, means and Dirichlet
+        draws are those of the whole vocabulary, but not its mode.
+    """
+    if isinstance(model, LogisticModel):
+        yield from _logistic_without(model, training, wanted)
+        return
+    assert isinstance(model, GenerativeModel)
+    for i, statistics in _statistics_without(model, training, wanted, narrow):
+        row = training.rows[np.array([i])]
+        blocks, parts = [], []
+        for block, without, part in zip(model.blocks, statistics, row.parts, strict=True):
+            if without is None:
+                narrowed, cells = _of_own_words(block, part, int(training.y[i]))
+                blocks.append(narrowed)
+                parts.append(cells)
+            else:
+                # A family that draws θ given α holds the statistics too.
+                smoothed = isinstance(block.family, Smoothed)
+                family = block.family.resolve_prior(without) if smoothed else block.family
+                blocks.append(replace(block, family=family, statistics=without))
+                parts.append(part)
+        counts = model.label_counts - (np.arange(len(model.labels)) == training.y[i])
+        yield i, replace(model, label_counts=counts, blocks=tuple(blocks)), Rows(tuple(parts), 1)
+
+
+def _logistic_without(
+    model: LogisticModel, training: TrainingRows, wanted: Integers
+) -> Iterator[tuple[int, LogisticModel, Rows]]:
+    """Yield the same for logistic regression, where the weight of the row's duplicates decreases by one."""
+    matrix = model.design.matrix(training.rows)
+    kind = kinds_of_rows((training.y, matrix))
+    _, first, counts = np.unique(kind, return_index=True, return_counts=True)
+    different, labels = matrix[first], training.y[first]
+    for i in wanted.tolist():
+        weight = counts - (np.arange(len(counts)) == kind[i]).astype(float)
+        yield i, model.of_rows(different, labels, weight), training.rows[np.array([i])]
+
+
+def _statistics_without(
+    model: GenerativeModel, training: TrainingRows, wanted: Integers, narrow: bool
+) -> Iterator[tuple[int, list[Statistics | None]]]:
+    """Yield the statistics of all rows but one, one entry per block; None for blocks that can be narrowed.
+
+    Statistics are added, never subtracted, so that no digits cancel: those of the rows outside a stretch of √n rows,
+    computed once per stretch, plus those of the other rows in it.
+    """
+    n, y = len(training), training.y
+    size = max(1, isqrt(n))
+    blocks = [
+        None if narrow and isinstance(block.family, Multinomial) else (block, part)
+        for block, part in zip(model.blocks, training.rows.parts, strict=True)
+    ]
+
+    def of(rows: Integers) -> list[Any]:
+        """Return the statistics of some rows, block by block; None for a block that rows do not enter."""
+        return [
+            None if b is None else b[0].family.statistics(b[1][rows], y[rows], b[0].statistics.axes) for b in blocks
+        ]
+
+    for start in range(0, n, size):
+        stretch = np.arange(start, min(start + size, n))
+        inside = wanted[(wanted >= start) & (wanted < start + size)]
+        if not inside.size:
+            continue
+        outside = of(np.concatenate([np.arange(start), np.arange(stretch[-1] + 1, n)]))
+        for i in inside.tolist():
+            others = of(stretch[stretch != i])
+            yield i, [None if b is None else b + rest for b, rest in zip(outside, others, strict=True)]
+
+
+def _of_own_words(block: Block, row: Any, label: int) -> tuple[Block, Array]:
+    """Return a block of a document's own words and one for all others, without the document, and its counts.
+
+    If θ is Dirichlet, so is θ with some of its components summed, and α and the counts are summed alike.
+    """
+    family: Any = block.family
+    document = sparse.csr_array(row)
+    counts = block.statistics.arrays()["counts"].copy()
+    counts[label, document.indices] -= document.data
+    own = np.zeros(counts.shape[1], dtype=bool)
+    own[document.indices] = True
+    words = np.flatnonzero(own)
+    names = [family.axes.features[j] for j in words]
+    cells = np.bincount(np.searchsorted(words, document.indices), document.data, minlength=len(words))
+    alpha = np.asarray(family.alpha)
+    tables = [values[:, own] for values in (alpha, counts)]
+    if not own.all():
+        names.append(REST)
+        cells = np.append(cells, 0.0)
+        tables = [np.column_stack([t, v[:, ~own].sum(axis=1)]) for t, v in zip(tables, (alpha, counts), strict=True)]
+    axes = Axes(family.axes.labels, tuple(names))
+    narrowed: Any = MultinomialStatistics(axes, tables[1])
+    return replace(block, family=replace(family, alpha=tables[0], axes=axes), statistics=narrowed), cells[None]
+
+
+def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:
+    """Return log p(x_i, k | all rows but i), (row, outcome); NaN where the row needs a refit.
+
+    Parameters
+    ----------
+    model
+        A conjugate model conditioned on the rows.
+    rows
+        The training rows, each of weight 1.
+    y
+        Their label codes (row).
+    """
+    posterior = model.posterior()
+    total = posterior.class_prior.log_mean_without(y)
+    for block, part in zip(posterior.blocks, rows.parts, strict=True):
+        total += block.family.log_predictive_without(part, y)
+    return total
+
+
+def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
+    """Return log weights proportional to 1/density, their largest values smoothed, and the Pareto shape k̂ of each row.
+
+    The largest M ratios of a row are replaced by quantiles of a generalized Pareto distribution fitted to them, none
+    larger than the largest ratio. It is what `arviz_stats` does for one row, here for all rows in a few passes over
+    arrays.
+
+    Parameters
+    ----------
+    log_density
+        log p of each row under each draw (row, draw).
+    efficiency
+        Effective draws over draws, which sets M: 3·√(draws/efficiency), at most a fifth of the draws.
+
+    Returns
+    -------
+    log_weight : ndarray of shape (row, draw)
+        Each row adds up to 1.
+    khat : ndarray of shape (row,)
+        ∞ where the ratios have no tail of any shape: some density is 0 (its draws then have all the weight), the
+        largest ratios are equal, or a few are so large that the others are 0 beside them. −∞ where all ratios are
+        equal.
+
+    References
+    ----------
+    Vehtari, Simpson, Gelman, Yao & Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024), section 3 and
+    appendix C; Zhang & Stephens, *A new and efficient estimation method for the generalized Pareto distribution*,
+    Technometrics 51 (2009).
+    """
+    size = _tail_size(log_density.shape[1], efficiency)
+    step = max(1, BLOCK_BYTES // (8 * size * _candidates(size)))
+    log_weight, khat = np.empty_like(log_density), np.empty(len(log_density))
+    for rows in (slice(first, first + step) for first in range(0, len(log_density), step)):
+        log_weight[rows], khat[rows] = _smoothed_block(log_density[rows], size)
+    return log_weight, khat
+
+
+def _smoothed_block(log_density: Array, size: int) -> tuple[Array, Array]:
+    """Return log weights and k̂ of some rows, so few that arrays stay in the cache; `size` ratios are smoothed."""
+    lowest, highest = log_density.min(axis=1), log_density.max(axis=1)
+    khat = np.full(len(log_density), np.inf)
+    with np.errstate(invalid="ignore"):
+        log_ratio = lowest[:, None] - log_density  # the largest is 0
+    for row in np.flatnonzero(np.isneginf(lowest)):
+        log_ratio[row] = np.where(np.isneginf(log_density[row]), 0.0, -np.inf)
+    flat = ~(highest - lowest > NEGLIGIBLE_SPREAD) & ~np.isneginf(lowest)
+    khat[flat], log_ratio[flat] = -np.inf, 0.0
+    with_tail = np.flatnonzero(np.isfinite(lowest) & ~flat)
+    log_ratio[with_tail], khat[with_tail] = _smoothed(log_ratio[with_tail], size)
+    log_ratio -= np.log(np.exp(log_ratio).sum(axis=1, keepdims=True))
+    return log_ratio, khat
+
+
+def _tail_size(draws: int, efficiency: float) -> int:
+    """Return M, how many of the largest ratios are smoothed."""
+    return int(3 * np.sqrt(draws / efficiency)) if draws * efficiency > 225 else draws // 5
+
+
+def _smoothed(log_ratio: Array, size: int) -> tuple[Array, Array]:
+    """Return log ratios (row, draw), of which the largest is 0, with the `size` largest smoothed, and k̂ (row)."""
+    draws = log_ratio.shape[1]
+    order = np.argpartition(log_ratio, draws - size - 1, axis=1)
+    largest, below = order[:, draws - size :], order[:, draws - size - 1, None]
+    tail = np.take_along_axis(log_ratio, largest, axis=1)
+    within = np.argsort(tail, axis=1)
+    largest, tail = np.take_along_axis(largest, within, axis=1), np.take_along_axis(tail, within, axis=1)
+    cutoff = np.exp(np.take_along_axis(log_ratio, below, axis=1))
+    excess = np.exp(tail) - cutoff
+    khat, result = np.full(len(tail), np.inf), log_ratio.copy()
+    # Without spread among the smaller excesses, or if these vanish beside the largest, no distribution fits.
+    fits = np.flatnonzero(_first_quartile(excess) > np.maximum(excess[:, 0], SMALLEST))
+    if fits.size:
+        khat[fits], scale = _generalized_pareto(excess[fits])
+        quantiles = cutoff[fits] + _quantiles(khat[fits, None], scale[:, None], size)
+        tail[fits] = np.minimum(np.log(quantiles), 0.0)
+        np.put_along_axis(result, largest, tail, axis=1)
+    return result, khat
+
+
+def _first_quartile(ordered: Array) -> Array:
+    """Return the first quartile of each row of ordered values."""
+    return np.asarray(ordered[:, int(ordered.shape[1] / 4 + 0.5) - 1])
+
+
+def _candidates(size: int) -> int:
+    """Return on how many values of the parameter the likelihood is evaluated."""
+    return 30 + int(np.sqrt(size))
+
+
+def _generalized_pareto(excess: Array) -> tuple[Array, Array]:
+    """Return shape and scale (row) of generalized Pareto distributions fitted to ordered excesses (row, size).
+
+    With θ = −k/σ the likelihood has one parameter, as k maximizes it at the mean of log(1 − θ·x). Its posterior mean
+    under Zhang and Stephens' prior is a sum over a few values of θ.
+    """
+    size = excess.shape[1]
+    number = _candidates(size)
+    steps = 1 - np.sqrt(number / (np.arange(number) + 0.5))
+    theta = 1 / excess[:, -1:] + steps / (3 * _first_quartile(excess)[:, None])
+    shape = _mean_log(theta, excess)
+    log_likelihood = size * (np.log(-theta / shape) - shape - 1)
+    weight = np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    theta = (weight * theta).sum(axis=1) / weight.sum(axis=1)
+    shape = np.log1p(-theta[:, None] * excess).mean(axis=1)
+    return (size * shape + SHAPE_ROWS * SHAPE_MEAN) / (size + SHAPE_ROWS), -shape / theta
+
+
+def _mean_log(theta: Array, excess: Array) -> Array:
+    """Return the mean of log(1 − θ·x) over x (row, candidate), with one logarithm for a product of several terms."""
+    size = excess.shape[1]
+    factors = FACTORS if (excess[:, -1] < WIDEST * _first_quartile(excess)).all() else 1
+    padded = np.zeros((len(excess), -(-size // factors) * factors))
+    padded[:, :size] = excess  # an excess of 0 has the factor 1
+    products = np.ones((*theta.shape, padded.shape[1] // factors))
+    for part in np.split(padded, factors, axis=1):
+        products *= 1 - theta[:, :, None] * part[:, None, :]
+    return np.asarray(np.log(products, out=products).sum(axis=2) / size)
+
+
+def _quantiles(shape: Array, scale: Array, number: int) -> Array:
+    """Return the quantiles (row, number) of generalized Pareto distributions at (z − ½)/number."""
+    log_above = np.log1p(-(np.arange(number) + 0.5) / number)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        curved = np.expm1(-shape * log_above) / shape
+    return np.asarray(scale * np.where(shape == 0, -log_above, curved))
+
+
+@dataclass(frozen=True)
+class RowElpd:
+    """Leave-one-out probabilities of training rows, and their log scores.
+
+    Attributes
+    ----------
+    log_proba
+        log P(k | x_i, all rows but i), (row, outcome).
+    y
+        Label codes (row).
+    with_all
+        log P(y_i | x_i, all rows), (row).
+    khat
+        Pareto shape k̂ (row) of the importance ratios; 0 where a row was left out exactly, as `arviz.reloo` has it.
+    """
+
+    log_proba: Array
+    y: Integers
+    with_all: Array
+    khat: Array
+
+    @property
+    def without(self) -> Array:
+        """The terms of elpd, log P(y_i | x_i, all rows but i), (row)."""
+        return np.asarray(self.log_proba[np.arange(len(self.y)), self.y])
+
+    def replaced(self, rows: NDArray[np.bool_], log_proba: Array) -> RowElpd:
+        """Return a copy with exact probabilities of some rows."""
+        own, khat = self.log_proba.copy(), self.khat.copy()
+        own[rows], khat[rows] = log_proba, 0.0
+        return RowElpd(own, self.y, self.with_all, khat)
+
+
+def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> RowElpd:
+    """Return the leave-one-out probabilities of all rows, blocks of rows at a time.
+
+    The posterior was conditioned on p(x_i, y_i | θ), of a discriminative model on P(y_i | x_i, θ): without row i its
+    draws have weights r_s proportional to the inverse of that density, whatever the score is.
+
+    Parameters
+    ----------
+    clf
+        A classifier with a posterior.
+    training
+        Its training rows.
+    given_x
+        Whether a row's x is evidence about θ when its label is predicted, as under the rule ``"predictive"``.
+
+    References
+    ----------
+    Vehtari, Gelman & Gabry, *Practical Bayesian model evaluation using leave-one-out cross-validation and WAIC*,
+    Statistics and Computing 27 (2017), doi:10.1007/s11222-016-9696-4.
+    """
+    hypotheses = clf.hypotheses("posterior")
+    if clf.draws_ is None:
+        raise Refused("a point estimate has no draws to weight; take the rule 'map', 'mean' or 'mle'")
+    if len(hypotheses) < LEAST_DRAWS:
+        raise Refused(
+            f"{len(hypotheses)} draws are too few for Pareto-smoothed importance weights, which need {LEAST_DRAWS}; "
+            "fit with more draws"
+        )
+    efficiency = _relative_efficiency(clf, len(hypotheses))
+    parts = [
+        _block(hypotheses, training, block, given_x and hypotheses.generative, efficiency)
+        for block in averaging.blocks(hypotheses, training.rows)
+    ]
+    log_proba, with_all, khat = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return RowElpd(log_proba, training.y, with_all, khat)
+
+
+def row_khat(hypotheses: HypothesisSet, training: TrainingRows) -> Array:
+    """Return the Pareto k̂ (row) of the weights that leave out each row, of draws as good as independent."""
+    blocks = averaging.blocks(hypotheses, training.rows)
+    return np.concatenate([_weighted(hypotheses, training, block, 1.0).khat for block in blocks])
+
+
+def _block(
+    hypotheses: HypothesisSet, training: TrainingRows, block: slice, given_x: bool, efficiency: float
+) -> tuple[Array, Array, Array]:
+    """Return log P(k | x) without the row (row, outcome), that of its label with it (row), and k̂ (row) of some rows."""
+    found = _weighted(hypotheses, training, block, efficiency)
+    log_proba, y = found.answer.log_proba, training.y[block]
+    own = log_proba[np.arange(len(y)), y]
+    # Under "predictive" a draw counts as far as x is probable under it; under the other rules x is no evidence.
+    log_x = found.answer.log_x if given_x else np.zeros_like(own)
+    without, with_all = found.log_weight + log_x, log_x
+    left_out = logsumexp(without[:, None] + log_proba, axis=2) - logsumexp(without, axis=1)[:, None]
+    return left_out, logsumexp(with_all + own, axis=1) - logsumexp(with_all, axis=1), found.khat
+
+
+class _Weighted(NamedTuple):
+    """Answers of all draws to some rows, and the log weights (row, draw) that leave each row out, with k̂ (row)."""
+
+    answer: averaging.Conditional
+    log_weight: Array
+    khat: Array
+
+
+def _weighted(hypotheses: HypothesisSet, training: TrainingRows, block: slice, efficiency: float) -> _Weighted:
+    """Answer some rows, and weight the draws as if each had been left out."""
+    answer = averaging.conditional(hypotheses, training.rows[block])
+    y = training.y[block]
+    own = answer.log_proba[np.arange(len(y)), y]
+    return _Weighted(answer, *smoothed(own + answer.log_x if hypotheses.generative else own, efficiency))
+
+
+def _relative_efficiency(clf: BayesClassifier, draws: int) -> float:
+    """Return effective draws over draws, averaged over the parameters, as ArviZ's `loo` takes it."""
+    posterior: Any = None if isinstance(clf.inference_, Exact) else clf.posterior_["posterior"].to_dataset()
+    if posterior is None or posterior.sizes["chain"] == 1:
+        return 1.0
+    from arviz_stats import ess
+
+    found = ess(posterior.map(lambda variable: scaled_draws(variable)[0]), method="mean")
+    return float(np.nanmean(np.concatenate([values.to_numpy().ravel() for values in found.data_vars.values()])) / draws)
