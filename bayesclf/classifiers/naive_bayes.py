@@ -20,6 +20,7 @@ from bayesclf.families.selected import Selected
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.typing import Array
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,15 +31,15 @@ if TYPE_CHECKING:
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
 
-    Numbers are Gaussian, or of the family that their evidence prefers; words, booleans and pandas categoricals are
-    categorical.
+    Numbers are of the family that their evidence prefers, such as Gaussian, log-normal or Poisson; words, booleans and
+    pandas categoricals are categorical.
 
     Parameters
     ----------
     families : str or sequence of str
-        Family of the numbers that `blocks` does not name: ``"gaussian"``, or any family of numbers by its name in
-        `bayesclf.families.FAMILIES`; ``"auto"``, for each column the one of largest evidence; or names of candidates
-        to choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`.
+        Family of the numbers that `blocks` does not name: ``"auto"``, for each column the one of largest evidence;
+        names of candidates to choose from, the keys of `bayesclf.families.by_evidence.CANDIDATES`; or the name of one
+        family for all, such as ``"gaussian"``, any of numbers in `bayesclf.families.FAMILIES`.
         Evidence is that of cells as wide as the last recorded decimal, so that densities and masses compare, and joint
         over the classes; all candidates are equally probable a priori. What was chosen is in `families_`, in the notes
         of the fit, and in its report. Of other rows, a cell that the chosen family cannot have counts as missing.
@@ -81,7 +82,7 @@ class NaiveBayes(GenerativeClassifier):
 
     blocks: dict[Any, Any] | None = None
     _: KW_ONLY
-    families: str | tuple[str, ...] = "gaussian"
+    families: str | tuple[str, ...] = "auto"
     select: bool = False
     inclusion: float = 0.5
     alpha: float | str | LearntAlpha = LEARNED
@@ -134,8 +135,7 @@ class NaiveBayes(GenerativeClassifier):
         require(OrNone(Instance(Mapping)), blocks=self.blocks)
         require(Flag(), select=self.select)
         require(PROBABILITIES, inclusion=self.inclusion)
-        if not isinstance(self._family_of_numbers(), Gaussian) and self.select:
-            raise InputError("select=True takes families='gaussian' only; fit without it to have families chosen")
+        self._family_of_numbers()
         if not isinstance(self.alpha, str | LearntAlpha):
             require(Number(above=0), alpha=self.alpha)
 
@@ -170,7 +170,9 @@ class NaiveBayes(GenerativeClassifier):
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
         model = super()._conditioned(of_all)
         for choices in self.choices_:
-            self.notes_ += [f"family by evidence and its probability: {sentence}" for sentence in choices.sentences()]
+            said = choices.sentences()
+            if said:
+                self.notes_.append(f"families by evidence: {listed(said, LISTED_NAMES, AND_MORE)}")
         return model
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -197,8 +199,14 @@ class NaiveBayes(GenerativeClassifier):
             if members:
                 given.append(ColumnBlock(of_kind, members))
         if self.select:
-            given = [replace(b, family=cast("Family[Any]", Selected(b.plain, self.inclusion))) for b in given]
+            given = [replace(block, family=self._selected(block.family)) for block in given]
         return tuple(given)
+
+    def _selected(self, family: Family[Any] | ByEvidence) -> Any:
+        """Return a family, or the candidates for it, of features of which each depends on the class or not."""
+        if isinstance(family, ByEvidence):
+            return replace(family, inclusion=self.inclusion)
+        return Selected(family, self.inclusion)
 
 
 @own_options_first

@@ -333,9 +333,9 @@ class Learnt:
         choices: list[Choices] = []
         for block, own in zip(self.blocks, self.statistics, strict=True):
             if isinstance(block.family, ByEvidence):
-                values = cast("ValueCounts", own)
-                choices.append(block.family.choices(values))
-                for candidate, family, names, of_family in block.family.chosen(values, choices[-1]):
+                found, chosen = block.family.chosen(cast("ValueCounts", own))
+                choices.append(found)
+                for candidate, family, names, of_family in chosen:
                     blocks.append(ColumnBlock(family, names, candidate=candidate))
                     statistics.append(of_family)
             else:

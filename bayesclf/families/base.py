@@ -132,6 +132,14 @@ class Statistics(ABC):
         """
         return self.reindex(axes)
 
+    def unstacked(self, axes: Axes) -> Self:
+        """Return statistics of several features from those of one, a class of which is a class of a feature.
+
+        The classes of each feature follow each other.
+        """
+        shape = len(axes.features), len(axes.labels)
+        return self._mapped(axes, lambda values: values.reshape(*shape, *values.shape[2:]).swapaxes(0, 1))
+
     def labeled(self, labels: tuple[str, ...]) -> Self:
         """Return the same statistics with other names of the classes."""
         return replace(cast("Any", self), axes=replace(self.axes, labels=labels))  # type: ignore[no-any-return]

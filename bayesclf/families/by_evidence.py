@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.special import logsumexp
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
-from bayesclf.families.cells import MOST_EVENTS, ValueCounts
+from bayesclf.families.cells import MOST_EVENTS, PROBE, ValueCounts
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.histogram import Histogram
@@ -23,6 +22,7 @@ from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
+from bayesclf.families.selected import Selected
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 
@@ -57,33 +57,25 @@ class Candidate:
         """Return whether a column can be of it, given its different values, which increase."""
         if len(values) < 2 or (self.has_zeros and (values[0] != 0 or len(values) == 2)):
             return False
-        return bool(self.possible(values).all())
+        return bool(self.possible(values[:PROBE]).all() and self.possible(values).all())
 
-    def log_evidence(self, columns: ValueCounts) -> Array:
-        """Return the log evidence of columns as that of cells, (feature); −∞ where the family has none.
+    def log_evidence(self, own: Statistics, inclusion: float | None = None) -> Array:
+        """Return the log evidence of columns given their statistics, (feature); −∞ where the family has none.
 
         Nor has it where its prior cannot be set by the column, as a gamma's by numbers of which the mean of the log is
         the log of the mean but for rounding: the column is not constant, and another family may use it.
 
-        A density, times the step of a column, is a probability of cells where it is smooth: where the sd of the
-        numbers that have it is at least one step in each class. A histogram is constant in each cell.
+        With an `inclusion`, it is averaged over whether a column depends on the class, `bayesclf.families.Selected`.
         """
         family = self.family if self.compared is None else self.compared
-        own = statistics_of(family, columns)
+        prior = family if inclusion is None else Selected(family, inclusion)
         try:
-            found = np.asarray(family.resolve_prior(own).log_evidence(own), dtype=float)
+            found = np.asarray(prior.resolve_prior(own).log_evidence(own), dtype=float)
         except (InputError, DoesNotExist, Refused):
-            each = np.arange(len(columns.sizes))
+            each = np.arange(len(own.axes.features))
             if len(each) == 1:
                 return np.array([-np.inf])
-            return np.concatenate([self.log_evidence(columns.select(each == j)) for j in each])
-        if self.has_density:
-            continuous = columns.without_zeros() if self.has_zeros else columns
-            steps = steps_of(columns)
-            found = found + continuous.n.sum(axis=0) * np.log(steps)
-            if not isinstance(family, Histogram):
-                smooth = _smallest_sd(continuous) >= SMOOTH_STEPS * steps
-                found = np.where(smooth, found, -np.inf)
+            return np.concatenate([self.log_evidence(own.select(each == j), inclusion) for j in each])
         return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
 
@@ -124,15 +116,14 @@ Over all cells, those of a Gaussian add up to 1 but for 2 exp(−2π²σ²/step�
 and up to 1.6 at a quarter of a step.
 """
 
+CERTAIN = "1.00"
+"""How a probability is written that is 1 but for rounding."""
+
 LEAST_SHOWN = 0.005
 """Least probability of a family that is named among those of a column."""
 
 SHOWN_FAMILIES = 3
 """Families of a column that a table shows."""
-
-MOST_REPEATED = 2**16
-"""Most rows of a class whose values are repeated, all columns at once, rather than weighted column by column."""
-
 
 type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
 """The name of a candidate, its family, its columns, and their statistics."""
@@ -177,12 +168,16 @@ class Choices(Displayed):
         return Display(f"Family by evidence and its probability, {counted(len(lines), 'column')}", header, padded)
 
     def sentences(self) -> list[str]:
-        """Return "capital_gain: zero-inflated log-normal, .98" for each column that has a choice."""
+        """Return "capital_gain: zero-inflated log-normal (.98)" for each column that has a choice.
+
+        A probability that is 1 but for rounding is left out.
+        """
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
         return [
-            f"{name}: {self.families[family]}, {_short(probability[family])}"
+            f"{name}: {self.families[family]}" + ("" if short == CERTAIN else f" ({short})")
             for name, family, probability in rows
             if not np.isnan(probability[family])
+            for short in [_short(probability[family])]
         ]
 
     def _ranked(self, probability: Array) -> list[str]:
@@ -202,6 +197,8 @@ class ByEvidence:
     ----------
     names
         Names of the candidates in `CANDIDATES`.
+    inclusion
+        Prior probability that a column depends on the class at all, where that is to be averaged over.
 
     References
     ----------
@@ -209,6 +206,7 @@ class ByEvidence:
     """
 
     names: tuple[str, ...] = tuple(CANDIDATES)
+    inclusion: float | None = None
     name: ClassVar[str] = "by-evidence"
     kind: ClassVar[str] = "number"
     reads_numbers: ClassVar[bool] = False
@@ -217,28 +215,44 @@ class ByEvidence:
         """Return how often each value of rows `X` (row, feature) occurs in each class."""
         return ValueCounts.of(X, y, axes, sample_weight)
 
-    def choices(self, statistics: ValueCounts) -> Choices:
-        """Return the evidence of each family for each column."""
-        features = statistics.axes.features
+    def chosen(self, statistics: ValueCounts) -> tuple[Choices, list[Chosen]]:
+        """Return the evidence of each family for each column, and the families of the largest, as blocks.
+
+        A density, times the step of a column, is a probability of cells where it is smooth: where the sd of the
+        numbers that have it is at least one step in each class. A histogram is constant in each cell.
+        """
+        features, steps = statistics.axes.features, steps_of(statistics)
         columns = [statistics.column(j)[0] for j in range(len(features))]
+        densities = {False: statistics, True: statistics.without_zeros()}
+        sd = _smallest_sd(statistics)
+        of_positive = sd if densities[True] is statistics else _smallest_sd(densities[True])
+        smooth = {False: sd >= SMOOTH_STEPS * steps, True: of_positive >= SMOOTH_STEPS * steps}
+        log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in densities.items()}
         log_evidence = np.full((len(features), len(self.names)), -np.inf)
+        of_family: dict[str, Statistics] = {}
         for place, name in enumerate(self.names):
             candidate = CANDIDATES[name]
             supported = np.array([candidate.supports(values) for values in columns])
+            if candidate.has_density and not isinstance(candidate.family, Histogram):
+                supported &= smooth[candidate.has_zeros]
             if supported.any():
-                log_evidence[supported, place] = candidate.log_evidence(statistics.select(supported))
+                own = of_family[name] = statistics_of(candidate.family, statistics.select(supported))
+                log_evidence[supported, place] = candidate.log_evidence(own, self.inclusion)
+            if candidate.has_density:
+                log_evidence[:, place] += log_steps[candidate.has_zeros]
         log_evidence[statistics.sizes < 2] = np.nan
-        return Choices(features, self.names, log_evidence)
-
-    def chosen(self, statistics: ValueCounts, choices: Choices) -> list[Chosen]:
-        """Return the families that the evidence chooses, their columns and statistics."""
+        choices = Choices(features, self.names, log_evidence)
         blocks: list[Chosen] = []
         for place, name in enumerate(self.names):
-            own = choices.chosen == place
-            if own.any():
-                family, columns = CANDIDATES[name].family, statistics.select(own)
-                blocks.append((name, family, columns.axes.features, statistics_of(family, columns)))
-        return blocks
+            names = tuple(compress(features, choices.chosen == place))
+            if names:
+                family = CANDIDATES[name].family
+                prior = family if self.inclusion is None else Selected(family, self.inclusion)
+                own = of_family.get(name, statistics)
+                if name not in of_family or not set(names).issubset(own.axes.features):
+                    own = statistics_of(family, statistics)
+                blocks.append((name, prior, names, own.select(np.isin(own.axes.features, names))))
+        return choices, blocks
 
 
 def steps_of(columns: ValueCounts) -> Array:
@@ -247,17 +261,19 @@ def steps_of(columns: ValueCounts) -> Array:
 
 
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
-    """Return the statistics of a family from how often each value occurs."""
+    """Return the statistics of a family from how often each value occurs.
+
+    Each class of each feature counts as a class of its own of one long column, a row being a value with its weight.
+    """
     if family.statistics_type is ValueCounts:
         return columns
-    n, axes = columns.n, columns.axes
-    if n.max(initial=0.0) <= MOST_REPEATED and (columns.counts % 1 == 0).all():
-        of_rows: Statistics = family.statistics(*_repeated(columns, n), axes)
-        return of_rows
-    every = np.arange(len(columns.sizes))
-    parts = (family.statistics(*_weighted(columns, j, axes.select(every == j))) for j in range(len(every)))
-    total: Statistics = reduce(add, (part.reindex(axes) for part in parts))
-    return total
+    labels, features = len(columns.counts), len(columns.sizes)
+    feature = np.repeat(np.arange(features), columns.sizes)
+    value, label = np.nonzero(columns.counts.T)
+    long = Axes(tuple(map(str, range(features * labels))), ("",))
+    X, weight = columns.values[value, None], columns.counts[label, value]
+    stacked: Statistics = family.statistics(X, feature[value] * labels + label, long, weight)
+    return stacked.unstacked(columns.axes)
 
 
 def _smallest_sd(columns: ValueCounts) -> Array:
@@ -266,37 +282,14 @@ def _smallest_sd(columns: ValueCounts) -> Array:
     for j in range(len(out)):
         values, counts = columns.column(j)
         n = counts.sum(axis=1)
-        pooled, total = counts.sum(axis=0), max(n.sum(), 1.0)
-        centered = values - pooled @ values / total
-        mean = counts @ centered / np.maximum(n, 1.0)
-        scatter = np.maximum(counts @ centered**2 - n * mean**2, 0.0)
-        out[j] = np.sqrt((scatter + pooled @ centered**2 / total) / (n + 1)).min()
+        total = max(n.sum(), 1.0)
+        centered = values - (counts @ values).sum() / total
+        first, second = counts @ centered, counts @ centered**2
+        scatter = np.maximum(second - first**2 / np.maximum(n, 1.0), 0.0)
+        out[j] = np.sqrt((scatter + second.sum() / total) / (n + 1)).min()
     return out
 
 
-def _repeated(columns: ValueCounts, n: Array) -> tuple[Array, Integers]:
-    """Return rows (row, feature) with each value as often as it occurs, and label codes (row); NaN where there is none.
-
-    Families of single columns do not look at which cells share a row.
-    """
-    rows = n.max(axis=1).astype(np.intp)
-    starts = np.concatenate(([0], np.cumsum(rows)))
-    X = np.full((starts[-1], len(columns.sizes)), np.nan)
-    for j in range(len(columns.sizes)):
-        values, counts = columns.column(j)
-        for start, own in zip(starts, counts.astype(np.intp), strict=False):
-            cells = np.repeat(values, own)
-            X[start : start + len(cells), j] = cells
-    return X, np.repeat(np.arange(len(rows)), rows)
-
-
-def _weighted(columns: ValueCounts, feature: int, axes: Axes) -> tuple[Array, Integers, Axes, Array]:
-    """Return the cells of a feature as rows: each value once a class, label codes, axes and weights."""
-    values, counts = columns.column(feature)
-    y, place = np.nonzero(counts)
-    return values[place, None], y, axes, counts[y, place]
-
-
 def _short(probability: float) -> str:
-    """Return a probability with two decimals, and none where it is 1."""
-    return "1.00" if probability >= 0.995 else f"{probability:.2f}".lstrip("0")
+    """Return a probability with two decimals."""
+    return CERTAIN if probability >= 0.995 else f"{probability:.2f}".lstrip("0")

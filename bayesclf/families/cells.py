@@ -35,7 +35,7 @@ EXACT_WHOLE = 1e14
 """Largest whole number of steps that is told apart from a number with a fraction."""
 
 PROBE = 256
-"""Values that are looked at first for the number of decimals, as one is enough to rule a number out."""
+"""Values that are looked at first where one is enough to rule a number of decimals, or a family, out."""
 
 
 def events(X: Array, axes: Axes) -> tuple[Array, Array]:
@@ -179,6 +179,8 @@ class ValueCounts(Statistics):
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the values and counts of some of the features."""
+        if features.all():
+            return self
         own = np.repeat(features, self.sizes)
         kept = self.values[own], self.counts[:, own], self.sizes[features], self.decimals[features]
         return type(self)(self.axes.select(features), *kept)
@@ -212,6 +214,8 @@ class ValueCounts(Statistics):
     def without_zeros(self) -> Self:
         """Return the statistics of the values other than 0."""
         kept = self.values != 0
+        if kept.all():
+            return self
         sizes = np.array([np.count_nonzero(self.column(j)[0]) for j in range(len(self.sizes))], dtype=np.intp)
         return type(self)(self.axes, self.values[kept], self.counts[:, kept], sizes, self.decimals)
 

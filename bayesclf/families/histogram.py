@@ -297,7 +297,9 @@ class Histogram(CutFamily[ValueCounts]):
         out = np.zeros((1, len(statistics.sizes)))
         for j in range(len(statistics.sizes)):
             values, counts = statistics.column(j)
-            out[0, j] = counts.sum(axis=0) @ self.layout.log_shape_of(j, values)
+            borders = self.layout.borders_of(j)
+            beyond = (values < borders[0]) | (values > borders[-1])
+            out[0, j] = counts[:, beyond].sum(axis=0) @ self.layout.log_shape_of(j, values[beyond])
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -333,10 +335,11 @@ class Histogram(CutFamily[ValueCounts]):
     def binned(self, statistics: ValueCounts) -> Array:
         """Return how often the values of each class are in each cell, (outcome, cell)."""
         out = np.zeros((len(statistics.counts), sum(self.layout.sizes)))
-        for j, start in enumerate(self.layout.starts):
+        for j, cells in enumerate(self.layout.slices()):
             values, counts = statistics.column(j)
-            codes = np.searchsorted(self.layout.borders_of(j), values, side="right")
-            np.add.at(out.T, start + codes, counts.T)
+            borders = np.searchsorted(values, self.layout.borders_of(j))  # the first value beyond each
+            codes = np.repeat(np.arange(len(borders) + 1), np.diff([0, *borders, len(values)]))
+            out[:, cells] = [np.bincount(codes, own, len(borders) + 1) for own in counts]
         return out
 
     @property

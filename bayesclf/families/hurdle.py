@@ -91,6 +91,11 @@ class HurdleStatistics(Statistics):
         return type(self)(self.zeros.reindex(axes), self.others.reindex(axes))
 
     @override
+    def unstacked(self, axes: Axes) -> Self:
+        """Return both parts' statistics of several features from those of one."""
+        return type(self)(self.zeros.unstacked(axes), self.others.unstacked(axes))
+
+    @override
     def labeled(self, labels: tuple[str, ...]) -> Self:
         """Return both parts' statistics with other names of the classes."""
         return type(self)(self.zeros.labeled(labels), self.others.labeled(labels))

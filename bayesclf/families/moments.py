@@ -165,6 +165,11 @@ def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) ->
     Used as the origin of a class's sums, it makes the mean of equal cells exact and their scatter 0.
     """
     first = np.zeros((labels, X.shape[1]))
+    if X.shape[1] < labels:
+        for j in range(X.shape[1]):
+            rows = np.flatnonzero(seen[:, j])[::-1]
+            first[y[rows], j] = X[rows, j]  # of the cells of a class the last one stays
+        return first
     for k in np.unique(y):
         rows = np.flatnonzero(y == k)
         cells = X[rows[seen[rows].argmax(axis=0)], np.arange(X.shape[1])]
