@@ -14,7 +14,7 @@ import numpy as np
 from bayesclf.constraints import Instance, Whole, require
 from bayesclf.display import Concise, Sized
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.inference import augmentation, ladder, laplace, nuts
+from bayesclf.inference import augmentation, laplace, nuts
 from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
@@ -24,9 +24,7 @@ from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import OwnUnits
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.shaped_model import TARGET_ACCEPT, ShapedScaleModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import counted
@@ -368,11 +366,6 @@ def checked_chains(
 
 def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
-    if isinstance(model, ShapedScaleModel):
-        engine = replace(engine, target_accept=engine.target_accept or TARGET_ACCEPT, tune=engine.tune or nuts.TUNE)
-    if isinstance(model, LearnedScaleModel) and engine.sampler == "nutpie":
-        sampled = ladder.sample(model, engine, seed)
-        return sampled, joined(sampled.draws)
     density = _machine_code(model) if engine.sampler == "nutpie" else None
     if density is None:
         sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())

@@ -159,8 +159,8 @@ class MachineCode(Protocol):
     def addresses(self) -> NDArray[np.uintp]:
         """What `data` points to."""
 
-    def parameters(self, z: Array) -> dict[str, Array]:
-        """Return the model's parameters (..., outcome, ...) at points z (..., coordinate)."""
+    def parameters(self, z: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """Return the model's parameters (..., outcome, ...) at points z (..., coordinate); some may be drawn."""
 
 
 @runtime_checkable
@@ -215,7 +215,7 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
         The log density is not finite where sampling starts.
     """
     x, stats = sample_standardized(density, settings, seed)
-    return Sample(density.parameters(x), stats)
+    return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 
 def sample_standardized(density: MachineCode, settings: NUTS, seed: int) -> tuple[Array, xr.Dataset]:

@@ -15,9 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.kernel import ROWS, compiled, log_density, log_density_of_normal, sparse_log_density
+from bayesclf.models.logistic.kernel import (
+    ROWS,
+    compiled,
+    log_density,
+    log_density_of_normal,
+    log_density_of_scale,
+    sparse_log_density,
+)
 from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.nodes import STEPS, Lattice
 from bayesclf.models.logistic.prior import NormalWeightPrior, WeightPrior
+from bayesclf.models.logistic.scaled_prior import ScaledPrior
 from bayesclf.typing import Array, Integers
 
 
@@ -143,7 +152,7 @@ class LogisticDensity(CompiledDensity):
         cells, y, weight = row_blocks(likelihood)
         return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
 
-    def parameters(self, z: Array) -> dict[str, Array]:
+    def parameters(self, z: Array, rng: np.random.Generator | None = None) -> dict[str, Array]:
         """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter).
 
         They are the variables of the PyMC model, whose intercept is at x = 0 where that was requested.
@@ -158,3 +167,76 @@ class LogisticDensity(CompiledDensity):
         if isinstance(self.prior, WeightPrior) and self.prior.at_zero:
             intercept = intercept - weight @ self.prior.shift
         return {"intercept": intercept, "weight": weight / self.scale}
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledDensity(CompiledDensity):
+    """log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z).
+
+    See `Lattice.moved` for γ; the first two coordinates are in posterior sds from their posterior means.
+
+    Attributes
+    ----------
+    likelihood
+        Of γ against the reference, its first column the intercept's.
+    lattice
+        The nodes.
+    scale
+        Sds of the columns (feature).
+    """
+
+    likelihood: Likelihood
+    lattice: Lattice
+    scale: Array
+
+    @override
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return 2 + self.lattice.modes.shape[-1]
+
+    @override
+    @property
+    def function(self) -> Any:
+        """The machine code, `log_density_of_scale`, with its ``address``."""
+        return compiled(log_density_of_scale)
+
+    @override
+    @property
+    def _data(self) -> tuple[NDArray[Any], ...]:
+        lattice, prior = self.lattice, self.lattice.prior
+        cells, y, weight = row_blocks(self.likelihood)
+        rows, others = lattice.modes.shape[:2]
+        learns = prior.correlation is None
+        sizes = np.array([len(prior.mean), 1 + prior.seen, len(cells), rows, others, learns])
+        settings, (center, unit) = prior.settings, lattice.density.moments
+        fixed = 0.0 if learns else prior.correlation
+        place = np.concatenate([lattice.first, STEPS, center, unit, [settings.log_median, settings.spread, fixed]])
+        values, learned = (np.concatenate([[0.0], own[: prior.seen]]) for own in (prior.values, prior.learned))
+        of_prior = (values, learned, prior.sd[: 1 + prior.seen], prior.mean, prior.contrast)
+        return sizes, place, *of_prior, lattice.modes, lattice.roots, cells, y, weight
+
+    def parameters(self, x: Array, rng: np.random.Generator) -> dict[str, Array]:
+        """Return θ as (…, outcome), (…, outcome, feature), log s and logit ρ (…), of x (…, coordinate).
+
+        Along directions of which the rows tell nothing, the weights are drawn from their prior.
+        """
+        center, unit = self.lattice.density.moments
+        flat = x.reshape(-1, x.shape[-1])
+        at = center + unit * flat[:, :2]
+        gamma, _ = self.lattice.moved(at, flat[:, 2:])
+        found = scaled_parameters(self.lattice.prior, gamma, at, self.scale, rng)
+        return {name: values.reshape(*x.shape[:-1], *values.shape[1:]) for name, values in found.items()}
+
+
+def scaled_parameters(
+    prior: ScaledPrior, gamma: Array, at: Array, scale: Array, rng: np.random.Generator
+) -> dict[str, Array]:
+    """Return the parameters (draw, …) of γ (draw, contrast, 1 + direction) and (log s, logit ρ) (draw, 2)."""
+    theta = prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1]))
+    return {
+        "intercept": theta[..., 0],
+        "weight": theta[..., 1:] / scale,
+        "prior_scale": np.exp(at[:, 0]),
+        "prior_correlation": prior.rho(at[:, 1]),
+    }

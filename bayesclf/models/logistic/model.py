@@ -16,7 +16,6 @@ from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_un
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
-    ProjectedLikelihood,
     Separation,
     collinear_features,
     determined,
@@ -24,10 +23,22 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
     recedes,
 )
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
+from bayesclf.models.logistic.likelihood import (
+    LaplaceApproximation,
+    Likelihood,
+    LogPosterior,
+    MappedLikelihood,
+    t_distributed,
+)
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
-from bayesclf.models.logistic.prior import LogisticPrior, NormalPrior, NormalWeightPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_grid import Component, evidence_at
+from bayesclf.models.logistic.prior import (
+    LOG_2_PI,
+    LogisticPrior,
+    NormalPrior,
+    NormalWeightPrior,
+    UnseenPrior,
+    WeightPrior,
+)
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
 
@@ -117,7 +128,7 @@ class LogisticModel:
 
         def immoderate(gamma: Array) -> bool:
             """Return whether log-odds have grown beyond those of an estimate that exists."""
-            return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
+            return bool(np.abs(self._likelihood.log_odds(space.weights(gamma))).max() > MODERATE_LOG_ODDS)
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
@@ -134,7 +145,7 @@ class LogisticModel:
             return likelihood.X.cells, likelihood.y, likelihood.X.moved(theta)
         return likelihood.X, likelihood.y, theta
 
-    def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | ProjectedLikelihood]:
+    def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
         likelihood, present = self._likelihood, self.sample_weight > 0
         X = self.X[present]
@@ -145,7 +156,7 @@ class LogisticModel:
                     f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
                 )
             space = ColumnSpace.of(X, likelihood.weight)
-            return space, ProjectedLikelihood(likelihood, space)
+            return space, MappedLikelihood(likelihood, space.columns)
         space = ColumnSpace.of(X, likelihood.weight)
         return space, replace(likelihood, X=space.coordinates(X))
 
@@ -235,9 +246,20 @@ class LogisticModel:
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
 
-    def components(self) -> tuple[Component, ...]:
-        """Return the normals whose mixture approximates the posterior: one, that of `laplace`, which says the rest."""
-        return (Component(self.laplace()),)
+    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
+        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant.
+
+        θ ~ t(mode, H⁻¹) with H the curvature at the mode and at least as many degrees of freedom as parameters, so that
+        |z| varies through them no more than it does by itself.
+        """
+        approximation = self._approximation
+        z, log_t = t_distributed(rng, number, len(approximation.center), degrees)
+        parameters = self.unravel(approximation.center + z @ approximation.factor.T)
+        return parameters, self.log_posterior(**parameters) - log_t
+
+    @cached_property
+    def _approximation(self) -> LaplaceApproximation:
+        return self.laplace()
 
     def log_evidence(self) -> float:
         """Return Laplace's approximation of log p(y | x), the log probability of the labels under the prior.
@@ -246,7 +268,8 @@ class LogisticModel:
         flat prior counts as a density of 1, so that only models with the same flat parameters compare. Raises as
         `laplace`.
         """
-        return evidence_at(LogPosterior(self._likelihood, self.weight_prior), self._mode)
+        value, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(self._mode)
+        return value + 0.5 * len(curvature) * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
 
     def density(self) -> LogisticDensity:
         """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
