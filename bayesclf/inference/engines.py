@@ -24,6 +24,7 @@ from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import OwnUnits
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
@@ -80,7 +81,7 @@ class Auto(Concise):
 WORK_LIMIT = 500_000
 """Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS in a comparison."""
 
-COMPARISON_NUTS = NUTS(draws=500, tune=300)
+COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
 COMPARISON_AUTO = Auto(
@@ -97,7 +98,7 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
-def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample | None, str]:
+def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | None, str]:
     """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
     Returns
@@ -118,7 +119,22 @@ def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample |
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
             return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
+    if isinstance(model, LearnedScaleModel) and nuts_work(model, nuts_settings) > MOST_WORK:
+        proposals = laplace.enough(model, settings, rng, pilot)
+        quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
+        how = "the posterior was drawn around its mode (Laplace), as NUTS would take too long; corrected by importance"
+        return laplace.resample(proposals, settings, rng), f"{how} weights it may be far from exact: {quality}"
     return None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
+
+
+STEPS_OF_A_DRAW = 15
+"""Gradients for each draw that NUTS is taken to need before it has run."""
+
+
+def nuts_work(model: LearnedScaleModel, settings: NUTS) -> float:
+    """Return how many multiplications NUTS is taken to need."""
+    draws = settings.chains * (settings.draws + (settings.tune or nuts.TUNE_STANDARDISED))
+    return draws * STEPS_OF_A_DRAW * gradient_work(model)
 
 
 MOST_CHECKED = 500
@@ -281,7 +297,7 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
     """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
-    sample, note = attempt(model, engine.laplace, seed)
+    sample, note = attempt(model, engine.laplace, engine.nuts, seed)
     if sample is None:
         return Inferred(engine.nuts, draw(model, engine.nuts, seed), (note,))
     return Inferred(engine.laplace, _laplace(sample, engine.laplace), (note,))
@@ -346,31 +362,64 @@ def _require_few(model: Model) -> None:
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     sampled, parameters = _sampled(model, engine, seed)
-    return checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
+    if isinstance(model, LearnedScaleModel) and engine.target_accept is None and engine.sampler == "nutpie":
+        work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
+        if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
+            sampled, parameters = _sampled_patiently(model, engine, seed)
+    return checked_chains(model, parameters, engine, engine.chains, sampled.stats)
+
+
+PATIENT, KEPT, STEEPER = 0.97, 4, 2
+"""Acceptance rate of a second run where the first has not converged, one in how many of its draws is kept, and how much
+more work each draw is likely to be. Weights that separate the classes make the likelihood a wall, the harder the larger
+their scale, and steps that suit most scales are too long for the largest."""
+MOST_WORK = 1e12
+"""Multiplications that NUTS may take: minutes."""
+
+
+def gradient_work(model: LearnedScaleModel) -> float:
+    """Return multiplications for one gradient of the joint density: of the rows, and of the nodes' roots."""
+    size = (len(model.labels) - 1) * (1 + model.scale_prior.seen)
+    return 2.0 * len(model.y) * size + 6.0 * size**2
+
+
+def _sampled_patiently(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
+    """Return every `KEPT`-th draw of a longer run in smaller steps."""
+    longer = replace(engine, target_accept=PATIENT, draws=KEPT * engine.draws, tune=engine.tune or nuts.TUNE)
+    sampled, _ = _sampled(model, longer, seed)
+    kept = {name: values[:, ::KEPT] for name, values in sampled.draws.items()}
+    stats = sampled.stats.isel(draw=slice(None, None, KEPT))
+    return nuts.Sample(kept, stats.assign_coords(draw=np.arange(engine.draws))), joined(kept)
 
 
 def checked_chains(
     model: Model, parameters: Parameters, engine: Augmentation | NUTS, chains: int, stats: xr.Dataset | None = None
 ) -> Draws:
     """Return the draws of Markov chains, with warnings where these have not converged."""
-    posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
-    name = type(engine).__name__
-    if isinstance(engine, NUTS):
-        problems = convergence_problems(posterior, stats, engine.max_treedepth, name)
-    else:
-        problems = convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
+    problems = _problems(model, parameters, engine, stats)
     for problem in problems:
         warn(problem, ConvergenceWarning)
     return Draws(parameters, chains, stats, problems)
 
 
+def _problems(
+    model: Model, parameters: Parameters, engine: Augmentation | NUTS, stats: xr.Dataset | None
+) -> tuple[str, ...]:
+    """Return what is wrong with the draws of Markov chains, in words."""
+    posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
+    name = type(engine).__name__
+    if isinstance(engine, NUTS):
+        return convergence_problems(posterior, stats, engine.max_treedepth, name)
+    return convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
+
+
 def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
     density = _machine_code(model) if engine.sampler == "nutpie" else None
-    if density is None:
-        sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
-    else:
+    if density is not None:
         sampled = nuts.sample_machine_code(density, engine, seed)
+        return sampled, joined(sampled.draws)
+    sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
     return sampled, model.from_pymc(joined(sampled.draws))
 
 

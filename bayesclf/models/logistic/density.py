@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import ctypes
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,9 @@ from bayesclf.typing import Array, Integers
 
 class CompiledDensity:
     """A log density of z (coordinate), up to a constant, and its gradient, computed by machine code."""
+
+    target_accept: ClassVar[float | None] = None
+    nutpie_options: ClassVar[Mapping[str, Any]] = {}
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """Return the log density up to a constant, NaN or infinite where it overflows, and its gradient."""
@@ -153,20 +157,14 @@ class LogisticDensity(CompiledDensity):
         return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
 
     def parameters(self, z: Array, rng: np.random.Generator | None = None) -> dict[str, Array]:
-        """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter).
-
-        They are the variables of the PyMC model, whose intercept is at x = 0 where that was requested.
-        """
+        """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter)."""
         return self.of_theta(self.center + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T))
 
     def of_theta(self, theta: Array) -> dict[str, Array]:
         """Return the same of θ raveled (..., parameter), the intercepts before the weights."""
         vectors, columns = self.prior.mean.shape
-        intercept = theta[..., :vectors]
         weight = theta[..., vectors:].reshape(*theta.shape[:-1], vectors, columns - 1)
-        if isinstance(self.prior, WeightPrior) and self.prior.at_zero:
-            intercept = intercept - weight @ self.prior.shift
-        return {"intercept": intercept, "weight": weight / self.scale}
+        return {"intercept": theta[..., :vectors], "weight": weight / self.scale}
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +186,10 @@ class ScaledDensity(CompiledDensity):
     likelihood: Likelihood
     lattice: Lattice
     scale: Array
+    target_accept: ClassVar[float | None] = 0.9
+    nutpie_options: ClassVar[Mapping[str, Any]] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
+    """Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all
+    rows together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
     @override
     @property
