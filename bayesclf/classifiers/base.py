@@ -122,7 +122,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
         import xarray as xr
 
         check_is_fitted(self, "classes_")
-        dims, coords = self.model_.dims(), self.model_.coords()
+        dims, coords = self._shown_dims(), self.model_.coords()
         groups: dict[str, xr.Dataset] = {}
         if self.draws_ is not None:
             groups["posterior"] = self.posterior_draws()
@@ -145,7 +145,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
         """
         if self.draws_ is None:
             raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
-        dims, coords = self.model_.dims(), self.model_.coords()
+        dims, coords = self._shown_dims(), self.model_.coords()
         parameters = self._shown(self.draws_.parameters)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
@@ -177,6 +177,10 @@ class BayesClassifier(Predictor, ClassifierMethods):
     def _shown(self, parameters: Parameters) -> Parameters:
         """Return parameters (draw, …) as the PyMC model has them."""
         return parameters
+
+    def _shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `_shown` returns."""
+        return self.model_.dims()
 
     @cached_property
     @may_be_absent

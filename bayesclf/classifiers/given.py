@@ -17,6 +17,7 @@ from bayesclf.inference.convergence import convergence_problems
 from bayesclf.inference.nuts import sample_statistics
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     for name in ("posterior_", "pymc_model_"):
         other.__dict__.pop(name, None)
     other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
+    if isinstance(model, LogisticModel):
+        parameters = model.from_pymc(parameters)
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
     other.convergence_problems_, other.trace_ = problems, None
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}
@@ -143,7 +146,7 @@ def _point(point: Mapping[str, Any], model: Model) -> dict[str, Array]:
         if values.shape != shape:
             raise InputError(f"{name!r} of the point has shape {values.shape}, not {shape} ({', '.join(axes)})")
         found[name] = values[None]
-    return found
+    return dict(model.from_pymc(found)) if isinstance(model, LogisticModel) else found
 
 
 def _words(axes: tuple[str, ...]) -> str:

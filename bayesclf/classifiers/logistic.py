@@ -145,8 +145,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     intercept_scale : float
         Its prior sd; infinite for a flat prior.
     intercept_at : {"means", "zero"}
-        Where the intercept of prior, posterior and PyMC model is. ``"means"``: at the column means, so that a shift of
-        a column changes nothing; ``"zero"``: at x = 0.
+        Where the intercept of prior, posterior and PyMC model is. ``"means"``: at the means of all columns, levels' 0/1
+        columns too, so that a shift of a column changes nothing; ``"zero"``: at x = 0.
     standardize : bool
         Whether `prior_mean` and `prior_scale` are per sd of a number, or, if False, per unit.
     missing : {"impute", "error"}
@@ -489,6 +489,11 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _shown(self, parameters: Parameters) -> Parameters:
         model: Any = self.model_
         return model.shown(parameters)  # type: ignore[no-any-return]
+
+    @override
+    def _shown_dims(self) -> dict[str, tuple[str, ...]]:
+        model: Any = self.model_
+        return model.shown_dims()  # type: ignore[no-any-return]
 
     def _posterior_parameters(self) -> Parameters:
         """Return the draws, with weights of unseen levels drawn from their prior."""

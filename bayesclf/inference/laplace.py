@@ -12,7 +12,7 @@ from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import NormalPrior
+from bayesclf.models.logistic.prior import NormalPrior, against_reference
 from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -264,6 +264,7 @@ def normal_prior(model: LogisticModel, draws: Parameters, columns: tuple[Column,
     approach to on-line learning*, in On-line Learning in Neural Networks (1998).
     """
     values = np.concatenate([draws["intercept"][:, :, None], draws["weight"]], axis=2)
+    values = against_reference(values, model.symmetric, axis=1)
     number, (vectors, width) = len(values), values.shape[1:]
     if number < LEAST_DRAWS * vectors * width:
         raise Refused(

@@ -26,7 +26,7 @@ from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coe
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import WeightPrior
+from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.models.logistic.scaled_prior import ScaledPrior
 from bayesclf.typing import Array
 from bayesclf.wording import IN_ALL, listed
@@ -401,7 +401,7 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
     """Return what logistic regression says of the labels, the priors of its weights, and what symbols in them are."""
     names = listed(model.design.names, MOST_NAMES, IN_ALL)
     prior: Any = model.weight_prior
-    at = "0" if getattr(prior, "at_zero", False) else "the means of the numbers"
+    at = "0" if getattr(model.prior, "intercept_at", "") == "zero" else "the means of the columns"
     sentences = [
         f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation; the "
         f"prior of the intercept is that at {at}"
@@ -410,9 +410,8 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
         return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")], ()
     learned, lines, symbols = np.zeros(len(model.design) + 1, dtype=bool), list[PriorLine](), tuple[str, ...]()
     if isinstance(model, LearnedScaleModel):
-        settings: Any = model.scale_prior.settings
-        double = settings.given and model.prior.resolve(model.design, 1, scale=2.0).scale[0]  # type: ignore[union-attr]
-        learned = double > prior.scale[0] if settings.given else np.arange(len(learned)) > 0
+        assert isinstance(model.prior, LogisticPrior)
+        learned = model.prior.resolve(model.design, 1, 2.0).scale[0] > prior.scale[0]
         lines, symbols = _learned_scale(model.scale_prior)
         sentences += [f"weights that share prior_scale have covariance C·prior_scale²: {one}" for one in symbols]
     scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)

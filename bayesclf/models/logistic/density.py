@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, override
@@ -26,9 +26,8 @@ from bayesclf.models.logistic.kernel import (
 )
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.nodes import STEPS, Lattice
-from bayesclf.models.logistic.prior import NormalWeightPrior, WeightPrior
-from bayesclf.models.logistic.scaled_prior import ScaledPrior
-from bayesclf.typing import Array, Integers
+from bayesclf.models.logistic.prior import NormalWeightPrior, WeightPrior, of_outcomes
+from bayesclf.typing import Array, Integers, Parameters
 
 
 class CompiledDensity:
@@ -156,15 +155,19 @@ class LogisticDensity(CompiledDensity):
         cells, y, weight = row_blocks(likelihood)
         return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
 
-    def parameters(self, z: Array, rng: np.random.Generator | None = None) -> dict[str, Array]:
+    def parameters(self, z: Array, rng: np.random.Generator | None = None) -> Parameters:
         """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter)."""
         return self.of_theta(self.center + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T))
 
-    def of_theta(self, theta: Array) -> dict[str, Array]:
+    def of_theta(self, theta: Array) -> Parameters:
         """Return the same of θ raveled (..., parameter), the intercepts before the weights."""
         vectors, columns = self.prior.mean.shape
         weight = theta[..., vectors:].reshape(*theta.shape[:-1], vectors, columns - 1)
-        return {"intercept": theta[..., :vectors], "weight": weight / self.scale}
+        symmetric = self.prior.unseen.symmetric
+        return {
+            "intercept": of_outcomes(theta[..., :vectors], symmetric),
+            "weight": of_outcomes(weight / self.scale, symmetric, axis=-2),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +182,13 @@ class ScaledDensity(CompiledDensity):
         Of γ against the reference, its first column the intercept's.
     lattice
         The nodes.
-    scale
-        Sds of the columns (feature).
+    of_directions
+        From γ, (log s, logit ρ) and a random generator to the parameters (draw, …).
     """
 
     likelihood: Likelihood
     lattice: Lattice
-    scale: Array
+    of_directions: Callable[[Array, Array, np.random.Generator], Parameters]
     target_accept: ClassVar[float | None] = 0.9
     nutpie_options: ClassVar[Mapping[str, Any]] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
     """Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all
@@ -218,27 +221,11 @@ class ScaledDensity(CompiledDensity):
         of_prior = (values, learned, prior.sd[: 1 + prior.seen], prior.mean, prior.contrast)
         return sizes, place, *of_prior, lattice.modes, lattice.roots, cells, y, weight
 
-    def parameters(self, x: Array, rng: np.random.Generator) -> dict[str, Array]:
-        """Return θ as (…, outcome), (…, outcome, feature), log s and logit ρ (…), of x (…, coordinate).
-
-        Along directions of which the rows tell nothing, the weights are drawn from their prior.
-        """
+    def parameters(self, x: Array, rng: np.random.Generator) -> Parameters:
+        """Return the parameters (…), of x (…, coordinate); along directions that the rows do not tell of they are drawn."""
         center, unit = self.lattice.density.moments
         flat = x.reshape(-1, x.shape[-1])
         at = center + unit * flat[:, :2]
         gamma, _ = self.lattice.moved(at, flat[:, 2:])
-        found = scaled_parameters(self.lattice.prior, gamma, at, self.scale, rng)
+        found = self.of_directions(gamma, at, rng)
         return {name: values.reshape(*x.shape[:-1], *values.shape[1:]) for name, values in found.items()}
-
-
-def scaled_parameters(
-    prior: ScaledPrior, gamma: Array, at: Array, scale: Array, rng: np.random.Generator
-) -> dict[str, Array]:
-    """Return the parameters (draw, …) of γ (draw, contrast, 1 + direction) and (log s, logit ρ) (draw, 2)."""
-    theta = prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1]))
-    return {
-        "intercept": theta[..., 0],
-        "weight": theta[..., 1:] / scale,
-        "prior_scale": np.exp(at[:, 0]),
-        "prior_correlation": prior.rho(at[:, 1]),
-    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, override
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 from scipy.special import logit
@@ -23,7 +23,7 @@ from bayesclf.models.logistic.likelihood import (
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
 from bayesclf.models.logistic.nodes import FindModes, Lattice, modes_one_by_one
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, of_outcomes
 from bayesclf.models.logistic.scaled_prior import GivenScale, Moments, ScaledPrior
 from bayesclf.typing import Array, Parameters
 
@@ -93,7 +93,7 @@ class LearnedScaleModel(LogisticModel):
     def weight_prior(self) -> WeightPrior:
         """The prior of the weights at s = 1 and ρ = 0, in numbers."""
         assert isinstance(self.prior, LogisticPrior)
-        return self.prior.resolve(self.design, len(self.labels) - 1, scale=1.0)
+        return self.prior.resolve(self.design, len(self.labels) - 1, 1.0, self.moments.mean)
 
     @cached_property
     def lattice(self) -> Lattice:
@@ -220,12 +220,12 @@ class LearnedScaleModel(LogisticModel):
         """Draw parameters (draw, …) from the prior, or raise `Refused` for a flat one."""
         self.refuse_flat()
         theta, log_scale, of_rho = self.scale_prior.draw(rng, draws)
-        return {
-            "intercept": theta[:, :, 0],
-            "weight": theta[:, :, 1:] / self.design.scale,
-            "prior_scale": np.exp(log_scale),
-            "prior_correlation": self.scale_prior.rho(of_rho),
-        }
+        return self._with_scales(theta, np.column_stack([log_scale, of_rho]))
+
+    def _with_scales(self, theta: Array, at: Array) -> Parameters:
+        """Return the parameters (draw, …) of θ (draw, vector, 1 + column) and (log s, logit ρ) (draw, 2)."""
+        scales = {"prior_scale": np.exp(at[:, 0]), "prior_correlation": self.scale_prior.rho(at[:, 1])}
+        return {**self.hypotheses(theta), **scales}
 
     @override
     def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
@@ -260,20 +260,41 @@ class LearnedScaleModel(LogisticModel):
         log_prior -= len(prior.mean) * np.log(sd[..., proper]).sum(axis=(1, 2))
         log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
         log_ratio = values + log_prior + log_determinant - log_q - log_t
-        return self._of_directions(gamma, at, rng), log_ratio
+        return self.of_directions(gamma, at, rng), log_ratio
 
-    def _of_directions(self, gamma: Array, at: Array, rng: np.random.Generator) -> Parameters:
-        """Return the parameters (draw, …) of γ along the directions that the rows tell of, and (log s, logit ρ)."""
-        from bayesclf.models.logistic.density import scaled_parameters
+    def of_directions(self, gamma: Array, at: Array, rng: np.random.Generator) -> Parameters:
+        """Return the parameters (draw, …) of γ along the directions that the rows tell of, and (log s, logit ρ).
 
-        return scaled_parameters(self.scale_prior, gamma, at, self.design.scale, rng)
+        Along the other directions, of which the rows tell nothing, the weights are drawn from their prior.
+        """
+        prior = self.scale_prior
+        return self._with_scales(prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1])), at)
 
     @override
     def density(self) -> ScaledDensity:
         """Return the joint log density of s, ρ and the weights, in coordinates in which it is nearly a product."""
         from bayesclf.models.logistic.density import ScaledDensity
 
-        return ScaledDensity(self._reduced, self.lattice, self.design.scale)
+        return ScaledDensity(self._reduced, self.lattice, self.of_directions)
+
+    @override
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters as the PyMC model has them: its free variables are among them."""
+        found = super().shown(parameters)
+        at = np.log(parameters["prior_scale"]), logits(parameters["prior_correlation"])
+        theta = self._theta(parameters["intercept"], parameters["weight"])
+        epsilon = of_outcomes(self.scale_prior.innovations(theta, *at), self.symmetric, axis=1)
+        return {**found, "log_prior_scale": at[0], "epsilon": epsilon.transpose(0, 2, 1)}
+
+    @override
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return {**self.dims(), "log_prior_scale": (), "epsilon": ("direction", "outcome")}
+
+    @override
+    def coords(self) -> dict[str, Any]:
+        """Return the labels, the columns, and the directions of their covariance."""
+        return {**super().coords(), "direction": list(range(len(self.design)))}
 
     @override
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:

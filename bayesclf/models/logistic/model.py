@@ -38,6 +38,8 @@ from bayesclf.models.logistic.prior import (
     NormalWeightPrior,
     UnseenPrior,
     WeightPrior,
+    against_reference,
+    of_outcomes,
 )
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
@@ -67,8 +69,10 @@ class LogisticModel:
     weight    real    N(m_j, s_j²/sd_j²) for any two classes          (outcome, feature), per unit of x_j
     ========= ======= ============================================== ==============================
 
-    The reference is the last class, or the first of two, so that weights are then log-odds of the second. The label
-    axis of the parameters holds the other classes. See `LogisticPrior` for the priors' forms.
+    The reference is the last class, or the first of two, so that weights are then log-odds of the second. θ (vector, 1 +
+    column) are intercepts and weights of the other classes, per sd. The label axis of the parameters holds the other
+    classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
+    for the priors' forms.
 
     Parameters
     ----------
@@ -196,7 +200,24 @@ class LogisticModel:
 
     def _theta(self, intercept: Array, weight: Array) -> Array:
         """Return θ (draw, outcome, 1 + column), the weights per sd of a column."""
-        return np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+        of_outcomes = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+        return against_reference(of_outcomes, self.symmetric, axis=1)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the parameters are those of every class, adding up to 0, and not against the reference."""
+        return self.weight_prior.unseen.symmetric
+
+    @property
+    def level_means(self) -> Array | None:
+        """Means of the 0/1 columns over the training rows, 0 for numbers, (column); None without such columns."""
+        numbers = len(self.design.varying)
+        total = self.label_counts.sum()
+        if isinstance(self.X, CenteredRows) or numbers == len(self.design) or not total > 0:
+            return None
+        means = self.column_totals / total
+        means[:numbers] = 0.0
+        return means
 
     @property
     def _log_units(self) -> float:
@@ -219,8 +240,7 @@ class LogisticModel:
             For a flat prior.
         """
         self.refuse_flat()
-        theta = self.weight_prior.draw(rng, draws)
-        return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / self.design.scale}
+        return self.hypotheses(self.weight_prior.draw(rng, draws))
 
     def refuse_flat(self) -> None:
         """Raise where nothing can be drawn from the prior."""
@@ -286,12 +306,18 @@ class LogisticModel:
         return LogisticDensity(self._likelihood, prior, approximation.center * unit, factor * units, scale)
 
     def unravel(self, values: Array) -> Parameters:
-        """Return the parameters from vectors (draw, value) in the order of `laplace`."""
+        """Return the parameters from vectors (draw, value) in the order of `laplace`, weights per unit."""
         vectors = len(self.labels) - 1
+        weight = values[:, vectors:].reshape(len(values), vectors, len(self.design))
         return {
-            "intercept": values[:, :vectors],
-            "weight": values[:, vectors:].reshape(len(values), vectors, len(self.design)),
+            "intercept": of_outcomes(values[:, :vectors], self.symmetric),
+            "weight": of_outcomes(weight, self.symmetric, axis=1),
         }
+
+    def hypotheses(self, theta: Array) -> Parameters:
+        """Return the parameters (draw, …) of θ (draw, vector, 1 + column), weights per sd of a column."""
+        every = of_outcomes(theta, self.symmetric, axis=1)
+        return {"intercept": every[:, :, 0], "weight": every[:, :, 1:] / self.design.scale}
 
     def pymc(self) -> pm.Model:
         """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
@@ -316,30 +342,32 @@ class LogisticModel:
         return {"intercept": self.at_means(intercept, weight), "weight": weight}
 
     def at_means(self, intercept: Array, weight: Array) -> Array:
-        """Return intercepts at the means, (…, outcome), from those that the user sees; `shown` does the reverse.
+        """Return the intercepts of the parameters, (…, outcome), from those that the user sees; `shown` does the reverse.
 
         Parameters
         ----------
         intercept
-            At the means, or with ``intercept_at="zero"`` at x = 0, (…, outcome).
+            Where the prior has it: at the means of all columns, or at x = 0, (…, outcome).
         weight
             Per unit of the columns, (…, outcome, feature).
         """
-        return intercept + weight @ self.design.centre if self.weight_prior.at_zero else intercept
+        return np.asarray(intercept + weight @ (self.weight_prior.shift * self.design.scale))
 
     def shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters with the intercept where `intercept_at` puts it, at the means or at x = 0."""
-        if not self.weight_prior.at_zero:
-            return parameters
-        at_zero = parameters["intercept"] - parameters["weight"] @ self.design.centre
-        return {**parameters, "intercept": at_zero}
+        """Return parameters as the PyMC model has them, the intercept where the prior has it."""
+        moved = parameters["weight"] @ (self.weight_prior.shift * self.design.scale)
+        return {**parameters, "intercept": parameters["intercept"] - moved}
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return self.dims()
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
         if isinstance(prior, NormalWeightPrior):
             return ("logistic", len(self.labels), len(self.design), "normal")
-        intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
+        intercept = "flat" if prior.flat_intercept else "moved" if prior.shift.any() else "means"
         stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
         form = (prior.symmetric, intercept, prior.flat_weights.tobytes() if prior.flat_weights.any() else b"")
         return ("logistic", len(self.labels), len(self.design), *form, stored)
@@ -357,11 +385,11 @@ class LogisticModel:
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
         drawn from `unseen_prior`, or the prior's mean.
         """
-        weight = parameters["weight"].transpose(2, 1, 0)
+        weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
         unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
         coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
-        coefficient[0] = parameters["intercept"].T
+        coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
         np.multiply(weight, self.design.scale[:, None, None], out=coefficient[1 : 1 + columns])
         coefficient[1 + columns :] = unseen
         return LinearScores(self.columns, coefficient, self._reference)
@@ -436,13 +464,16 @@ class LogisticModel:
         return {"intercept": ("outcome",), "weight": ("outcome", "feature")}
 
     def coords(self) -> dict[str, Any]:
-        """Return the labels except the reference, and the columns."""
-        return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
+        """Return the labels, without the reference unless all have parameters, and the columns."""
+        labels = self.labels if self.symmetric else self.labels[self._others]
+        return {"outcome": list(labels), "feature": list(self.design.names)}
 
     @cached_property
     def weight_prior(self) -> WeightPrior | NormalWeightPrior:
         """The prior in numbers."""
-        return self.prior.resolve(self.design, len(self.labels) - 1)
+        if isinstance(self.prior, NormalPrior):
+            return self.prior.resolve(self.design, len(self.labels) - 1)
+        return self.prior.resolve(self.design, len(self.labels) - 1, means=self.level_means)
 
     @property
     def _prior_of_all(self) -> PriorOfAll:
@@ -508,9 +539,9 @@ class LogisticModel:
     def require_rows(self) -> None:
         """Raise `Refused` for a model that does not hold its rows: nothing here."""
 
-    def parameters(self, theta: Array) -> dict[str, Array]:
-        """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""
-        return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
+    def parameters(self, theta: Array) -> Parameters:
+        """Return one hypothesis from θ (vector, 1 + column) with weights per sd."""
+        return self.hypotheses(theta[None])
 
     def _refuse(self, found: Separation | None) -> None:
         """Raise `DoesNotExist` if the classes are separable."""

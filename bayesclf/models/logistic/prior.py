@@ -131,8 +131,8 @@ class LogisticPrior:
     intercept_mean, intercept_scale
         Of the intercept; an infinite scale leaves it free.
     intercept_at
-        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every number, so that a shift of a
-        column changes nothing, or ``"zero"``, at x = 0.
+        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every column, levels' 0/1 columns too,
+        so that a shift of a column changes nothing, or ``"zero"``, at x = 0.
     standardize
         Whether weights are meant per sd of a number (then a change of units changes nothing) or per unit.
 
@@ -168,10 +168,13 @@ class LogisticPrior:
             scale = scale.given
         _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=scale)
 
-    def resolve(self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE) -> WeightPrior:
+    def resolve(
+        self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE, means: Array | None = None
+    ) -> WeightPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1).
 
-        `scale` is what a learned scale is, and what a mapping gives the columns that it does not name.
+        `scale` is what a learned scale is, and what a mapping gives the columns that it does not name; `means` are
+        the columns', (column), 0 without them.
         """
         symmetric = self.prior_form == "symmetric"
         given: Any = self.prior_scale
@@ -182,12 +185,13 @@ class LogisticPrior:
         mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
         sds, unseen_scale = _per_column("prior_scale", given, scale, design, vectors)
         unit = 1.0 if self.standardize else design.scale
-        at_zero = self.intercept_at == "zero"
+        shift = design.centre / design.scale if self.intercept_at == "zero" else np.zeros(len(design))
+        if self.intercept_at == "means" and means is not None:
+            shift = -means
         return WeightPrior(
             mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
             scale=np.column_stack([np.full(vectors, self.intercept_scale), np.maximum(sds * unit, NARROWEST)]),
-            shift=design.centre / design.scale if at_zero else np.zeros(len(design)),
-            at_zero=at_zero,
+            shift=shift,
             symmetric=symmetric and vectors > 1,
             unseen_mean=unseen_mean,
             unseen_scale=unseen_scale,
@@ -237,9 +241,7 @@ class WeightPrior:
     mean, scale
         m and s, (outcome, 1 + column), the intercept first; an infinite scale is a flat prior.
     shift
-        How the intercept of the prior differs from the one at the means, per weight (column).
-    at_zero
-        Whether it differs.
+        How the intercept of the prior differs from that of θ, per weight (column).
     symmetric
         Whether the correlation is ½(I + 11ᵀ).
     unseen_mean, unseen_scale
@@ -252,7 +254,6 @@ class WeightPrior:
     mean: Array
     scale: Array
     shift: Array
-    at_zero: bool
     symmetric: bool
     unseen_mean: Array
     unseen_scale: Array
@@ -312,7 +313,7 @@ class WeightPrior:
             for other in range(vectors):
                 # One division after the other, as a product could overflow.
                 of_u = correlation[k, other] * within / self.scale[k][:, None] / self.scale[other]
-                if self.at_zero:
+                if self.shift.any():
                     of_u[1:] -= np.outer(self.shift, of_u[0])
                     of_u[:, 1:] -= np.outer(of_u[:, 0], self.shift)
                 out[k, :, other] = of_u
@@ -347,6 +348,25 @@ class WeightPrior:
         if not self.symmetric:
             return z
         return np.asarray(2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1)))
+
+
+def of_outcomes(vectors: Array, symmetric: bool, axis: int = -1) -> Array:
+    """Return weights or intercepts, against the reference along an axis, as the parameters have them.
+
+    With a symmetric prior of more than two classes these are one for each class, adding up to 0; else they stay.
+    """
+    if not symmetric:
+        return vectors
+    every = np.concatenate([vectors, np.zeros_like(vectors.take([0], axis))], axis)
+    return np.asarray(every - every.mean(axis, keepdims=True))
+
+
+def against_reference(values: Array, symmetric: bool, axis: int = -1) -> Array:
+    """Return weights or intercepts of the parameters against the reference, the inverse of `of_outcomes`."""
+    if not symmetric:
+        return values
+    last = values.shape[axis] - 1
+    return np.asarray(values.take(range(last), axis) - values.take([last], axis))
 
 
 def _noise(rng: np.random.Generator, shape: tuple[int, int, int], symmetric: bool) -> Array:
@@ -488,8 +508,11 @@ class NormalWeightPrior:
     covariance: Array
     unseen: UnseenPrior
     flat_intercept: ClassVar[bool] = False
-    at_zero: ClassVar[bool] = False
-    """The intercept is at the means of the columns of the earlier fit, whatever `intercept_at` says."""
+
+    @property
+    def shift(self) -> Array:
+        """How the intercept of the prior differs from that of θ, per weight (column): not at all."""
+        return np.zeros(self.mean.shape[1] - 1)
 
     @property
     def flat_weights(self) -> NDArray[np.bool_]:

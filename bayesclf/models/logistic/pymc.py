@@ -51,7 +51,7 @@ def build(
         row_weight = pm.Data("row_weight", sample_weight, dims="row")
         y = pm.Data("y_data", labels, dims="row")
         at_means = intercept
-        if isinstance(prior, WeightPrior) and prior.at_zero and weight is not None:
+        if prior.shift.any() and weight is not None:
             at_means = intercept + weight @ pm.Data("centre", prior.shift * scale, dims="feature")
         eta = at_means + pt.zeros((row_weight.shape[0], 1))
         if weight is not None:

@@ -101,7 +101,7 @@ class ScaledPrior:
     def of(cls, prior: LogisticPrior, design: LogisticDesign, vectors: int, moments: Moments) -> Self:
         """Resolve settings for the columns of a design and a number of weight vectors (classes − 1)."""
         assert isinstance(prior.prior_scale, LearnedScale)
-        unit, double = (prior.resolve(design, vectors, scale) for scale in (1.0, 2.0))
+        unit, double = (prior.resolve(design, vectors, scale, moments.mean) for scale in (1.0, 2.0))
         learned = double.scale[0, 1:] > unit.scale[0, 1:]
         covariance, own = moments.covariance, np.flatnonzero(learned)
         average = np.diag(covariance)[own].mean() if len(own) else 0.0
@@ -110,7 +110,7 @@ class ScaledPrior:
             along, vectors_of_own = np.linalg.eigh(covariance[np.ix_(own, own)])
             values[own], U[np.ix_(own, own)] = np.maximum(along, 0.0), vectors_of_own
         known = np.flatnonzero(values > UNSEEN_VARIANCE * values.max(initial=0.0))
-        if unit.at_zero:  # then a direction without variance still moves the intercept
+        if prior.intercept_at == "zero":  # then a direction without variance still moves the intercept
             known = np.arange(len(values))
         rest = np.setdiff1d(np.arange(len(values)), known)
         order = np.concatenate([known[np.argsort(-values[known], kind="stable")], rest])
@@ -127,7 +127,7 @@ class ScaledPrior:
             learned=learned[order],
             sd=share * np.concatenate([unit.scale[0, :1], unit.scale[0, 1:][order]]),
             mean=np.linalg.solve(M, unit.mean[:, 0]),
-            offset=-unit.shift if unit.at_zero else moments.mean,
+            offset=-unit.shift,
             seen=len(known),
             unseen_prior=unit.unseen,
             unseen_learned=double.unseen_scale[0] > unit_of_seen,
@@ -166,7 +166,7 @@ class ScaledPrior:
         mean = np.zeros_like(scale)
         mean[:, 0] = self.mean
         none = np.empty((len(self.mean), 0))
-        return WeightPrior(mean, scale, np.zeros(self.seen), False, False, none, none)
+        return WeightPrior(mean, scale, np.zeros(self.seen), False, none, none)
 
     def log_density_of_scales(self, log_scale: Array, logit: Array) -> Array:
         """Return log p(log s, logit ρ), or log p(log s) where ρ is fixed."""
@@ -239,9 +239,20 @@ class ScaledPrior:
         return replace(self.unseen_prior, scale=self.unseen_prior.scale * times)
 
     def innovations(self, theta: Array, log_scale: Array, logit: Array) -> Array:
-        """Return ε = Uᵀ w/(s √(1 − ρ + ρ e)), (draw, contrast, direction): standard normal, if not given or flat."""
-        sd = self.sd * self.scales(log_scale, logit)
-        return np.asarray((self.coordinates(theta)[..., 1:]) / sd[:, None, 1:])
+        """Return ε (draw, vector, direction), of which the weights against the reference are s √(1 − ρ + ρ e) ε along U.
+
+        Those of every class have variance 1 for two classes and under ``"reference"``, else differences of them have.
+        """
+        along = theta[..., 1:] @ self.directions
+        sd = np.concatenate([[1.0], self.sd[1:] * (np.sqrt(2.0) if self._halved else 1.0)]) * self.scales(
+            log_scale, logit
+        )
+        return np.asarray(along / sd[:, None, 1:])
+
+    @property
+    def _halved(self) -> bool:
+        """Whether a contrast has half of the variance of a difference between two classes."""
+        return not np.array_equal(self.contrast, np.eye(len(self.contrast)))
 
     @cached_property
     def _means(self) -> Array:
