@@ -7,6 +7,7 @@ import ast
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,24 @@ def loaded():
 def test_import_is_light(module, loaded):
     assert module.partition(".")[0] in loaded[module]
     assert HEAVY[module].isdisjoint(loaded[module])
+
+
+SMALL = {
+    *("attached", "classifiers.discriminant", "classifiers.one_dependence", "diagnostics.thresholds", "errors"),
+    *("families.wrapper", "inference.augmentation", "memory", "methods", "models.base", "typing"),
+}
+"""Modules that are still below the bound; no other may be, and one that is not below it any more leaves the list."""
+UNBOUNDED = ("__init__", "__main__", "pymc_models")
+"""What gives names, the command, and a page for each classifier."""
+
+
+def test_a_module_has_60_to_600_code_lines():
+    path = Path(bayesclf.__file__).parents[1] / "benchmarks" / "house.py"
+    spec = spec_from_file_location("house", path)
+    house = module_from_spec(spec)
+    spec.loader.exec_module(house)
+    bounded = {name: path for name, path in MODULES.items() if path.stem not in UNBOUNDED}
+    lines = {name: house.code_lines(path.read_text(encoding="utf-8")) for name, path in bounded.items()}
+    assert (house.FEWEST, house.MOST) == (60, 600)
+    assert {name for name, count in lines.items() if count < house.FEWEST} == SMALL
+    assert {name: count for name, count in lines.items() if count > house.MOST} == {}
