@@ -83,7 +83,7 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
         other.__dict__.pop(name, None)
     other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
     if isinstance(model, LogisticModel):
-        parameters = model.from_pymc(parameters)
+        parameters = dict(model.from_pymc(parameters))
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
     other.convergence_problems_, other.trace_ = problems, None
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}

@@ -129,10 +129,10 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
         column name to number.
     prior_scale : float, array, dict, "learned" or LearnedScale
-        Its sd. ``"learned"``, the default: weights of one sd s for all columns, and with a share ρ of the correlation of
+        Its sd. ``"learned"``, the default: weights of one sd s for all columns, and a share ρ of the correlation of
         their columns, w ~ Normal(0, s² [(1 − ρ) I + ρ C]), where log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a
         posterior of their own, so that the answers average over what would otherwise be a guess.
-        ``bayesclf.LearnedScale(…)`` has another prior of s, a given ρ, and columns whose sd is given all the same. Under
+        ``bayesclf.LearnedScale(…)`` has another prior of s, a given ρ, and columns whose sd is given all the same. With
         ``"map"``, s and ρ are at the mode of (log s, logit ρ), and the weights at their mode given both. Where that
         would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or
         `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
@@ -494,6 +494,30 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _shown_dims(self) -> dict[str, tuple[str, ...]]:
         model: Any = self.model_
         return model.shown_dims()  # type: ignore[no-any-return]
+
+    def pymc_data(self, X: Any) -> dict[str, Array]:
+        """Return what `pymc.set_data` needs to give the model of `to_pymc` other rows.
+
+        Parameters
+        ----------
+        X
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        dict
+            Arrays by the names of the model's data; labels are those of the first class, as they are to be drawn.
+
+        Raises
+        ------
+        InputError
+            For a classifier that is not fitted, and other columns.
+        Refused
+            For a level that the training rows lack.
+        """
+        check_is_fitted(self, "classes_")
+        model: Any = self.model_
+        return model.pymc_data(self.encode(self.frame(X)))  # type: ignore[no-any-return]
 
     def _posterior_parameters(self) -> Parameters:
         """Return the draws, with weights of unseen levels drawn from their prior."""

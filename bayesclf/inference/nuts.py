@@ -138,7 +138,7 @@ class Sample:
         Sample statistics (chain, draw) under ArviZ's names.
     """
 
-    draws: dict[str, Array]
+    draws: Mapping[str, Array]
     stats: xr.Dataset
 
 
@@ -169,7 +169,7 @@ class MachineCode(Protocol):
     def nutpie_options(self) -> Mapping[str, Any]:
         """Further options of nutpie."""
 
-    def parameters(self, z: Array, rng: np.random.Generator) -> dict[str, Array]:
+    def parameters(self, z: Array, rng: np.random.Generator, /) -> Mapping[str, Array]:
         """Return the model's parameters (..., outcome, ...) at points z (..., coordinate); some may be drawn."""
 
 

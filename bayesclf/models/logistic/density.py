@@ -55,6 +55,10 @@ class CompiledDensity:
     def function(self) -> Any:
         """The machine code, with its ``address``."""
 
+    @abstractmethod
+    def parameters(self, z: Array, rng: np.random.Generator, /) -> Parameters:
+        """Return the model's parameters (...) at points z (..., coordinate); some may be drawn."""
+
     @cached_property
     def addresses(self) -> NDArray[np.uintp]:
         """Addresses of the arrays that the machine code reads; this object keeps them alive."""
@@ -155,7 +159,7 @@ class LogisticDensity(CompiledDensity):
         cells, y, weight = row_blocks(likelihood)
         return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
 
-    def parameters(self, z: Array, rng: np.random.Generator | None = None) -> Parameters:
+    def parameters(self, z: Array, rng: np.random.Generator | None = None, /) -> Parameters:
         """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter)."""
         return self.of_theta(self.center + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T))
 
@@ -198,7 +202,7 @@ class ScaledDensity(CompiledDensity):
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        return 2 + self.lattice.modes.shape[-1]
+        return 2 + int(self.lattice.modes.shape[-1])
 
     @override
     @property
@@ -221,8 +225,8 @@ class ScaledDensity(CompiledDensity):
         of_prior = (values, learned, prior.sd[: 1 + prior.seen], prior.mean, prior.contrast)
         return sizes, place, *of_prior, lattice.modes, lattice.roots, cells, y, weight
 
-    def parameters(self, x: Array, rng: np.random.Generator) -> Parameters:
-        """Return the parameters (…), of x (…, coordinate); along directions that the rows do not tell of they are drawn."""
+    def parameters(self, x: Array, rng: np.random.Generator, /) -> Parameters:
+        """Return the parameters (…) of x (…, coordinate), those that the rows do not tell of drawn."""
         center, unit = self.lattice.density.moments
         flat = x.reshape(-1, x.shape[-1])
         at = center + unit * flat[:, :2]

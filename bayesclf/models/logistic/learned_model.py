@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, override
@@ -23,7 +23,7 @@ from bayesclf.models.logistic.likelihood import (
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
 from bayesclf.models.logistic.nodes import FindModes, Lattice, modes_one_by_one
-from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, of_outcomes
+from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.models.logistic.scaled_prior import GivenScale, Moments, ScaledPrior
 from bayesclf.typing import Array, Parameters
 
@@ -161,7 +161,7 @@ class LearnedScaleModel(LogisticModel):
 
     @override
     def map(self) -> Parameters:
-        """Return the mode of (log s, logit ρ) given D, and that of the weights given it; raises as `LogisticModel.map`."""
+        """Return the mode of (log s, logit ρ) given D, and that of the weights given it; raises as its base does."""
         return {**self.parameters(self._mode), **self.unmoved("map")}
 
     @override
@@ -280,32 +280,58 @@ class LearnedScaleModel(LogisticModel):
     @override
     def shown(self, parameters: Parameters) -> Parameters:
         """Return parameters as the PyMC model has them: its free variables are among them."""
-        found = super().shown(parameters)
-        at = np.log(parameters["prior_scale"]), logits(parameters["prior_correlation"])
-        theta = self._theta(parameters["intercept"], parameters["weight"])
-        epsilon = of_outcomes(self.scale_prior.innovations(theta, *at), self.symmetric, axis=1)
-        return {**found, "log_prior_scale": at[0], "epsilon": epsilon.transpose(0, 2, 1)}
+        return {**super().shown(parameters), "log_prior_scale": np.log(parameters["prior_scale"])}
 
     @override
     def shown_dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of what `shown` returns."""
-        return {**self.dims(), "log_prior_scale": (), "epsilon": ("direction", "outcome")}
+        return {**super().shown_dims(), "log_prior_scale": ()}
+
+    @property
+    @override
+    def has_page(self) -> bool:
+        """Whether the model is one of `pymc_models`: nothing is flat."""
+        return bool(np.isfinite(self.scale_prior.sd).all())
+
+    @property
+    @override
+    def page_settings(self) -> dict[str, Any]:
+        """Directions and prior, as arguments of `pymc_models.logistic_regression`."""
+        prior, settings = self.scale_prior, self.scale_prior.settings
+        # a contrast of vectors that add up to 0 has half of the variance of a difference
+        given = prior.sd[1:] * (np.sqrt(2.0) if self.symmetric else 1.0)
+        return {
+            "directions": (prior.directions, prior.values),
+            "correlation": "learned" if prior.correlation is None else prior.correlation,
+            "median": settings.median,
+            "spread": settings.spread,
+            "given": None if prior.learned.all() else np.where(prior.learned, np.nan, given),
+        }
 
     @override
-    def coords(self) -> dict[str, Any]:
-        """Return the labels, the columns, and the directions of their covariance."""
-        return {**super().coords(), "direction": list(range(len(self.design)))}
+    def innovations(self, parameters: Parameters) -> Array:
+        """Return ε (draw, vector, direction) of parameters (draw, …), against the reference."""
+        at = np.log(parameters["prior_scale"]), logits(parameters["prior_correlation"])
+        return self.scale_prior.innovations(self._theta(parameters["intercept"], parameters["weight"]), *at)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept, weight, prior_scale and prior_correlation."""
-        scales = {name: draws[name] for name in ("prior_scale", "prior_correlation")}
-        return {**super().from_pymc(draws), **scales}
+        scales = {
+            "prior_scale": draws["prior_scale"] if "prior_scale" in draws else np.exp(draws["log_prior_scale"]),
+            "prior_correlation": draws.get("prior_correlation", np.full(len(draws["intercept"]), self.fixed)),
+        }
+        found = dict(draws)
+        if "weight" not in found:  # the free variables alone
+            at = np.log(scales["prior_scale"]), logits(scales["prior_correlation"])
+            w = self.scale_prior.directions @ (self.scale_prior.sd_of_epsilon(*at)[:, :, None] * draws["epsilon"])
+            found["weight"] = w.transpose(0, 2, 1) / self.design.scale
+        return {**super().from_pymc(found), **scales}
 
-    @override
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form."""
-        return ("learned scale", self.scale_prior.correlation is None, super().signature())
+    @property
+    def fixed(self) -> float:
+        """ρ where it is fixed, else NaN."""
+        return np.nan if self.scale_prior.correlation is None else self.scale_prior.correlation
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

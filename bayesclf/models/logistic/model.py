@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
@@ -47,13 +48,13 @@ from bayesclf.wording import AND_MORE, counted, listed
 if TYPE_CHECKING:
     import pymc as pm
 
-    from bayesclf.models.logistic.density import LogisticDensity
-    from bayesclf.models.logistic.pymc import PriorOfAll
+    from bayesclf.models.logistic.density import CompiledDensity, LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
 
 LISTED_COLUMNS = 5
 
+NO_WEIGHTS = "a PyMC model has no weights; give each row as often as it counts, or fit by sampler='nutpie'"
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 
@@ -69,8 +70,8 @@ class LogisticModel:
     weight    real    N(m_j, s_j²/sd_j²) for any two classes          (outcome, feature), per unit of x_j
     ========= ======= ============================================== ==============================
 
-    The reference is the last class, or the first of two, so that weights are then log-odds of the second. θ (vector, 1 +
-    column) are intercepts and weights of the other classes, per sd. The label axis of the parameters holds the other
+    The reference is the last class, or the first of two, so that weights are then log-odds of the second. The others'
+    intercepts and weights per sd are θ (vector, 1 + column). The label axis of the parameters holds the other
     classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
     for the priors' forms.
 
@@ -291,13 +292,13 @@ class LogisticModel:
         value, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(self._mode)
         return value + 0.5 * len(curvature) * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
 
-    def density(self) -> LogisticDensity:
+    def density(self) -> CompiledDensity:
         """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
         return self._whitened(self.laplace(), self.weight_prior)
 
     def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
         """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
-        from bayesclf.models.logistic.density import LogisticDensity
+        from bayesclf.models.logistic.density import CompiledDensity, LogisticDensity
 
         scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
@@ -320,29 +321,98 @@ class LogisticModel:
         return {"intercept": every[:, :, 0], "weight": every[:, :, 1:] / self.design.scale}
 
     def pymc(self) -> pm.Model:
-        """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
-        from bayesclf.models.logistic.pymc import build
+        """Return the PyMC model of the training rows.
 
-        X = in_units(self.X, self.design.scale)
-        return build(X, self.y, self.sample_weight, self._prior_of_all, self.design.scale, self.coords())
+        It is that of `pymc_models` where there is one for the prior, with a row of weight n as n rows.
+
+        Raises
+        ------
+        Refused
+            For weights that are not whole numbers, where the model has none.
+        """
+        if not self.has_page:
+            return self._observed(self.X, self.y, self.sample_weight)
+        times = self.sample_weight.round().astype(int)
+        if not np.allclose(times, self.sample_weight, rtol=1e-12):
+            raise Refused(NO_WEIGHTS)
+        return self._page(np.repeat(np.asarray(self.X), times, axis=0), np.repeat(self.y, times))
 
     def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
+        X = self.design.matrix(self.known_levels(rows))
+        if not self.has_page:
+            return self._observed(X, y, weight)
+        if (weight != 1).any():
+            raise Refused(NO_WEIGHTS)
+        return self._page(np.asarray(X), y)
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the model is one of `pymc_models`: rows are dense, and weights are finite and around 0."""
+        prior = self.weight_prior
+        return (
+            isinstance(prior, WeightPrior)
+            and not isinstance(self.X, CenteredRows)
+            and bool(np.isfinite(prior.scale).all() and not prior.mean[:, 1:].any())
+            and bool((prior.scale == prior.scale[0]).all())
+        )
+
+    @property
+    def page_settings(self) -> dict[str, Any]:
+        """Directions and prior, as arguments of `pymc_models.logistic_regression`: each column is a direction."""
+        sd = self.weight_prior.scale[0, 1:]  # type: ignore[union-attr]
+        return {"directions": (np.eye(len(sd)), np.ones(len(sd))), "prior_scale": 1.0, "correlation": 0.0, "given": sd}
+
+    def _page(self, X: Array, y: Integers) -> pm.Model:
+        """Return the page of `pymc_models` for standardized rows (row, column) and label codes (row)."""
+        from bayesclf import pymc_models
+
+        assert isinstance(self.prior, LogisticPrior)
+        design, settings = self.design, self.page_settings
+        center = design.centre - self.weight_prior.shift * design.scale
+        labels = np.array(self.labels, dtype=object)
+        return pymc_models.logistic_regression(
+            pd.DataFrame(X * design.scale + design.centre, columns=list(design.names)),
+            labels[y],
+            intercept_mean=self.prior.intercept_mean,
+            intercept_scale=self.prior.intercept_scale,
+            symmetric=self.prior.prior_form == "symmetric",
+            columns=pymc_models.Columns(center, design.scale, *settings.pop("directions")),
+            classes=labels,
+            **settings,
+        )
+
+    def _observed(self, X: Matrix, y: Integers, weight: Array) -> pm.Model:
+        """Return the PyMC model of any other prior, or of sparse rows; its X is measured from the means."""
         from bayesclf.models.logistic.pymc import build
 
+        coords = {**self.coords(), "outcome": list(self.labels[self._others])}
+        prior: Any = self.weight_prior
+        return build(in_units(X, self.design.scale), y, weight, prior, self.design.scale, coords)
+
+    def known_levels(self, rows: Rows) -> Rows:
+        """Return rows, or raise `Refused` where one has a level that the training rows lack."""
         if self.design.unseen(rows).any():
             raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
-        X = in_units(self.design.matrix(rows), self.design.scale)
-        return build(X, y, weight, self._prior_of_all, self.design.scale, self.coords())
+        return rows
+
+    def pymc_data(self, rows: Rows) -> dict[str, Array]:
+        """Return what `pymc.set_data` gives the PyMC model for other rows: cells in their units, and labels of none."""
+        X = self.design.matrix(self.known_levels(rows))
+        if isinstance(X, CenteredRows):
+            raise Refused("the PyMC model of a sparse table takes no other rows; give X.toarray() to `fit`")
+        return {"X": X * self.design.scale + self.design.centre, "labels": np.zeros(len(X), dtype=int)}
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight; a design without columns has no PyMC weight."""
         intercept = draws["intercept"]
         weight = draws["weight"] if len(self.design) else np.zeros((*intercept.shape, 0))
+        if self.symmetric and intercept.shape[-1] < len(self.labels):
+            intercept, weight = of_outcomes(intercept, True), of_outcomes(weight, True, axis=1)
         return {"intercept": self.at_means(intercept, weight), "weight": weight}
 
     def at_means(self, intercept: Array, weight: Array) -> Array:
-        """Return the intercepts of the parameters, (…, outcome), from those that the user sees; `shown` does the reverse.
+        """Return the intercepts of the parameters, (…, outcome), from those that users see; `shown` does the reverse.
 
         Parameters
         ----------
@@ -356,11 +426,20 @@ class LogisticModel:
     def shown(self, parameters: Parameters) -> Parameters:
         """Return parameters as the PyMC model has them, the intercept where the prior has it."""
         moved = parameters["weight"] @ (self.weight_prior.shift * self.design.scale)
-        return {**parameters, "intercept": parameters["intercept"] - moved}
+        found = {**parameters, "intercept": parameters["intercept"] - moved}
+        if self.has_page:
+            epsilon = of_outcomes(self.innovations(parameters), self.symmetric, axis=1)
+            found["epsilon"] = epsilon.transpose(0, 2, 1)
+        return found
+
+    def innovations(self, parameters: Parameters) -> Array:
+        """Return ε (draw, vector, direction) of parameters (draw, …), against the reference: weights over their sds."""
+        theta = self._theta(parameters["intercept"], parameters["weight"])
+        return np.asarray(theta[..., 1:] / self.weight_prior.scale[:, 1:])  # type: ignore[union-attr]
 
     def shown_dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of what `shown` returns."""
-        return self.dims()
+        return {**self.dims(), **({"epsilon": ("direction", "outcome")} if self.has_page else {})}
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
@@ -466,7 +545,8 @@ class LogisticModel:
     def coords(self) -> dict[str, Any]:
         """Return the labels, without the reference unless all have parameters, and the columns."""
         labels = self.labels if self.symmetric else self.labels[self._others]
-        return {"outcome": list(labels), "feature": list(self.design.names)}
+        names = list(self.design.names)
+        return {"outcome": list(labels), "feature": names, "direction": list(range(len(names)))}
 
     @cached_property
     def weight_prior(self) -> WeightPrior | NormalWeightPrior:
@@ -474,11 +554,6 @@ class LogisticModel:
         if isinstance(self.prior, NormalPrior):
             return self.prior.resolve(self.design, len(self.labels) - 1)
         return self.prior.resolve(self.design, len(self.labels) - 1, means=self.level_means)
-
-    @property
-    def _prior_of_all(self) -> PriorOfAll:
-        """The prior of all parameters, in numbers."""
-        return self.weight_prior
 
     @cached_property
     def _mode(self) -> Array:

@@ -1,4 +1,4 @@
-"""The posterior of a learned scale and correlation on a lattice: the mode and the curvature of the weights at each node.
+"""The posterior of a learned scale and correlation on a lattice: mode and curvature of the weights at each node.
 
 Between the nodes mode and curvature are interpolated. So any posterior draw has coordinates (log s, logit ρ, z) in
 which the posterior is nearly a product, z being nearly standard normal: what samplers and importance weights need.
@@ -59,7 +59,7 @@ class Node:
     gamma
         The mode of γ given both, (contrast, 1 + direction).
     root
-        Lower triangular root of the inverse of minus the Hessian of γ raveled, its rows in units of `ScaledPrior.scales`.
+        Lower triangular root of the inverse of minus the Hessian of γ raveled, its rows in units of the prior's scales.
     log_evidence
         log p(D | s, ρ) by Laplace's approximation.
     """
@@ -178,11 +178,8 @@ class Lattice:
     @cached_property
     def filled(self) -> list[list[Node]]:
         """The node of each place, or the one that is nearest."""
-        known = np.array(list(self.nodes))
-        return [
-            [self.nodes[tuple(map(int, known[np.abs(known - (i, j)).sum(axis=1).argmin()]))] for j in self.axes[1]]
-            for i in self.axes[0]
-        ]
+        known, every = np.array(list(self.nodes)), list(self.nodes.values())
+        return [[every[int(np.abs(known - (i, j)).sum(axis=1).argmin())] for j in self.axes[1]] for i in self.axes[0]]
 
     @cached_property
     def best(self) -> Node:

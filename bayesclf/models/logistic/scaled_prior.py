@@ -160,7 +160,7 @@ class ScaledPrior:
         return np.concatenate([np.ones_like(rho), np.where(self.learned, times, 1.0)], axis=-1)
 
     def at(self, log_scale: float, logit: float) -> WeightPrior:
-        """Return the prior of γ along the directions that the rows tell of, (contrast, 1 + direction), given s and ρ."""
+        """Return the prior of γ (contrast, 1 + direction) along the directions that rows tell of, given s and ρ."""
         sd = (self.sd * self.scales(np.array(log_scale), np.array(logit)))[: 1 + self.seen]
         scale = np.tile(sd, (len(self.mean), 1))
         mean = np.zeros_like(scale)
@@ -171,7 +171,7 @@ class ScaledPrior:
     def log_density_of_scales(self, log_scale: Array, logit: Array) -> Array:
         """Return log p(log s, logit ρ), or log p(log s) where ρ is fixed."""
         density = self.settings.log_density(log_scale)
-        return density + log_expit(logit) + log_expit(-logit) if self.correlation is None else density
+        return np.asarray(density + log_expit(logit) + log_expit(-logit)) if self.correlation is None else density
 
     def coordinates(self, theta: Array) -> Array:
         """Return γ (…, contrast, 1 + direction) of θ (…, vector, 1 + column)."""
@@ -199,7 +199,7 @@ class ScaledPrior:
         return np.asarray(-0.5 * np.sum(z**2, axis=(1, 2)) - len(self.mean) * log_sd + self._constant)
 
     def log_marginal(self, theta: Array) -> Array:
-        """Return log p(θ) = log ∫∫ p(θ | s, ρ) p(s) p(ρ) ds dρ, (draw), by the trapezoidal rule in log s and logit ρ."""
+        """Return log p(θ) = log ∫∫ p(θ | s, ρ) p(s) p(ρ) ds dρ, (draw), by the trapezoidal rule."""
         gamma = self.coordinates(theta) - self._means
         proper = np.isfinite(self.sd)
         own = np.concatenate([[False], self.learned])
@@ -239,15 +239,14 @@ class ScaledPrior:
         return replace(self.unseen_prior, scale=self.unseen_prior.scale * times)
 
     def innovations(self, theta: Array, log_scale: Array, logit: Array) -> Array:
-        """Return ε (draw, vector, direction), of which the weights against the reference are s √(1 − ρ + ρ e) ε along U.
-
-        Those of every class have variance 1 for two classes and under ``"reference"``, else differences of them have.
-        """
+        """Return ε (draw, vector, direction): the weights against the reference are `sd_of_epsilon` ε along U."""
         along = theta[..., 1:] @ self.directions
-        sd = np.concatenate([[1.0], self.sd[1:] * (np.sqrt(2.0) if self._halved else 1.0)]) * self.scales(
-            log_scale, logit
-        )
-        return np.asarray(along / sd[:, None, 1:])
+        return np.asarray(along / self.sd_of_epsilon(log_scale, logit)[:, None])
+
+    def sd_of_epsilon(self, log_scale: Array, logit: Array) -> Array:
+        """Return s √(1 − ρ + ρ e), or what is given in its place, (draw, direction)."""
+        sd = self.sd[1:] * (np.sqrt(2.0) if self._halved else 1.0)
+        return np.asarray(sd * self.scales(log_scale, logit)[:, 1:])
 
     @property
     def _halved(self) -> bool:
@@ -298,4 +297,4 @@ class GivenScale:
         to_gamma[1:, 0], to_gamma[1:, 1:] = prior.offset, prior.directions
         within = (to_gamma / sd**2) @ to_gamma.T
         M = np.linalg.inv(prior.contrast)
-        return np.kron(M.T @ M, within)
+        return np.asarray(np.kron(M.T @ M, within), dtype=np.float64)
