@@ -25,7 +25,6 @@ from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
 from bayesclf.rules import Gibbs
-from bayesclf.typing import Parameters
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -122,7 +121,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
         import xarray as xr
 
         check_is_fitted(self, "classes_")
-        dims, coords = self._shown_dims(), self.model_.coords()
+        dims, coords = self.model_.shown_dims(), self.model_.coords()
         groups: dict[str, xr.Dataset] = {}
         if self.draws_ is not None:
             groups["posterior"] = self.posterior_draws()
@@ -130,7 +129,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
                 groups["sample_stats"] = self.draws_.stats
         for name in ("map", "mle"):
             try:
-                groups[name] = to_dataset(self._shown(self._point(name)), dims, coords)
+                groups[name] = to_dataset(self.model_.shown(self._point(name)), dims, coords)
             except DoesNotExist as reason:
                 groups[name] = xr.Dataset(attrs={"does_not_exist": str(reason)})
         constants = to_constants(coords)
@@ -145,8 +144,8 @@ class BayesClassifier(Predictor, ClassifierMethods):
         """
         if self.draws_ is None:
             raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
-        dims, coords = self._shown_dims(), self.model_.coords()
-        parameters = self._shown(self.draws_.parameters)
+        dims, coords = self.model_.shown_dims(), self.model_.coords()
+        parameters = self.model_.shown(self.draws_.parameters)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if not dims:
@@ -170,20 +169,10 @@ class BayesClassifier(Predictor, ClassifierMethods):
         hypotheses = self.hypotheses("posterior")
         require(Instance(Iterable), features=features)
         if isinstance(hypotheses, Hypotheses):
-            hypotheses = replace(hypotheses, parameters=self._shown(hypotheses.parameters))
+            hypotheses = replace(hypotheses, parameters=self.model_.shown(hypotheses.parameters))
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
 
-    def _shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters (draw, …) as the PyMC model has them."""
-        return parameters
-
-    def _shown_dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of what `_shown` returns."""
-        return self.model_.dims()
-
-    @cached_property
-    @may_be_absent
     def pymc_model_(self) -> pm.Model:
         """The PyMC model of prior and data that NUTS samples: to look at, draw as a graph and generate data from.
 

@@ -485,16 +485,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
-    @override
-    def _shown(self, parameters: Parameters) -> Parameters:
-        model: Any = self.model_
-        return model.shown(parameters)  # type: ignore[no-any-return]
-
-    @override
-    def _shown_dims(self) -> dict[str, tuple[str, ...]]:
-        model: Any = self.model_
-        return model.shown_dims()  # type: ignore[no-any-return]
-
     def pymc_data(self, X: Any) -> dict[str, Array]:
         """Return what `pymc.set_data` needs to give the model of `to_pymc` other rows.
 

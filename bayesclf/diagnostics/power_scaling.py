@@ -152,8 +152,7 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
     log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    # the distance of distributions is 0/0 where nearly all draws have the same of a few values
-    scalars, draws = single(_contrasts(model, posterior), tuple(name for name in names if name not in model.discrete))
+    scalars, draws = single(_contrasts(model, posterior), names)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 

@@ -25,12 +25,9 @@ class Model(Protocol):
     ----------
     generative
         Whether it has a p(x | y), so that a new x is itself evidence about θ.
-    discrete
-        Parameters that take a few values only, which have shares and no density.
     """
 
     generative: ClassVar[bool]
-    discrete: ClassVar[tuple[str, ...]]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -74,6 +71,12 @@ class Model(Protocol):
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
+
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters as the PyMC model has them."""
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
 
     def coords(self) -> dict[str, Any]:
         """Return the coordinates of the axes in `dims`."""

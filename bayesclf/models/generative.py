@@ -50,6 +50,14 @@ class Block:
         """Give the family's parameters their names in the model."""
         return {name + self.suffix: values for name, values in parameters.items()}
 
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters as the PyMC model has them: as they are."""
+        return parameters
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return self.dims()
+
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words; all blocks share the labels and nothing else."""
         return {
@@ -96,7 +104,6 @@ class GenerativeModel:
     posterior_given: bool = False
     unlabeled: int = 0
     generative: ClassVar[bool] = True
-    discrete: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         families = ", ".join(type(block.family).__name__ for block in self.blocks)

@@ -73,9 +73,9 @@ class LearnedScaleModel(LogisticModel):
     """
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if reason := not_learnable(self.X, self.weight_prior.mean.size):
+        if reason := not_learnable(self.X, (len(self.labels) - 1) * (1 + len(self.design))):
             raise Refused(f"the prior scale is not learned, because {reason}; take a number, such as prior_scale=2.5")
+        super().__post_init__()
 
     @cached_property
     def moments(self) -> Moments:
@@ -290,8 +290,8 @@ class LearnedScaleModel(LogisticModel):
     @property
     @override
     def has_page(self) -> bool:
-        """Whether the model is one of `pymc_models`: nothing is flat."""
-        return bool(np.isfinite(self.scale_prior.sd).all())
+        """Whether the model is one of `pymc_models`: nothing is flat, and no mean is against the reference."""
+        return bool(np.isfinite(self.scale_prior.sd).all()) and not (self.symmetric and self.weight_prior.mean.any())
 
     @property
     @override

@@ -102,7 +102,6 @@ class LogisticModel:
     sample_weight: Array
     prior: LogisticPrior | NormalPrior
     generative: ClassVar[bool] = False
-    discrete: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
@@ -298,7 +297,7 @@ class LogisticModel:
 
     def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
         """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
-        from bayesclf.models.logistic.density import CompiledDensity, LogisticDensity
+        from bayesclf.models.logistic.density import LogisticDensity
 
         scale, vectors = self.design.scale, len(self.labels) - 1
         unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
@@ -355,6 +354,7 @@ class LogisticModel:
             and not isinstance(self.X, CenteredRows)
             and bool(np.isfinite(prior.scale).all() and not prior.mean[:, 1:].any())
             and bool((prior.scale == prior.scale[0]).all())
+            and not (self.symmetric and prior.mean.any())  # a mean that is against the reference
         )
 
     @property
