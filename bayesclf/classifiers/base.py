@@ -124,7 +124,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
         dims, coords = self.model_.shown_dims(), self.model_.coords()
         groups: dict[str, xr.Dataset] = {}
         if self.draws_ is not None:
-            groups["posterior"] = self.posterior_draws()
+            groups["posterior"] = self._draws_of(dims)
             if self.draws_.stats is not None:
                 groups["sample_stats"] = self.draws_.stats
         for name in ("map", "mle"):
@@ -138,13 +138,18 @@ class BayesClassifier(Predictor, ClassifierMethods):
         return xr.DataTree.from_dict(groups)
 
     def posterior_draws(self) -> xr.Dataset:
-        """Return the group `posterior` of `posterior_` alone: the draws in memory, and a sentence about the others.
+        """Return the parameters' draws in memory as `posterior_` has them, and a sentence about the others.
 
-        Unlike `posterior_` it computes no point estimates, which can take a while.
+        Unlike `posterior_` it computes no point estimates, which can take a while, and has no variables of the PyMC
+        model that follow from the parameters.
         """
+        return self._draws_of(self.model_.dims())
+
+    def _draws_of(self, dims: dict[str, tuple[str, ...]]) -> xr.Dataset:
+        """Return the draws of what has these axes by name."""
         if self.draws_ is None:
             raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
-        dims, coords = self.model_.shown_dims(), self.model_.coords()
+        coords = self.model_.coords()
         parameters = self.model_.shown(self.draws_.parameters)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
@@ -173,6 +178,8 @@ class BayesClassifier(Predictor, ClassifierMethods):
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
 
+    @cached_property
+    @may_be_absent
     def pymc_model_(self) -> pm.Model:
         """The PyMC model of prior and data that NUTS samples: to look at, draw as a graph and generate data from.
 

@@ -192,8 +192,7 @@ def _sd(values: Array) -> Array:
 
 def _reference(classifier: LogisticRegression) -> str:
     """Return the class against which the log-odds are."""
-    others = set(classifier.model_.coords()["outcome"])
-    return next(str(label) for label in classifier.classes_ if str(label) not in others)
+    return str(classifier.classes_[0 if len(classifier.classes_) == 2 else -1])
 
 
 def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
@@ -223,7 +222,7 @@ def _group(classifier: BayesClassifier) -> xr.Dataset:
     group = classifier.posterior_[str(classifier.requested_rule(None))].to_dataset()
     if reason := group.attrs.get("does_not_exist"):
         raise DoesNotExist(reason)
-    return group
+    return group[[name for name in classifier.model_.dims() if name in group]]
 
 
 def _lines(group: xr.Dataset, name: str) -> tuple[list[tuple[str, str, str]], Array]:

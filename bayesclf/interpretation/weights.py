@@ -111,7 +111,7 @@ def _check_kinds(nb: object, lr: object) -> None:
 
 
 def coefficients(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
-    """Return intercept (draw, outcome) and weight (draw, outcome, column) against the reference, of draws or a point."""
+    """Return intercept (draw, outcome) and weight (draw, outcome, column) against the reference: draws, or a point."""
     source = "posterior" if "posterior" in tree.children else str(classifier.requested_rule(None))
     group = tree[source]
     if reason := group.attrs.get("does_not_exist"):

@@ -50,14 +50,6 @@ class Block:
         """Give the family's parameters their names in the model."""
         return {name + self.suffix: values for name, values in parameters.items()}
 
-    def shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters as the PyMC model has them: as they are."""
-        return parameters
-
-    def shown_dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of what `shown` returns."""
-        return self.dims()
-
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words; all blocks share the labels and nothing else."""
         return {
@@ -280,6 +272,14 @@ class GenerativeModel:
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
         """Draw each block's x given label codes `y` (row), from one hypothesis."""
         return tuple(block.family.sample(block.own(parameters), y, rng) for block in self.blocks)
+
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters as the PyMC model has them: as they are."""
+        return parameters
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return self.dims()
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter; a known class prior is not a parameter."""

@@ -105,12 +105,9 @@ def posterior_weights(
 
 def _against_reference(weights: xr.DataArray, lr: LogisticRegression) -> xr.DataArray:
     """Return weights against the last class where each class has its own."""
-    classes = len(lr.classes_)
-    return (
-        weights
-        if weights.sizes["outcome"] < classes
-        else weights[..., :-1, :] - weights[..., -1, :].drop_vars("outcome")
-    )
+    if weights.sizes["outcome"] < len(lr.classes_):
+        return weights
+    return weights.isel(outcome=slice(-1)) - weights.isel(outcome=-1, drop=True)
 
 
 def _in_common_units(weights: xr.DataArray, design: LogisticDesign) -> Array:

@@ -60,9 +60,8 @@ def assert_same_fit(whole, streamed, X):
 SETTINGS = {
     "learned": {},
     "fixed": {"prior_scale": 2.5},
-    "independent": {"prior_scale": bc.LearnedScale(power=0)},
-    "power": {"prior_scale": bc.LearnedScale(power=1.0)},
-    "powers": {"prior_scale": bc.LearnedScale(power=(2, 0.5, 0))},
+    "independent": {"prior_scale": bc.LearnedScale(correlation=0)},
+    "correlation": {"prior_scale": bc.LearnedScale(correlation=0.5)},
     "given": {"prior_scale": {"age": 1.0}},
     "reference": {"prior_scale": 1.0, "prior_form": "reference", "intercept_at": "zero"},
     "own units": {"prior_scale": 0.5, "standardize": False},

@@ -22,7 +22,7 @@ from bayesclf.models.logistic.likelihood import (
 )
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
-from bayesclf.models.logistic.nodes import FindModes, Lattice, modes_one_by_one
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.models.logistic.scaled_prior import GivenScale, Moments, ScaledPrior
 from bayesclf.typing import Array, Parameters
@@ -108,10 +108,15 @@ class LearnedScaleModel(LogisticModel):
             raise DoesNotExist(reason)
         return Lattice.explored(self.scale_prior, self._find_modes, self._seen(self._start))
 
-    @cached_property
-    def _find_modes(self) -> FindModes:
-        """How modes given s and ρ are found."""
-        return modes_one_by_one(lambda *at: LogPosterior(self._along_directions, self.scale_prior.at(*at)))
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian of γ at each (log s, logit ρ), given a start for each."""
+        found = []
+        for (log_scale, of_rho), start in zip(at, starts, strict=True):
+            objective = LogPosterior(self._along_directions, self.scale_prior.at(float(log_scale), float(of_rho)))
+            gamma = maximize(objective, start, NODE_CONVERGED)
+            value, _, curvature = objective.derivatives(gamma)
+            found.append((value, gamma, curvature))
+        return found
 
     @cached_property
     def _along_directions(self) -> MappedLikelihood:

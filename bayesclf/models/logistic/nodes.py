@@ -16,8 +16,6 @@ from scipy import linalg
 from scipy.interpolate import make_interp_spline
 from scipy.special import logsumexp
 
-from bayesclf.models.logistic.likelihood import LogPosterior
-from bayesclf.models.logistic.newton import maximize
 from bayesclf.models.logistic.prior import LOG_2_PI
 from bayesclf.models.logistic.scaled_prior import ScaledPrior
 from bayesclf.typing import Array, Integers
@@ -78,22 +76,6 @@ class Node:
         log_evidence = value + 0.5 * gamma.size * LOG_2_PI - float(np.log(np.diag(upper)).sum())
         scales = prior.scales(*at)[: 1 + prior.seen]
         return cls(at, gamma, factor / np.tile(scales, len(gamma))[:, None], log_evidence)
-
-
-def modes_one_by_one(objective: Callable[[float, float], LogPosterior]) -> FindModes:
-    """Return how modes are found of rows in memory, one search after the other."""
-
-    def find(at: list[Array], starts: list[Array]) -> list[Found]:
-        """Return value, mode and minus the Hessian at each (log s, logit ρ)."""
-        found = []
-        for (log_scale, logit), start in zip(at, starts, strict=True):
-            posterior = objective(float(log_scale), float(logit))
-            gamma = maximize(posterior, start, NODE_CONVERGED)
-            value, _, curvature = posterior.derivatives(gamma)
-            found.append((value, gamma, curvature))
-        return found
-
-    return find
 
 
 @dataclass(frozen=True, eq=False)

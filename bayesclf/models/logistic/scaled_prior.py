@@ -108,7 +108,8 @@ class ScaledPrior:
         values, U = np.diag(covariance).copy(), np.eye(len(design))
         if len(own) > 1 and average > 0:
             along, vectors_of_own = np.linalg.eigh(covariance[np.ix_(own, own)])
-            values[own], U[np.ix_(own, own)] = np.maximum(along, 0.0), vectors_of_own
+            largest = vectors_of_own[np.abs(vectors_of_own).argmax(axis=0), np.arange(len(own))]
+            values[own], U[np.ix_(own, own)] = np.maximum(along, 0.0), vectors_of_own * np.sign(largest)
         known = np.flatnonzero(values > UNSEEN_VARIANCE * values.max(initial=0.0))
         if prior.intercept_at == "zero":  # then a direction without variance still moves the intercept
             known = np.arange(len(values))

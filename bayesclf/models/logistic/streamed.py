@@ -16,7 +16,7 @@ from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.likelihood import CodedLikelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
-from bayesclf.models.logistic.nodes import NODE_CONVERGED, FindModes
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found
 from bayesclf.models.logistic.scaled_prior import Moments, ScaledPrior
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
@@ -275,11 +275,10 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
         """Means and covariance of the columns over the rows."""
         return Moments(self.mean, self.root.T @ self.root)
 
-    @cached_property
     @override
-    def _find_modes(self) -> FindModes:
-        """How modes given s and ρ are found: all by the same passes."""
-        return partial(modes_together, self._likelihood, self.scale_prior)
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian of γ at each (log s, logit ρ), all by the same passes."""
+        return modes_together(self._likelihood, self.scale_prior, at, starts)
 
     @cached_property
     @override
@@ -310,9 +309,7 @@ def mapped(rows: StreamedLikelihood, prior: ScaledPrior) -> MappedLikelihood:
     return MappedLikelihood(rows, prior.columns[: 1 + prior.seen], prior.contrast)
 
 
-def modes_together(
-    rows: StreamedLikelihood, prior: ScaledPrior, at: list[Array], starts: list[Array]
-) -> list[tuple[float, Array, Array]]:
+def modes_together(rows: StreamedLikelihood, prior: ScaledPrior, at: list[Array], starts: list[Array]) -> list[Found]:
     """Return value, mode and minus the Hessian at each (log s, logit ρ); the searches look at the rows together."""
     likelihood = mapped(rows, prior)
     objectives = [LogPosterior(likelihood, prior.at(*each)) for each in at]

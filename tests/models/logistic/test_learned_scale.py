@@ -134,7 +134,7 @@ def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engin
 @pytest.mark.parametrize("n_labels", mainly([2, 3], 3))
 @pytest.mark.parametrize("name", PRIORS)
 def test_densities_agree(n_labels: int, name: str) -> None:
-    """log p(θ | s, ρ) is SciPy's, of the covariance written out; and that of one s and ρ its own gradient's integral."""
+    """log p(θ | s, ρ) is SciPy's, of the covariance written out, and its gradient is the slope."""
     model = mixed_model(n_labels, name)
     prior = model.scale_prior
     log_s, rho = 0.3, 0.6 if prior.correlation is None else prior.correlation
@@ -250,7 +250,7 @@ def test_prior_draws_have_the_priors_moments(intercept_at: str) -> None:
 @pytest.mark.parametrize("n_labels", mainly([2, 3], 3))
 @pytest.mark.parametrize("name", ["default", "independent", "some given", "zero"])
 def test_the_modes(n_labels: int, name: str) -> None:
-    """(log s, logit ρ) is where Laplace's evidence times its prior is largest, and the weights are the mode given it."""
+    """(log s, logit ρ) is where Laplace's evidence times its prior is largest, and the weights are the mode there."""
     model = mixed_model(n_labels, name)
     lattice, best = model.lattice, model.lattice.best
     for shift in ([0.05, 0.0], [-0.05, 0.0], [0.0, 0.15], [0.0, -0.15]):
