@@ -162,7 +162,10 @@ def _contrasts(model: LogisticModel, posterior: xr.Dataset) -> xr.Dataset:
     The levels of a category have no reference, so that only the prior determines by how much all of them and the
     intercept may move together; no probability depends on it.
     """
-    weight, intercept = posterior["weight"].copy(deep=True), posterior["intercept"].copy(deep=True)
+    weight = posterior["weight"].copy(deep=True)
+    own = weight.transpose("chain", "draw", "outcome", "feature").values
+    at_means = model.at_means(posterior["intercept"].transpose("chain", "draw", "outcome").values, own)
+    intercept = posterior["intercept"].transpose("chain", "draw", "outcome").copy(data=at_means)
     first = len(model.design) - sum(model.design.sizes)
     share = model.column_totals[first:]
     ends = np.cumsum(model.design.sizes)

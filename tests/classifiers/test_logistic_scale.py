@@ -37,7 +37,7 @@ def test_maximum_likelihood_has_no_prior_to_speak_of(table, inference, notes):
     assert said == ["the prior scale of the weights is 2.5, and not learned, because the table is sparse"][:notes]
 
 
-def test_the_scale_is_seen_everywhere(clf):
+def test_the_scale_is_seen_everywhere(clf, table):
     assert isinstance(clf.inference_, Laplace | NUTS)
     tree = clf.posterior_
     assert tree["posterior"]["prior_scale"].dims == ("chain", "draw")

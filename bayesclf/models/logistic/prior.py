@@ -187,7 +187,7 @@ class LogisticPrior:
         unit = 1.0 if self.standardize else design.scale
         shift = design.centre / design.scale if self.intercept_at == "zero" else np.zeros(len(design))
         if self.intercept_at == "means" and means is not None:
-            shift = -means
+            shift = np.where(np.isinf(sds).any(axis=0), 0.0, -means)  # free weights leave the intercept to the prior
         return WeightPrior(
             mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
             scale=np.column_stack([np.full(vectors, self.intercept_scale), np.maximum(sds * unit, NARROWEST)]),
