@@ -20,6 +20,7 @@ LAYERS = (
     | {"attached"},
     {"tables"},
     {"families"},
+    {"pymc_models"},
     {"models"},
     {"posterior"},
     {"rules", "decisions", "inference"},

@@ -28,7 +28,7 @@ def chains():
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
     return SimpleNamespace(
         posterior_=tree,
-        model_=SimpleNamespace(discrete=()),
+        model_=SimpleNamespace(dims=lambda: {"weight": ("feature",)}),
         inference=bc.NUTS(),
         inference_=bc.NUTS(),
         classes_=np.array(["a", "b"]),

@@ -15,6 +15,7 @@ from bayesclf.models.base import Rows
 from bayesclf.models.logistic import design as linear_scores
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -167,10 +168,9 @@ class TestMixture:
         """By the model's own parameters, one draw after the other."""
         model, parameters, rows = logistic(rng)
         scores = model.log_scores(rows, parameters)
-        weight, unseen = parameters["weight"], parameters["unseen"]
-        by_hand = parameters["intercept"][:, None] + model.design.matrix(rows) * model.design.scale @ weight.swapaxes(
-            1, 2
-        )
+        weight = against_reference(parameters["weight"], model.symmetric, axis=1)
+        intercept, unseen = against_reference(parameters["intercept"], model.symmetric), parameters["unseen"]
+        by_hand = intercept[:, None] + model.design.matrix(rows) * model.design.scale @ weight.swapaxes(1, 2)
         by_hand += model.design.unseen(rows) @ unseen.swapaxes(1, 2)
         np.testing.assert_allclose(scores[..., :2], by_hand, rtol=1e-12, atol=1e-12)
         expected = logsumexp(log_softmax(scores, axis=2), axis=0) - np.log(len(scores))
