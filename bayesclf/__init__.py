@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from bayesclf.interpretation.dependence import dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
-    from bayesclf.models.logistic.learned_scale import LearnedScale
+    from bayesclf.models.logistic.prior import LearnedScale
     from bayesclf.progress import set_progress
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
@@ -63,7 +63,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGS", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
-    "bayesclf.models.logistic.learned_scale": ("LearnedScale",),
+    "bayesclf.models.logistic.prior": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),

@@ -27,10 +27,9 @@ from bayesclf.models.logistic.learned_model import (
     learns_nothing,
     not_learnable,
 )
-from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
-from bayesclf.models.logistic.prior import DEFAULT_SCALE, NormalPrior, not_meaningful, with_indicators
+from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, NormalPrior, not_meaningful, with_indicators
 from bayesclf.models.logistic.streamed import Parts, Streamed, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs

@@ -163,8 +163,8 @@ def _contrasts(model: LogisticModel, posterior: xr.Dataset) -> xr.Dataset:
     intercept may move together; no probability depends on it.
     """
     weight = posterior["weight"].copy(deep=True)
-    own = weight.transpose("chain", "draw", "outcome", "feature").values
-    at_means = model.at_means(posterior["intercept"].transpose("chain", "draw", "outcome").values, own)
+    values = weight.transpose("chain", "draw", "outcome", "feature").values
+    at_means = model.at_means(posterior["intercept"].transpose("chain", "draw", "outcome").values, values)
     intercept = posterior["intercept"].transpose("chain", "draw", "outcome").copy(data=at_means)
     first = len(model.design) - sum(model.design.sizes)
     share = model.column_totals[first:]

@@ -44,9 +44,8 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.learned_model import LearnedScaleModel
-    from bayesclf.models.logistic.learned_scale import LearnedScale
     from bayesclf.models.logistic.model import LogisticModel
-    from bayesclf.models.logistic.prior import LogisticPrior, NormalPrior, UnseenPrior
+    from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior, NormalPrior, UnseenPrior
     from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column

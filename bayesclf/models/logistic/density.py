@@ -137,14 +137,14 @@ class LogisticDensity(CompiledDensity):
     @property
     def _has_matrix(self) -> bool:
         """Whether the weights of different columns depend on each other under the prior."""
-        return isinstance(self.prior, NormalWeightPrior) or self.prior.covariance is not None
+        return isinstance(self.prior, NormalWeightPrior)
 
     @override
     @property
     def _data(self) -> tuple[NDArray[Any], ...]:
         likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
         vectors, columns = prior.mean.shape
-        if isinstance(prior, NormalWeightPrior) or prior.covariance is not None:
+        if isinstance(prior, NormalWeightPrior):
             precision, symmetric, shift = prior.precision(), False, np.zeros(columns)
         else:
             symmetric, shift = prior.symmetric, np.concatenate([[0.0], prior.shift])

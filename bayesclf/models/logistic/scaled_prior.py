@@ -16,8 +16,7 @@ from scipy import linalg
 from scipy.special import expit, log_expit, logsumexp
 
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.learned_scale import LEARNED, LearnedScale
-from bayesclf.models.logistic.prior import LOG_2_PI, LogisticPrior, UnseenPrior, WeightPrior
+from bayesclf.models.logistic.prior import LEARNED, LOG_2_PI, LearnedScale, LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.typing import Array
 
 UNSEEN_VARIANCE = 1e-13

@@ -17,8 +17,7 @@ import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.inference import Laplace, laplace
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
-from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.prior import LogisticPrior
+from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior
 from bayesclf.models.logistic.scaled_prior import GivenScale
 from bayesclf.typing import Array
 
