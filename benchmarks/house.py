@@ -95,44 +95,52 @@ def size() -> dict[str, object]:
 
 
 def breast_cancer() -> tuple[Any, Any]:
+    """Return five columns and the labels that all walks take."""
     table = bc.datasets.load("sklearn:breast_cancer")
     return table.X.iloc[:, :5], table.y
 
 
 def exact() -> Callable[[], object]:
+    """Fit naive Bayes in closed form."""
     X, y = breast_cancer()
     return lambda: bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
 
 
 def predict() -> Callable[[], object]:
+    """Predict by the Bayes-optimal rule."""
     X, y = breast_cancer()
     clf = bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
     return lambda: clf.predict(X, rule="bayes-optimal")
 
 
 def logistic() -> Callable[[], object]:
+    """Fit the default logistic regression."""
     X, y = breast_cancer()
     return lambda: bc.LogisticRegression(random_state=1).fit(X, y)
 
 
 def stream() -> Callable[[], object]:
+    """Fit naive Bayes in batches."""
     X, y = breast_cancer()
     parts = [X[start : start + 100].assign(label=y[start : start + 100]) for start in range(0, len(X), 100)]
     return lambda: bc.NaiveBayes(random_state=1).fit_stream(pd.concat(parts), "label")
 
 
 def compare() -> Callable[[], object]:
+    """Compare two classifiers under every rule."""
     X, y = breast_cancer()
     return lambda: bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, X, y)
 
 
 def diagnose() -> Callable[[], object]:
+    """Run all checks of a classifier."""
     X, y = breast_cancer()
     clf = bc.NaiveBayes(random_state=1).fit(X, y)
     return lambda: clf.diagnose(X, y)
 
 
 def report() -> Callable[[], object]:
+    """Write the report of a classifier."""
     X, y = breast_cancer()
     clf = bc.NaiveBayes(random_state=1).fit(X, y)
     return lambda: clf.report(Path(tempfile.mkdtemp()) / "report.html", X, y)
@@ -155,6 +163,7 @@ def entered(call: Callable[[], object]) -> list[str]:
     monitoring = sys.monitoring
 
     def started(code: CodeType, _: int) -> object:
+        """Keep the file of a function that starts, the first time."""
         path = Path(code.co_filename)
         if not path.is_relative_to(PACKAGE):
             return monitoring.DISABLE
@@ -175,7 +184,7 @@ def entered(call: Callable[[], object]) -> list[str]:
 
 
 def importing(frame: FrameType | None) -> bool:
-    """Whether a module of the package, or a lazy name of its, is being loaded here or further up the stack."""
+    """Return whether a module of the package, or a lazy name of its, is being loaded here or further up the stack."""
     while frame is not None:
         code = frame.f_code
         if code.co_name in ("<module>", "__getattr__", "find_spec") and Path(code.co_filename).is_relative_to(PACKAGE):
@@ -185,6 +194,7 @@ def importing(frame: FrameType | None) -> bool:
 
 
 def main() -> None:
+    """Print the size, or the files of one walk."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--list", choices=WALKS, help="the files of one walk")
     walk = parser.parse_args().list

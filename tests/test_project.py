@@ -1,5 +1,6 @@
 """Files about the project agree with each other: versions, pins, workflows and hooks."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -75,3 +76,12 @@ def test_every_claim_of_the_paper_has_its_command():
     cited = set(re.findall(r"@(\w+)", paper))
     known = set(re.findall(r"^@\w+\{(\w+),", (ROOT / "paper" / "paper.bib").read_text(encoding="utf-8"), re.MULTILINE))
     assert cited == known
+
+
+def test_every_row_of_the_sources_names_a_test_that_there_is():
+    rows = [line for line in (ROOT / "docs" / "sources.md").read_text(encoding="utf-8").splitlines() if "::" in line]
+    assert len(rows) > 30
+    for row in rows:
+        ((path, name),) = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", row)
+        tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        assert name in {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}, row

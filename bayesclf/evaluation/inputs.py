@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf.classifiers.labels import only_labeled
+from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError
@@ -74,10 +74,10 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     InputError
         For rows without a label where `cv` is a list of folds, whose numbers are of all rows.
     """
-    frame, labels, remarks = only_labeled(as_table(X), y)
-    if remarks and isinstance(cv, Sequence):
-        raise InputError(f"{remarks[0].rpartition(' and ')[0]}; leave them out, and renumber the folds of cv")
-    return frame, labels, remarks
+    frame, found = as_table(X), labeled_rows(y)
+    if found is not None and len(found[0]) == len(frame) and isinstance(cv, Sequence):
+        raise InputError(f"{about_unlabeled_rows(found[0])}; leave them out, and renumber the folds of cv")
+    return only_labeled(frame, y)
 
 
 def check_rules(rules: Any) -> None:
