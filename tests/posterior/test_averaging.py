@@ -185,7 +185,7 @@ def logistic(rng: np.random.Generator) -> tuple[LogisticModel, dict[str, np.ndar
     rows = Rows((numbers, codes), 60)
     y = np.arange(60) % 3
     model = LogisticModel(("a", "b", "c"), design, design.matrix(rows), y, np.ones(60), LogisticPrior())
-    parameters = {"intercept": rng.standard_normal((50, 2)), "weight": rng.standard_normal((50, 2, len(design)))}
+    parameters = {"intercept": rng.standard_normal((50, 3)), "weight": rng.standard_normal((50, 3, len(design)))}
     parameters["unseen"] = model.unseen_prior({}).draw(rng, 50)
     numbers, codes = numbers.copy(), codes.copy()
     numbers[5:15, 0], codes[10:20], codes[:3] = np.nan, -2, -1

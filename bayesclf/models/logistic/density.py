@@ -108,7 +108,7 @@ class LogisticDensity(CompiledDensity):
     Examples
     --------
     >>> import bayesclf as bc
-    >>> clf = bc.LogisticRegression(inference="map").fit([[1.0], [1.9], [2.1], [3.0]], [0, 1, 0, 1])
+    >>> clf = bc.LogisticRegression(prior_scale=1.0, inference="map").fit([[1.0], [1.9], [2.1], [3.0]], [0, 1, 0, 1])
     >>> value, gradient = clf.model_.density()(np.zeros(2))
     >>> bool(np.abs(gradient).max() < 1e-8)  # z = 0 is the mode
     True
