@@ -18,6 +18,14 @@ from bayesclf.typing import Array
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""
 
+SINGULAR = float(np.finfo(float).eps)
+"""Smallest eigenvalue likewise of a matrix whose inverse still has digits."""
+
+COLLINEAR = (
+    "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
+    "from the rows; drop such a column, or give m and psi nearer to the rows"
+)
+
 CACHE_BYTES = 2**28
 """Largest total size of the whitenings that are cached between blocks of rows."""
 
@@ -56,10 +64,7 @@ def cholesky(Sigma: Array) -> Array:
     try:
         return np.linalg.cholesky(Sigma)
     except np.linalg.LinAlgError:
-        raise Refused(
-            "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
-            "from the rows; drop such a column, or give m and psi nearer to the rows"
-        ) from None
+        raise Refused(COLLINEAR) from None
 
 
 class Whitenings:
@@ -170,16 +175,16 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
     Parameters
     ----------
     nu
-        Degrees of freedom (group), each above the number of features less one.
+        Degrees of freedom (group) or (draw, group), each above the number of features less one.
     psi
-        Scale (group, feature, other_feature).
+        Scale (group, feature, other_feature), or with the draw as first axis.
     """
-    groups, size = psi.shape[:2]
+    groups, size = psi.shape[-3:-1]
     U = np.triu(rng.standard_normal((draws, groups, size, size)), 1)
-    freedom = nu[:, None] - np.arange(size)[::-1]
+    freedom = nu[..., None] - np.arange(size)[::-1]
     diagonal = np.sqrt(rng.chisquare(freedom, size=(draws, groups, size)))
     U[..., np.arange(size), np.arange(size)] = diagonal
-    transposed = np.linalg.solve(U, cholesky(psi).swapaxes(1, 2))
+    transposed = np.linalg.solve(U, cholesky(psi).swapaxes(-1, -2))
     return np.asarray(np.tril(transposed.swapaxes(2, 3)))
 
 
