@@ -33,7 +33,6 @@ from bayesclf.families.multivariate.covariance import (
     cholesky,
     inverse_wishart_factors,
     outer,
-    quadratic_forms,
     submatrix,
 )
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
@@ -355,8 +354,8 @@ class MultivariateGaussian(Family[Scatters]):
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
         out = np.zeros((len(X), mu.shape[1], len(mu)))
         for seen, rows in by_pattern(np.isnan(X)):
-            whitening = WHITENINGS.of(parameters["Sigma"], Sigma, seen)
-            squares = quadratic_forms(X[rows][:, seen], mu[:, :, seen], whitening)
+            whitening = WHITENINGS.of(parameters["Sigma"], mu, Sigma, seen)
+            squares = whitening.squares(X[rows][:, seen])
             squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
             squares *= -0.5
             out[rows] = squares
