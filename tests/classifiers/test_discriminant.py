@@ -38,7 +38,8 @@ def rows():
 def test_one_column_is_gaussian_naive_bayes(covariance, variance, rule, rows):
     X, y = rows[0][:, :1], rows[1]
     expected = bc.GaussianNB(variance, random_state=4).fit(X, y).predict_log_proba(X, rule=rule)
-    np.testing.assert_allclose(gda(covariance).fit(X, y).predict_log_proba(X, rule=rule), expected, atol=1e-11)
+    clf = gda(covariance, nu=3.0, psi=X.var()).fit(X, y)
+    np.testing.assert_allclose(clf.predict_log_proba(X, rule=rule), expected, atol=1e-11)
 
 
 @pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
@@ -46,7 +47,7 @@ def test_one_column_averages_as_gaussian_naive_bayes(covariance, variance, rows)
     X, y = rows[0][:, :1], rows[1]
     many = Exact(draws=4000)
     expected = bc.GaussianNB(variance, inference=many, random_state=1).fit(X, y).predict_proba(X[:20])
-    found = gda(covariance, inference=many).fit(X, y).predict_proba(X[:20])
+    found = gda(covariance, nu=3.0, psi=X.var(), inference=many).fit(X, y).predict_proba(X[:20])
     # Sixteen thousand draws of a probability whose spread is below 0.1.
     np.testing.assert_allclose(found, expected, atol=5 * 0.1 * np.sqrt(2 / 16_000))
 
