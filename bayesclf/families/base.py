@@ -214,6 +214,10 @@ class Family[S: Statistics](Concise, ABC):
         """Return these hyperparameters in words, the features measured in the units of the axes."""
         return []
 
+    def remarks(self, statistics: S) -> list[str]:
+        """Return what of this prior the rows have chosen, in sentences that begin with what it is."""
+        return []
+
     @abstractmethod
     def mle(self, statistics: S) -> Parameters:
         """Return the maximum likelihood estimate, or raise `DoesNotExist`."""
@@ -333,6 +337,13 @@ class Family[S: Statistics](Concise, ABC):
     def log_prior(self, parameters: Parameters) -> Density:
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
         raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learned parts")
+
+    def log_scaled_prior(self, parameters: Parameters) -> Density:
+        """Return the density by whose power the prior's strength is varied: of a learned prior that of what is learned.
+
+        The prior of the other parameters given these is then a part of the model.
+        """
+        return self.log_prior(parameters)
 
     def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
         """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""

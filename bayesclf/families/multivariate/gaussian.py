@@ -37,9 +37,10 @@ from bayesclf.families.multivariate.covariance import (
 )
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines
+from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -49,6 +50,9 @@ if TYPE_CHECKING:
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
+
+INVERSE_WISHART = "inverse-wishart"
+"""Variant of a family whose ν is given."""
 
 WEIGHT = 2.0
 """Rows that the pooled variance counts for beside those within the classes, so that no expected variance is 0."""
@@ -213,6 +217,20 @@ class MultivariateGaussian(Family[Scatters]):
                 numbers |= {"rows": float(rows)}
             matrices.append((form, {**numbers, "least": d + 1}))
         return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
+
+    @override
+    def remarks(self, statistics: Scatters) -> list[str]:
+        """Return between which numbers ν lies."""
+        if not self.learned:
+            return []
+        what = "the degrees of freedom of the covariance's prior are learned"
+        if self.not_conjugate(statistics):
+            return [f"{what} together with it: nu in posterior_, as cells are missing"]
+        ends = self.posterior(statistics).freedom_interval()
+        labels = [""] if self._shared else [f" in class {label!r}" for label in self.axes.labels]
+        found = [f"nu is within {span([tuple(own)])}{label}" for own, label in zip(ends.tolist(), labels, strict=True)]
+        rows = f"worth nu − {len(self.axes.features) + 1} rows"
+        return [f"{what}: {listed(found, MOST_VALUES)}, with probability .95; the prior is {rows}"]
 
     def freedom_interval(self) -> Array:
         """Return the ends of the central 95 % of ν, (group, end)."""
@@ -426,6 +444,14 @@ class MultivariateGaussian(Family[Scatters]):
         of_nu = {"nu": np.zeros((), dtype=np.intp) if self._shared else part} if self.learned else {}
         return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma, **of_nu})
 
+    @override
+    def log_scaled_prior(self, parameters: Parameters) -> Density:
+        """Return that of log(ν − d − 1) before any row where ν is learned, else that of μ and Σ."""
+        whole = self.log_prior(parameters)
+        if not self.learned:
+            return whole
+        return replace(whole, log_density=self.freedom.log_prior(np.log(self._c(parameters))))
+
     def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
         mean = statistics.cells().pooled().mean[0]
@@ -458,7 +484,7 @@ class MultivariateGaussian(Family[Scatters]):
         """Name of the prior of the covariance."""
         if self.covariance_prior is not None:
             return "lkj"
-        return "inverse-wishart of learned nu" if self.learned else "inverse-wishart"
+        return "inverse-wishart of learned nu" if self.learned else INVERSE_WISHART
 
     def reference(self, statistics: Scatters) -> Reference:
         """Return the approximate location and width of the posterior, for NUTS to start at; it need not be accurate."""
