@@ -6,6 +6,7 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+from arviz_stats.base import array_stats
 from helpers.gaussian_cases import CovarianceMarginals
 from hypothesis import given
 from hypothesis import strategies as st
@@ -243,6 +244,69 @@ def test_a_row_far_out_has_the_density_of_quadrature():
 def test_a_scale_that_is_not_a_matrix_is_a_diagonal(psi):
     prior, _ = resolved("shared", *data(), psi=psi)
     np.testing.assert_array_equal(prior.psi[0], np.diag(np.broadcast_to(psi, 3)))
+
+
+def page(X, y, prior, nu=None):
+    """Return the model in plain PyMC: Σ by the factor A of Σ⁻¹ = T T', T = A/√(c s) and A A' ~ Wishart(ν, I)."""
+    d = X.shape[1]
+    with pm.Model() as model:
+        c = pm.LogNormal("c", np.log(d), 1.0) if nu is None else pt.constant(nu - d - 1.0)
+        squares = pm.ChiSquared("squares", c + d + 1 - np.arange(d), shape=d)
+        below = pm.Normal("below", shape=d * (d - 1) // 2)
+        A = pt.set_subtensor(pt.diag(squares**0.5)[np.tril_indices(d, -1)], below)
+        T = A / (c * prior.scale[0])[:, None] ** 0.5
+        precision = T @ T.T
+        pm.Deterministic("Sigma", pt.linalg.inv(precision))
+        mu = pm.MvNormal("mu", prior.m, tau=precision, shape=prior.m.shape)
+        pm.MvNormal("x", mu[y], tau=precision, observed=X)
+    return model
+
+
+def test_the_factor_of_the_page_has_the_law_of_the_inverse_wishart():
+    X, y = data(missing=0.0)
+    prior, _ = resolved("shared", X, y)
+    Sigma = pm.draw(page(X, y, prior, 9.5)["Sigma"], draws=1000, random_seed=1, mode=PYTHON)
+    u = CovarianceMarginals(np.array([9.5]), 5.5 * np.diag(prior.scale[0])[None]).cdf(Sigma).reshape(1000, 9)
+    assert min(stats.kstest(column, "uniform").pvalue for column in u.T) > 1e-5
+
+
+@pytest.mark.slow
+def test_the_page_sampled_by_pymc_has_the_exact_posterior():
+    X, y = data(2, n=25, missing=0.0)
+    prior, statistics = resolved("shared", X, y)
+    with page(X, y, prior):
+        sampled = pm.sample(1500, tune=1000, chains=4, cores=1, random_seed=1, progressbar=False, quiet=True).posterior
+    exact = prior.posterior(statistics).draw(np.random.default_rng(1), 100_000)
+    pairs = [
+        (np.log(sampled["c"].values)[..., None], np.log(exact["nu"] - 4)[:, None]),
+        *((sampled[name].values.reshape(4, 1500, -1), exact[name].reshape(100_000, -1)) for name in ("mu", "Sigma")),
+    ]
+    for chains, draws in pairs:
+        for x, own in zip(np.moveaxis(chains, 2, 0), draws.T, strict=True):
+            error = np.hypot(array_stats.mcse(x, method="mean"), own.std() / np.sqrt(len(own)))
+            assert abs(x.mean() - own.mean()) < 4.5 * error
+            assert 4.5 * error < 0.25 * own.std()
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("d", [1, 2])
+def test_predictive_intervals_of_six_rows_a_class_are_nearly_calibrated(covariance, d):
+    """The prior sees the rows twice, which takes less than five points off: ν does not run away."""
+    axes, factor, found = Axes(("no", "yes"), AXES.features[:d]), np.linalg.cholesky(0.4 * np.eye(d) + 0.6), []
+    y, grid = np.repeat([0, 1], 6), np.linspace(-25, 25, 4001)
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(12, d)) @ factor.T + 2 * y[:, None]
+        family = MultivariateGaussian(covariance)
+        statistics = family.statistics(X, y, axes)
+        posterior = family.resolve_prior(statistics).posterior(statistics)
+        cells = np.column_stack([grid, *[np.full_like(grid, np.nan)] * (d - 1)])
+        below = np.cumsum(np.exp(posterior.log_predictive(cells)[:, 0])) * (grid[1] - grid[0])
+        np.testing.assert_allclose(below[-1], 1, atol=1e-3)
+        u = np.interp(rng.normal(size=400) * factor[0, 0], grid, below)
+        found.append([np.mean(np.abs(u - 0.5) < level / 2) for level in (0.5, 0.8, 0.9)])
+    np.testing.assert_allclose(np.mean(found, axis=0), [0.5, 0.8, 0.9], atol=0.05)
 
 
 # Expectation and maximization
