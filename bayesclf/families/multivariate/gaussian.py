@@ -70,6 +70,7 @@ class MultivariateGaussian(Family[Scatters]):
     ========= ================= ================== =========================================
     parameter support           prior              posterior
     ========= ================= ================== =========================================
+    ν         above d + 1       d + 1 + LogNormal  mixture, by quadrature
     Σ         positive definite InvWishart(ν, Ψ)   InvWishart(ν + n, Ψ + S + κn/(κ+n) δδᵀ)
     μ_k | Σ   real              Normal(m_k, Σ/κ)   Normal((κm + n x̄)/(κ + n), Σ/(κ + n))
     ========= ================= ================== =========================================
@@ -90,13 +91,18 @@ class MultivariateGaussian(Family[Scatters]):
     m, kappa, nu, psi
         Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
         number per covariance, above d − 1; Ψ is a matrix (feature, other_feature), one per class (outcome, feature,
-        other_feature), or a diagonal: a number or (feature). Where None they are unit information from the pooled
-        rows: m the columns' means, κ = 1, ν = d + 2, Ψ = (ν − d − 1) diag(s²) with s² the columns' variances, so
-        that E[Σ] = diag(s²): features are independent a priori, and fewer rows than features are enough.
+        other_feature), or a diagonal: a number or (feature). Where None, m are the columns' means and κ is 1. Without
+        ν and Ψ, ν is learned, one for each covariance: log(ν − d − 1) ~ Normal(log d, 1), so that a priori Σ is worth
+        as many rows as there are columns, give or take. Without Ψ it is (ν − d − 1) diag(s), so that E[Σ] = diag(s):
+        features are independent a priori, and fewer rows than features are enough. With Ψ alone, ν is d + 2.
     covariance_prior : LKJ or None
         A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
     axes : Axes
         Set by `resolve_prior`.
+    scale : float, array or None
+        s, (feature) or (group, feature); where None the variances within the classes, or within the own class, of n − 1
+        degrees of freedom a class, beside which the variances of the pooled rows count for two more. They are set by
+        the rows too, for which the evidence of one column grows with ν without end: hence the prior of ν.
 
     References
     ----------
