@@ -167,10 +167,13 @@ class Family[S: Statistics](Concise, ABC):
         The class of its statistics.
     reads_numbers
         Whether `statistics` takes `bayesclf.tables.numbers.Numbers` too, which it reads a few rows at a time.
+    keeps_draws
+        Whether draws take so much longer to make than to use that fewer of them are taken if these fit in memory.
     """
 
     statistics_type: ClassVar[type[Statistics]]
     reads_numbers: ClassVar[bool] = False
+    keeps_draws: ClassVar[bool] = False
 
     @property
     @abstractmethod

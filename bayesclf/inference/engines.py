@@ -269,8 +269,10 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
 
 
 def _exact_in_memory(model: Model) -> Exact:
-    """Return the default, or fewer draws that are kept in memory: made again at every prediction they take seconds."""
+    """Return the default, or fewer draws that are kept in memory: made again at every prediction some take seconds."""
     engine = Exact()
+    if not isinstance(model, GenerativeModel) or not any(block.family.keeps_draws for block in model.blocks):
+        return engine
     fitting = POSTERIOR_BYTES // (NUMBER * parameter_count(model) * engine.chains or 1)
     return Exact(fitting) if FEWEST_EXACT <= fitting < engine.draws else engine
 

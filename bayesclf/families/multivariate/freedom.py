@@ -31,8 +31,8 @@ REACH = 12.0
 NODES, DEPTH = 96, 100.0
 """Nodes of the grid of log c, and nats below its maximum of the log density at both ends: ±14 standard deviations."""
 
-DRAWN_NODES, DRAWN_DEPTH = 1024, 40.0
-"""The same for draws, between whose nodes the distribution function is linear."""
+DRAWN_NODES, DRAWN_DEPTH = 256, 40.0
+"""The same for draws. The distribution function is linear between nodes, which makes the sd .04 % larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,10 +206,15 @@ class Freedom:
         return Grid.of(self.log_density, self.n.shape, self.bounds, DRAWN_NODES, DRAWN_DEPTH)
 
     def mode(self) -> Array:
-        """Return the c where the density of log c is largest, (…)."""
-        grid, out = self.grid, np.empty(self.n.shape)
+        """Return the c where the density of log c is largest, (…).
+
+        That is the lower end of its range where rows repeat each other and columns are many: then Σ is singular.
+        """
+        grid, out = self.grid, np.full(self.n.shape, np.exp(self.bounds[0]))
         for place in np.ndindex(*self.n.shape):
+            if grid.cut[place]:
+                continue
             best = int(grid.log_weight[:, *place].argmax())
-            low, high = (float(grid.nodes[at, *place]) for at in (max(best - 1, 0), min(best + 1, NODES - 1)))
+            low, high = (float(grid.nodes[at, *place]) for at in (best - 1, best + 1))
             out[place] = np.exp(optimize.brentq(self._slope, low, high, args=(place,), xtol=1e-14))
         return out

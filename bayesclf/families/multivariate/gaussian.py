@@ -121,6 +121,7 @@ class MultivariateGaussian(Family[Scatters]):
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Normal(mu, Sigma)"
     statistics_type: ClassVar[type[Statistics]] = Scatters
+    keeps_draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
