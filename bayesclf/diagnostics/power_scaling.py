@@ -186,6 +186,7 @@ def _of_block(block: Block, index: int, parameters: Parameters, training: Labell
     except Refused as reason:
         raise NotApplicable(str(reason)) from None
     likelihood = block.family.log_likelihood(block.statistics, parameters)
+    prior = block.family.log_scaled_prior(parameters)
     if likelihood is not None:
         return prior, likelihood
     if training is None:

@@ -101,10 +101,12 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     X, y = _rows(kind.attributes, n, np.random.default_rng(seed))
     engine = bc.Laplace if name == "LR" else bc.Exact
     point = kind.make(inference="map", random_state=0).fit(X, y).posterior_["map"].to_dataset()
+    point = point.drop_vars("nu", errors="ignore")
     entries = sum(values.size for values in point.values())
     count = entries + SPARE_DRAWS
     fit = kind.make(inference=engine(draws=count, chains=1), random_state=0).fit(X, y)
-    posterior = fit.posterior_["posterior"].to_dataset()
+    # the degrees of freedom of a prior are no parameters of the classifier
+    posterior = fit.posterior_["posterior"].to_dataset().drop_vars("nu", errors="ignore")
     draws = [values.to_numpy().reshape(count, -1) for values in posterior.values()]
     counted = free_parameters(np.concatenate(draws, axis=1))
     return [{"classifier": name, "n": n, "entries": entries, "counted": counted, "formula": kind.count(n)}]

@@ -167,10 +167,13 @@ class Family[S: Statistics](Concise, ABC):
         The class of its statistics.
     reads_numbers
         Whether `statistics` takes `bayesclf.tables.numbers.Numbers` too, which it reads a few rows at a time.
+    keeps_draws
+        Whether draws take so much longer to make than to use that fewer of them are taken if these fit in memory.
     """
 
     statistics_type: ClassVar[type[Statistics]]
     reads_numbers: ClassVar[bool] = False
+    keeps_draws: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -212,6 +215,10 @@ class Family[S: Statistics](Concise, ABC):
 
     def priors(self) -> list[PriorLine]:
         """Return these hyperparameters in words, the features measured in the units of the axes."""
+        return []
+
+    def remarks(self, statistics: S) -> list[str]:
+        """Return what of this prior the rows have chosen, in sentences that begin with what it is."""
         return []
 
     @abstractmethod
@@ -333,6 +340,13 @@ class Family[S: Statistics](Concise, ABC):
     def log_prior(self, parameters: Parameters) -> Density:
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
         raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learned parts")
+
+    def log_scaled_prior(self, parameters: Parameters) -> Density:
+        """Return the density by whose power the prior's strength is varied: of a learned prior that of what is learned.
+
+        The prior of the other parameters given these is then a part of the model.
+        """
+        return self.log_prior(parameters)
 
     def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
         """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""

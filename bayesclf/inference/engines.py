@@ -144,6 +144,10 @@ MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
 
 
+FEWEST_EXACT = 50
+"""Draws per chain that `auto` takes at least where the default number does not fit in memory."""
+
+
 @dataclass(frozen=True, repr=False)
 class Exact(Concise):
     """Settings of exact inference: independent draws, without tuning and without convergence to check.
@@ -270,12 +274,21 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
     """Return the engine that `inference` names for this model; `Auto` where only the attempt can decide."""
     if inference == "auto" or isinstance(inference, Auto):
         if not model.not_conjugate():
-            return Exact()
+            return _exact_in_memory(model)
         auto = Auto() if isinstance(inference, str) else inference
         if isinstance(model, GenerativeModel) and not model.not_augmentable():
             return auto.augmentation
         return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
     return named_engine(inference)
+
+
+def _exact_in_memory(model: Model) -> Exact:
+    """Return the default, or fewer draws that are kept in memory: made again at every prediction some take seconds."""
+    engine = Exact()
+    if not isinstance(model, GenerativeModel) or not any(block.family.keeps_draws for block in model.blocks):
+        return engine
+    fitting = POSTERIOR_BYTES // (NUMBER * parameter_count(model) * engine.chains or 1)
+    return Exact(fitting) if FEWEST_EXACT <= fitting < engine.draws else engine
 
 
 def named_engine(inference: str | Engine) -> Engine:

@@ -337,7 +337,7 @@ def priors_of(classifier: BayesClassifier) -> Priors:
         sentences, lines = _generative(model)
     else:
         sentences, lines, symbols = _logistic(model)
-    learned = [note for note in classifier.notes_ if note.startswith("the concentration")]
+    learned = [note for note in classifier.notes_ if note.startswith(("the concentration", "the degrees of freedom"))]
     given = [GIVEN_DRAWS] if is_given(classifier) else []
     return Priors((*sentences, *learned, *given), tuple(lines), symbols, bool(learned))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -152,6 +153,10 @@ class GenerativeModel:
 
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
+        return self._posterior
+
+    @cached_property
+    def _posterior(self) -> GenerativeModel:
         self._require_labels()
         if self.posterior_given:
             raise Refused("draws of the posterior were given, and it has no hyperparameters")

@@ -189,7 +189,7 @@ DRAWS = 400
 DISTRIBUTIONS = {
     "log": np.log,
     "Normal": lambda mean, variance: stats.norm(mean, np.sqrt(variance)),
-    "LogNormal": lambda mean, sd: stats.lognorm(sd, scale=np.exp(mean)),
+    "LogNormal": lambda mean, sd, least=0: stats.lognorm(sd, loc=least, scale=np.exp(mean)),
     "Gamma": lambda shape, rate: stats.gamma(shape, scale=1 / np.asarray(rate)),
     "InvGamma": lambda shape, scale: stats.invgamma(shape, scale=scale),
     "Beta": stats.beta,
@@ -208,6 +208,7 @@ def meant(prior, parameters):
     """Return the SciPy distribution that the words of a prior state, given the draws of other parameters."""
     text = prior.replace("−", "-").replace("·", "*").replace("²", "**2")
     text = re.sub(r"log ([0-9.e+-]+)", r"log(\1)", text)
+    text = re.sub(r"^(\d+) \+ (.*)\)$", r"\2, \1)", text)
     return eval(text, {"__builtins__": {}}, DISTRIBUTIONS | parameters)
 
 
@@ -236,6 +237,15 @@ def test_draws_from_the_prior_follow_its_words(case):
                 alpha = dirichlet_alpha(line.prior, theta.shape[1])
                 np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-12)
                 uniform = [stats.beta(a, alpha.sum() - a).cdf(cell) for a, cell in zip(alpha, theta.T, strict=True)]
+            elif line.prior.startswith("InvWishart(nu"):
+                least, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
+                nu = draws["nu"].reshape(DRAWS, -1)[:, outcome if draws["nu"].ndim > 1 else 0]
+                uniform = [
+                    stats.invgamma((nu - len(diagonal) + 1) / 2, scale=(nu - least) * own / 2).cdf(
+                        at(draws["Sigma"], dims["Sigma"], outcome, feature)
+                    )
+                    for feature, own in enumerate(diagonal)
+                ]
             elif line.prior.startswith("InvWishart"):
                 nu, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
                 shape = (nu - len(diagonal) + 1) / 2

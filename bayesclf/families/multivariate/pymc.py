@@ -14,14 +14,19 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pymc.distributions.transforms import Interval
 from pymc.logprob.transforms import Transform
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
 from bayesclf.families.multivariate.covariance import LKJ
+from bayesclf.families.multivariate.freedom import SPREAD, Freedom
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.families.pymc import LabeledRows, whole
 from bayesclf.typing import Array
+
+SCORES = np.linspace(-8.0, 8.0, 321)
+"""Standard normal scores between which quantiles of ν are linear."""
 
 
 @dataclass(frozen=True)
@@ -122,18 +127,47 @@ def _batch(value: TensorVariable, core: int) -> list[Any]:
     return [value.shape[axis] for axis in range(value.ndim - core)]
 
 
+def add_freedom(freedom: Freedom, shared: bool, suffix: str) -> Any:
+    """Add ν of one covariance, or of each class, with log(ν − d − 1) ~ Normal(log d, 1) before any row; return c."""
+    spectrum = freedom.spectrum
+    n, values, total, quantiles = (
+        array[0] if shared else array
+        for array in (freedom.n, np.maximum(spectrum.values, 0.0), freedom.grid.log_total, freedom.quantiles(SCORES))
+    )
+    d = values.shape[-1]
+    nu = pm.CustomDist(
+        f"nu{suffix}",
+        pm.Data(f"nu_n{suffix}", n),
+        pm.Data(f"nu_values{suffix}", values),
+        pm.Data(f"nu_total{suffix}", total + 0.5 * n * (spectrum.log_scale[0] if shared else spectrum.log_scale)),
+        pm.Data(f"nu_quantiles{suffix}", quantiles),
+        logp=_freedom_logp,
+        dist=_freedom_dist,
+        signature="(),(d),(),(q)->()",
+        transform=Interval(d + 1.0, None),
+        dims=() if shared else ("outcome",),
+    )
+    return nu - d - 1
+
+
 def add_inverse_wishart(
-    hyperparameters: tuple[Array, Array, Array, Array], reference: Reference, suffix: str
+    hyperparameters: tuple[Array, Array, Array, Array, Array | None], c: Any, reference: Reference, suffix: str
 ) -> tuple[Any, Any]:
     """Add Σ ~ InvWishart(ν, Ψ) and μ_k ~ Normal(m_k, Σ/κ_k); return them.
 
     Parameters
     ----------
     hyperparameters
-        m (outcome, feature), κ (outcome), and ν and Ψ of one covariance, or with the outcome as first axis.
+        m (outcome, feature), κ (outcome), and ν and Ψ of one covariance, or with the outcome as first axis; and by
+        which matrix times c Ψ is larger, as ν is by c.
+    c
+        A variable, of one covariance or (outcome); None without it.
     """
-    m, kappa, nu, psi = hyperparameters
+    m, kappa, nu, psi, target = hyperparameters
     parameters = pm.Data(f"Sigma_nu{suffix}", nu), pm.Data(f"Sigma_psi{suffix}", psi)
+    if target is not None:
+        own = c[..., None, None] * pm.Data(f"Sigma_target{suffix}", target)
+        parameters = parameters[0] + c, parameters[1] + own
     functions = {"logp": _inverse_wishart_logp, "dist": _inverse_wishart_dist}
     Sigma = _add_covariance(parameters, functions, "(),(d,d)", reference, suffix)
     spread = (Sigma if psi.ndim == 3 else Sigma[None]) / pm.Data(f"mu_kappa{suffix}", kappa)[:, None, None]
@@ -325,6 +359,25 @@ def _inverse_wishart_logp(Sigma: Any, nu: Any, psi: Any, *reference: Any) -> Any
     trace = (psi * _inverse(Sigma)).sum(axis=(-2, -1))
     constant = nu / 2 * (_log_det(psi) - d * np.log(2.0)) - log_gamma
     return constant - (nu + d + 1) / 2 * _log_det(Sigma) - trace / 2
+
+
+def _freedom_logp(nu: Any, n: Any, values: Any, total: Any, quantiles: Any) -> Any:
+    """Return the log density of ν, that of `Freedom.log_density`."""
+    d = values.shape[-1]
+    c, half = nu - d - 1, (nu[..., None] - pt.arange(d)) / 2
+    rising = (pt.gammaln(half + n[..., None] / 2) - pt.gammaln(half)).sum(axis=-1) + 0.5 * n * d * np.log(2)
+    ratio = -0.5 * nu * pt.log1p(values / c[..., None]).sum(axis=-1)
+    added = pt.log(c[..., None] + values).sum(axis=-1)
+    prior = -0.5 * ((pt.log(c) - pt.log(d)) / SPREAD) ** 2 - np.log(SPREAD) - 0.5 * np.log(2 * np.pi) - pt.log(c)
+    return prior + rising + ratio - 0.5 * n * added - total
+
+
+def _freedom_dist(n: Any, values: Any, total: Any, quantiles: Any, size: Any) -> Any:
+    """Draw ν: its quantile where that of a standard normal is, between those of `SCORES`."""
+    place = pt.clip((pm.Normal.dist(shape=_shape(n)) - SCORES[0]) / (SCORES[1] - SCORES[0]), 0, len(SCORES) - 2)
+    low = pt.cast(pt.floor(place), "int64")
+    ends = [pt.take_along_axis(quantiles, (low + step)[..., None], axis=-1)[..., 0] for step in (0, 1)]
+    return values.shape[-1] + 1 + pt.exp(ends[0] + (place - low) * (ends[1] - ends[0]))
 
 
 def _lkj_logp(Sigma: Any, eta: Any, sd_scale: Any, *reference: Any) -> Any:
