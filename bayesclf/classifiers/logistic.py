@@ -489,7 +489,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
         Parameters
         ----------
-        X
+        X : table or array of shape (row, feature)
             Rows with the columns of the fit.
 
         Returns

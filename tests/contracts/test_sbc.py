@@ -178,16 +178,19 @@ TABLE = pd.DataFrame(DESIGN, columns=["x0", "x1"])
 def logistic_prior(classes, draws, rng):
     """Return parameters (draw, ...), the intercept at x = 0 as in `posterior_`, and scores of the rows.
 
-    Scores are (draw, outcome, row), 0 for the reference, the first of two classes or the last of more.
+    Scores are (draw, outcome, row), 0 for the reference, the first of two classes or the last of more; the parameters
+    of more than two add up to 0.
     """
     scales = np.array([INTERCEPT_SCALE, WEIGHT_SCALE, WEIGHT_SCALE])
     # Differences of independent vectors from the reference.
     vectors = rng.normal(size=(draws, classes, 3)) * scales / np.sqrt(2)
     reference = 0 if classes == 2 else classes - 1
     theta = np.delete(vectors, reference, axis=1) - vectors[:, [reference]] + [0.0, WEIGHT_MEAN, WEIGHT_MEAN]
-    intercept, weight = theta[..., 0], theta[..., 1:]
-    scores = np.insert(intercept[..., None] + weight @ DESIGN.T, reference, 0.0, axis=1)
-    return {"intercept": intercept, "weight": weight}, scores
+    scores = np.insert(theta[..., :1] + theta[..., 1:] @ DESIGN.T, reference, 0.0, axis=1)
+    if classes > 2:
+        theta = np.insert(theta, reference, 0.0, axis=1)
+        theta -= theta.mean(axis=1, keepdims=True)
+    return {"intercept": theta[..., 0], "weight": theta[..., 1:]}, scores
 
 
 def logistic(classes, rng):

@@ -404,9 +404,15 @@ class LogisticModel:
         return {"X": X * self.design.scale + self.design.centre, "labels": np.zeros(len(X), dtype=int)}
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return intercept and weight; a design without columns has no PyMC weight."""
+        """Return intercept and weight, from these or from the free variables; without columns there is no weight."""
         intercept = draws["intercept"]
-        weight = draws["weight"] if len(self.design) else np.zeros((*intercept.shape, 0))
+        if not len(self.design):
+            weight = np.zeros((*intercept.shape, 0))
+        elif "weight" in draws:
+            weight = draws["weight"]
+        else:
+            scale: Any = self.page_settings["given"] / self.design.scale
+            weight = draws["epsilon"].swapaxes(1, 2) * scale
         if self.symmetric and intercept.shape[-1] < len(self.labels):
             intercept, weight = of_outcomes(intercept, True), of_outcomes(weight, True, axis=1)
         return {"intercept": self.at_means(intercept, weight), "weight": weight}

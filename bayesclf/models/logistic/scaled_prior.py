@@ -106,9 +106,7 @@ class ScaledPrior:
         average = np.diag(covariance)[own].mean() if len(own) else 0.0
         values, U = np.diag(covariance).copy(), np.eye(len(design))
         if len(own) > 1 and average > 0:
-            along, vectors_of_own = np.linalg.eigh(covariance[np.ix_(own, own)])
-            largest = vectors_of_own[np.abs(vectors_of_own).argmax(axis=0), np.arange(len(own))]
-            values[own], U[np.ix_(own, own)] = np.maximum(along, 0.0), vectors_of_own * np.sign(largest)
+            values[own], U[np.ix_(own, own)] = _directions(covariance[np.ix_(own, own)])
         known = np.flatnonzero(values > UNSEEN_VARIANCE * values.max(initial=0.0))
         if prior.intercept_at == "zero":  # then a direction without variance still moves the intercept
             known = np.arange(len(values))
@@ -298,3 +296,18 @@ class GivenScale:
         within = (to_gamma / sd**2) @ to_gamma.T
         M = np.linalg.inv(prior.contrast)
         return np.asarray(np.kron(M.T @ M, within), dtype=np.float64)
+
+
+def _directions(covariance: Array) -> tuple[Array, Array]:
+    """Return e, increasing, and U of a covariance; rounding of its entries changes no direction, and so no draw.
+
+    The eigenvectors of no variance are any basis of their space, and an eigenvector has any sign. Both are chosen by
+    products with numbers that are fixed, and hardly ever near 0.
+    """
+    values, U = np.linalg.eigh(covariance)
+    values = np.maximum(values, 0.0)
+    fixed = np.random.default_rng(0).standard_normal(U.shape)
+    none = values <= UNSEEN_VARIANCE * values[-1]
+    if none.any():
+        U[:, none] = np.linalg.qr(U[:, none] @ (U[:, none].T @ fixed[:, none]))[0]
+    return values, U * np.where(fixed[:, 0] @ U < 0, -1.0, 1.0)
