@@ -19,8 +19,8 @@ LAYERS = (
     {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"}
     | {"attached"},
     {"tables"},
-    {"families"},
     {"pymc_models"},
+    {"families"},
     {"models"},
     {"posterior"},
     {"rules", "decisions", "inference"},

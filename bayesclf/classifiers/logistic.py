@@ -484,30 +484,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
-    def pymc_data(self, X: Any) -> dict[str, Array]:
-        """Return what `pymc.set_data` needs to give the model of `to_pymc` other rows.
-
-        Parameters
-        ----------
-        X : table or array of shape (row, feature)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        dict
-            Arrays by the names of the model's data; labels are those of the first class, as they are to be drawn.
-
-        Raises
-        ------
-        InputError
-            For a classifier that is not fitted, and other columns.
-        Refused
-            For a level that the training rows lack.
-        """
-        check_is_fitted(self, "classes_")
-        model: Any = self.model_
-        return model.pymc_data(self.encode(self.frame(X)))  # type: ignore[no-any-return]
-
     def _posterior_parameters(self) -> Parameters:
         """Return the draws, with weights of unseen levels drawn from their prior."""
         parameters = super()._posterior_parameters()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -83,6 +83,10 @@ class LearntClassPrior:
 
         return pm.Dirichlet("pi", pm.Data("pi_alpha", self.alpha, dims="outcome"), dims="outcome")
 
+    def page(self) -> dict[str, Any]:
+        """Return the arguments of `bayesclf.pymc_models.labels`."""
+        return {"alpha": self.alpha}
+
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return π (draw, outcome)."""
         return {"pi": draws["pi"]}
@@ -146,6 +150,10 @@ class KnownClassPrior:
         import pymc as pm
 
         return pm.Data("pi", self.pi, dims="outcome")
+
+    def page(self) -> dict[str, Any]:
+        """Return the arguments of `bayesclf.pymc_models.labels`."""
+        return {"pi": self.pi}
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return no parameters: a known π is not drawn."""

@@ -14,7 +14,7 @@ from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.constraints import Number, require
 from bayesclf.families import cells
-from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive, require_prior_of_page
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import (
@@ -31,7 +31,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc import LabeledRows
 
 SPREAD = 2.0
 """Standard deviation of the prior of log r: a row tells of log r about as much where r is near the mean."""
@@ -252,14 +251,16 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         observe_sums("sums", given, statistics.n, sums, suffix, _draw_rows, _sums_logp, constants)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: NegativeBinomialStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add r and θ, observing x ~ NegativeBinomial(r_y, θ_y)."""
         import pymc as pm
 
-        observed, counts = cells.events(X, self.axes)
-        r, theta = (parameter[rows.y] for parameter in self._pymc_parameters(statistics, suffix))
-        given, dims = (r * (1 - theta) / theta, r), ("row", f"feature{suffix}")
-        rows.observe(f"events{suffix}", pm.NegativeBinomial, given, counts.astype(np.int64), dims, observed > 0)
+        from bayesclf import pymc_models
+
+        require_prior_of_page(self)
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        prior = pymc_models.negative_binomials(median, spread, kappa, m, suffix)
+        pymc_models.cells(pm.NegativeBinomial, X, row, *prior, name=suffix)
 
     def _pymc_parameters(
         self, statistics: NegativeBinomialStatistics, suffix: str

@@ -21,8 +21,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc import LabeledRows
-
 
 @dataclass(frozen=True, repr=False)
 class GammaRate[S: Statistics](Family[S]):
@@ -206,13 +204,13 @@ class Poisson(GammaRate[PoissonStatistics]):
         )
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: PoissonStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add λ, observing x ~ Poisson(λ_y)."""
         import pymc as pm
 
-        observed, counts = cells.events(X, self.axes)
-        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
-        rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
+        from bayesclf import pymc_models
+
+        pymc_models.cells(pm.Poisson, X, row, pymc_models.rates(*self._hyperparameters(), suffix), name=suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i x_i log λ_ik − λ_ik − log x_i! over the observed cells, (draw, row, outcome)."""
@@ -418,13 +416,13 @@ class Exponential(GammaRate[ExponentialStatistics]):
         )
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ExponentialStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add λ, observing x ~ Exponential(λ_y)."""
         import pymc as pm
 
-        observed, values = cells.not_negative(X, self.axes, self.name)
-        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
-        rows.observe(f"times{suffix}", pm.Exponential, (rate[rows.y],), values, dims, observed > 0)
+        from bayesclf import pymc_models
+
+        pymc_models.cells(pm.Exponential, X, row, pymc_models.rates(*self._hyperparameters(), suffix), name=suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log λ_ik − λ_ik x_i over the observed cells, (draw, row, outcome)."""

@@ -42,8 +42,11 @@ class Model(Protocol):
     def pymc(self) -> pm.Model:
         """Return the PyMC model whose posterior NUTS samples."""
 
-    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
-        """Return the PyMC model of the same prior over rows with label codes `y` (row) that count `weight` (row)."""
+    def page(self, rows: Rows, y: Integers) -> pm.Model:
+        """Return the PyMC model of `bayesclf.pymc_models` of the same prior over rows with label codes `y` (row)."""
+
+    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, ...) of the variables of `page`."""
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
@@ -77,6 +80,9 @@ class Model(Protocol):
 
     def shown_dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of what `shown` returns."""
+
+    def shown_coords(self) -> dict[str, Any]:
+        """Return the coordinates of its axes."""
 
     def coords(self) -> dict[str, Any]:
         """Return the coordinates of the axes in `dims`."""

@@ -16,9 +16,8 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
 from bayesclf.families.base import Axes
-from bayesclf.families.mixed.groups import are_categories, are_seen
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, names
-from bayesclf.families.pymc import ALL, LabeledRows, observe, whole
+from bayesclf.families.pymc import ALL, whole
 from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
@@ -255,50 +254,3 @@ def _sums_dist(beta: Any, sigma2: Any, n: Any, z: Any, within: Any, root: Any, r
     square = (beta * (cross + _product(root, noise))).sum(axis=-1) + (noise**2).sum(axis=-1) + rest
     mean = (beta * z).sum(axis=-1) + sd * pm.Normal.dist(shape=n.shape) / pt.sqrt(pt.maximum(rows, 1.0))
     return pt.concatenate([(mean * pt.gt(n, 0))[..., None], cross[..., 1:], square[..., None]], axis=-1)
-
-
-def observe_rows(
-    axes: Axes,
-    regressions: tuple[Regression, ...],
-    variables: list[tuple[Sized, Any, Any]],
-    X: Array,
-    rows: LabeledRows,
-    codes: Any,
-    suffix: str,
-) -> None:
-    """Observe numbers given their parents, one variable "x[name]" for each: those of other numbers and `codes`.
-
-    Parameters
-    ----------
-    axes, regressions
-        Of the block, and of its numbers.
-    variables
-        As `add_regressions` returns them.
-    X
-        Cells (row, feature) in which nothing that is observed depends on what is missing.
-    rows
-        Their labels and weights.
-    codes
-        The variable of the codes of the categories, (row, category); None without any.
-    suffix
-        What is added to the names.
-    """
-    seen = are_seen(X, axes)
-    place = np.cumsum(are_categories(axes)) - 1
-    found = {
-        number: (beta[:, own], sigma2[:, own], group.class_free)
-        for group, beta, sigma2 in variables
-        for number, own in group.starts(regressions)
-    }
-    cells: dict[int, Any] = {}
-    for number, own in enumerate(regressions):
-        beta, sigma2, of_all = found[number]
-        label = pt.zeros_like(rows.y) if of_all else rows.y
-        configuration = pt.zeros_like(rows.y)
-        for j, size in zip(own.given, own.sizes, strict=True):
-            configuration = configuration * size + codes[:, int(place[j])]
-        terms = beta[label, configuration]
-        expected = terms[:, 0] + sum(terms[:, 1 + i] * cells[j] for i, j in enumerate(own.on))
-        sd = pt.sqrt(sigma2[label, configuration])
-        name, counts = f"x[{axes.features[own.of]}]{suffix}", rows.weight * seen[:, own.of]
-        cells[own.of] = observe(name, pm.Normal, (expected, sd), X[:, own.of], ("row",), counts)

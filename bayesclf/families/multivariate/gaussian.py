@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, ClassVar, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
     from bayesclf.families.multivariate.pymc import Reference
-    from bayesclf.families.pymc import LabeledRows
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
@@ -59,6 +59,11 @@ WEIGHT = 2.0
 
 INTERVAL_DRAWS = 4000
 """Draws of which an interval of ν in words is made."""
+
+UPDATED = (
+    "a prior of covariances that is the posterior of other rows, with its degrees of freedom learned, has no page of "
+    "PyMC; fit all rows together, or give nu"
+)
 
 WHITENINGS = Whitenings()
 
@@ -350,11 +355,94 @@ class MultivariateGaussian(Family[Scatters]):
         observe_scatters(suffix, *self._pymc_parameters(statistics, suffix), statistics)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Scatters, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
-        from bayesclf.families.multivariate.pymc import observe_rows
+        import pymc as pm
+        import pytensor.tensor as pt
 
-        observe_rows(suffix, *self._pymc_parameters(statistics, suffix), X, rows, ("row", f"feature{suffix}"))
+        from bayesclf import pymc_models
+
+        m, prior, d = np.asarray(self.m), self.covariance_prior, len(self.axes.features)
+        both, of_class = ("outcome", f"feature{suffix}"), () if self._shared else ("outcome",)
+        if prior is not None:
+            sd_scale: Array = np.asarray(prior.sd_scale)
+            chol = pymc_models.lkj(float(prior.eta), sd_scale, None if self._shared else self.axes.labels, suffix)
+            mu = pm.Normal(f"mu{suffix}", m, np.asarray(prior.mean_scale), dims=both)
+        else:
+            _, kappa, nu, psi = self._hyperparameters()
+            if self.learned:
+                if (nu != d + 1).any():
+                    raise Refused(UPDATED)
+                c = pm.LogNormal(f"c{suffix}", np.log(d), SPREAD, dims=of_class)
+                nu = pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
+                sd = pt.sqrt(c[..., None] * self._one(np.asarray(self.scale)))
+                root = sd[..., None] * np.eye(d)
+            else:
+                nu, root = self._one(nu), np.linalg.cholesky(self._one(psi))
+            chol = pymc_models.covariance(nu, root, d, of_class, suffix)
+            mu = pm.MvNormal(f"mu{suffix}", m, chol=chol / np.sqrt(kappa)[:, None, None], dims=both)
+        pymc_models.multivariate_normals(mu, chol, X, row, suffix)
+
+    @override
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return c = ν − d − 1 and Bartlett's factor, or the factor of Σ under an LKJ prior."""
+        Sigma, d = parameters["Sigma"], len(self.axes.features)
+        if self.covariance_prior is not None:
+            packed = np.linalg.cholesky(Sigma)[..., *np.tril_indices(d)]
+            each = [packed] if self._shared else np.moveaxis(packed, 1, 0)
+            return dict(zip(self.page_dims(suffix), each, strict=True))
+        out: dict[str, Array] = {}
+        if self.learned:
+            c = out[f"c{suffix}"] = parameters["nu"] - d - 1
+            root = np.sqrt(c[..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(d)
+        else:
+            root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
+        A = np.linalg.inv(np.linalg.solve(root, np.linalg.cholesky(Sigma))).swapaxes(-1, -2)
+        out[f"squares{suffix}"] = np.diagonal(A, axis1=-2, axis2=-1) ** 2
+        out[f"above{suffix}"] = A[..., *np.triu_indices(d, 1)]
+        return out
+
+    @override
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return their axis words."""
+        of_class = () if self._shared else ("outcome",)
+        if self.covariance_prior is not None:
+            names = ("",) if self._shared else tuple(f"_{label}" for label in self.axes.labels)
+            return {f"chol{name}{suffix}": (f"triangle{suffix}",) for name in names}
+        of_nu = {f"c{suffix}": of_class} if self.learned else {}
+        return {
+            **of_nu,
+            f"squares{suffix}": (*of_class, f"feature{suffix}"),
+            f"above{suffix}": (*of_class, f"pair{suffix}"),
+        }
+
+    @override
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the pairs of features of the factors."""
+        d, lkj = len(self.axes.features), self.covariance_prior is not None
+        places = zip(*(np.tril_indices(d) if lkj else np.triu_indices(d, 1)), strict=True)
+        return {f"{'triangle' if lkj else 'pair'}{suffix}": [f"{i}, {j}" for i, j in places]}
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ, Σ, and ν where it is learned; from its factor where Σ itself is not there."""
+        mu, d = draws[f"mu{suffix}"], len(self.axes.features)
+        found = {"nu": draws[f"c{suffix}"] + d + 1} if self.learned else {}
+        if f"Sigma{suffix}" in draws:
+            return {"mu": mu, "Sigma": draws[f"Sigma{suffix}"], **found}
+        if self.covariance_prior is not None:
+            packed = np.stack([draws[name] for name in self.page_dims(suffix)], axis=1)
+            L = np.zeros((*packed.shape[:2], d, d))
+            L[..., *np.tril_indices(d)] = packed
+            return {"mu": mu, "Sigma": (L @ L.swapaxes(-1, -2))[:, 0 if self._shared else slice(None)]}
+        if self.learned:
+            root = np.sqrt(draws[f"c{suffix}"][..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(d)
+        else:
+            root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
+        A = np.sqrt(draws[f"squares{suffix}"])[..., None] * np.eye(d)
+        A[..., *np.triu_indices(d, 1)] = draws[f"above{suffix}"]
+        L = root @ np.linalg.inv(A).swapaxes(-1, -2)
+        return {"mu": mu, "Sigma": L @ L.swapaxes(-1, -2), **found}
 
     def _pymc_parameters(self, statistics: Scatters, suffix: str) -> tuple[TensorVariable, TensorVariable]:
         """Add μ and Σ to the open PyMC model; return them."""

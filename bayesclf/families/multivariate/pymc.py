@@ -22,7 +22,7 @@ from pytensor.tensor import TensorVariable
 from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.pymc import LabeledRows, whole
+from bayesclf.families.pymc import whole
 from bayesclf.typing import Array
 
 SCORES = np.linspace(-8.0, 8.0, 321)
@@ -220,45 +220,6 @@ def observe_scatters(suffix: str, mu: TensorVariable, Sigma: TensorVariable, sta
         logp=lambda scatter, Sigma, n, seen: pt.zeros_like(n),
         signature="(d,d),(),(d)->(d,d)",
         observed=scatter,
-    )
-
-
-def observe_rows(
-    suffix: str, mu: TensorVariable, Sigma: TensorVariable, X: Array, rows: LabeledRows, dims: tuple[str, ...]
-) -> None:
-    """Observe x ~ Normal(μ_y, Σ_y) of the observed cells of rows; covariances are inverted once for each pattern."""
-    patterns, of_row = np.unique(~np.isnan(X), axis=0, return_inverse=True)
-    seen = pm.Data(f"x_seen{suffix}", (~np.isnan(X)).astype(float), dims=dims)
-    pattern = pm.Data(f"x_pattern{suffix}", of_row.ravel(), dims=dims[:1])
-    by_class = pt.broadcast_to(Sigma, (mu.shape[0], mu.shape[1], mu.shape[1]))
-    kept = pm.Data(f"x_patterns{suffix}", patterns.astype(float))
-    both = kept[:, None, :, None] * kept[:, None, None, :]
-    covariance = _of_observed(by_class, both)
-    precision, log_det = _inverse(covariance), _log_det(covariance)
-
-    def logp(x: Any, mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any) -> Any:
-        """Return the log density of each row's observed cells, times its weight."""
-        deviation = (x - mu) * seen
-        square = (deviation[..., :, None] * precision * deviation[..., None, :]).sum(axis=(-2, -1))
-        return -0.5 * weight * (seen.sum(axis=-1) * np.log(2 * np.pi) + log_det + square)
-
-    def dist(mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any, size: Any) -> Any:
-        """Draw rows, 0 where a cell is missing."""
-        return _normal_dist(mu, Sigma) * seen
-
-    pm.CustomDist(
-        f"x{suffix}",
-        mu[rows.y],
-        by_class[rows.y],
-        precision[pattern, rows.y],
-        log_det[pattern, rows.y],
-        seen,
-        pm.Data(f"x_weight{suffix}", rows.weight, dims=dims[:1]),
-        dist=dist,
-        logp=logp,
-        signature="(d),(d,d),(d,d),(),(d),()->(d)",
-        observed=pm.Data(f"x{suffix}_data", np.where(np.isnan(X), 0.0, X), dims=dims),
-        dims=dims,
     )
 
 

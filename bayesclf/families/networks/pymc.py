@@ -12,11 +12,10 @@ from pytensor.tensor import TensorVariable
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.cells import by_pattern
-from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.networks.row_counts import LARGEST_SUMS, Sums
+from bayesclf.families.networks.factors import Layout
+from bayesclf.families.networks.row_counts import Sums
 from bayesclf.families.pymc import add_simplexes, join_simplexes, observe_simplexes
-from bayesclf.typing import Array, Integers
+from bayesclf.typing import Array
 
 LARGEST_SAMPLED = 2**15
 """Completions × factors above which NUTS refuses their likelihood and its gradient."""
@@ -103,103 +102,3 @@ def _sums_logp(counts: Any, theta: Any, cells: Any, first: Any) -> Any:
     of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1
     sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
     return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, sums))
-
-
-def observe_codes(name: str, layout: Layout, theta: TensorVariable, X: Integers, weight: Array, dim: str) -> None:
-    """Observe rows in the open PyMC model: log likelihood Σ_f log θ of their cells, missing ones summed out.
-
-    Parameters
-    ----------
-    name
-        Name of their variable.
-    layout
-        The tables.
-    theta
-        The probabilities of all cells in the class of each row, (row, cell).
-    X
-        Level codes (row, column), negative where missing.
-    weight
-        How often each row counts, (row).
-    dim
-        Name of the axis of columns.
-
-    Raises
-    ------
-    Refused
-        Where the missing cells have too many completions.
-    """
-    pm.modelcontext(None).add_coord(dim, layout.axes.features)
-    seen = X >= 0
-    if seen.all():
-        patterns: list[tuple[Any, Any]] = [(np.ones(layout.features, dtype=bool), slice(None))]
-    else:
-        patterns = list(by_pattern(~seen))
-        terms = sum(len(rows) * sum(layout.count(h.features) for h in layout.plan(on).hidden) for on, rows in patterns)
-        if terms > LARGEST_SUMS:
-            raise Refused(
-                f"the missing cells of these rows have {terms:,} completions (limit {LARGEST_SUMS:,}); give fewer rows"
-            )
-
-    def logp(value: Any, theta: Any, weight: Any) -> Any:
-        """Return the log density of each row's observed cells, times its weight."""
-        total = pt.zeros_like(weight)
-        for on, rows in patterns:
-            of_rows = _log_density(layout, value[rows], theta[rows], on)
-            total = pt.inc_subtensor(total[rows], of_rows)
-        return weight * total
-
-    pm.CustomDist(
-        name,
-        theta,
-        pm.Data(f"{name}_weight", weight, dims="row"),
-        dist=lambda theta, weight, size: _drawn(layout, theta) * (1 if seen.all() else seen.astype(np.int64)),
-        logp=logp,
-        signature="(c),()->(f)",
-        observed=pm.Data(f"{name}_data", np.where(seen, X, 0), dims=("row", dim)),
-        dims=("row", dim),
-    )
-
-
-def _log_density(layout: Layout, value: Any, theta: Any, seen: Any) -> Any:
-    """Return the log density (row) of codes (row, column) with the same missing ones."""
-    plan, log_theta = layout.plan(seen), pt.log(theta)
-    columns = [value[:, j] for j in range(layout.features)]
-    terms = [_picked(log_theta, _cells(layout, f, columns)) for f in np.flatnonzero(plan.seen)]
-    for hidden in plan.hidden:
-        levels = np.indices([layout.axes.sizes[j] for j in hidden.features]).reshape(len(hidden.features), -1)
-        filled = [column[:, None] for column in columns]
-        for j, values in zip(hidden.features, levels, strict=True):
-            filled[j] = pt.as_tensor(values[None])
-        completions = sum(_picked(log_theta, _cells(layout, f, filled)) for f in hidden.factors)
-        terms.append(pt.logsumexp(completions, axis=1))
-    return sum(terms)
-
-
-def _cells(layout: Layout, f: Any, columns: list[Any]) -> Any:
-    """Return the cell of a factor that codes, one array for each column, use."""
-    factor = layout.factors[f]
-    return layout.starts[f] + _offset(layout, factor, factor.scope, columns)
-
-
-def _offset(layout: Layout, factor: Factor, features: tuple[int, ...], columns: list[Any]) -> Any:
-    strides = zip(features, layout.strides(factor), strict=False)
-    return sum(columns[j] * int(stride) for j, stride in strides)
-
-
-def _picked(log_theta: Any, cells: Any) -> Any:
-    """Return log θ of cells (row) or (row, completion) of each row."""
-    row = pt.arange(log_theta.shape[0])
-    return log_theta[row if cells.ndim == 1 else row[:, None], cells]
-
-
-def _drawn(layout: Layout, theta: Any) -> Any:
-    """Return codes (row, column) drawn one table after the other, given θ (row, cell)."""
-    columns: list[Any] = [None] * layout.features
-    row = pt.arange(theta.shape[0])[:, None]
-    for f, factor in enumerate(layout.factors):
-        first = layout.starts[f] + _offset(layout, factor, factor.given, columns) + pt.zeros_like(row[:, 0])
-        drawn = pm.Categorical.dist(theta[row, first[:, None] + np.arange(layout.count(factor.of))])
-        for j in reversed(factor.of):
-            columns[j] = drawn % layout.axes.sizes[j]
-            drawn = drawn // layout.axes.sizes[j]
-    return pt.stack(columns, axis=1)

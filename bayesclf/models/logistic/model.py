@@ -336,14 +336,18 @@ class LogisticModel:
             raise Refused(NO_WEIGHTS)
         return self._page(np.repeat(np.asarray(self.X), times, axis=0), np.repeat(self.y, times))
 
-    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+    def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
         X = self.design.matrix(self.known_levels(rows))
-        if not self.has_page:
-            return self._observed(X, y, weight)
-        if (weight != 1).any():
-            raise Refused(NO_WEIGHTS)
-        return self._page(np.asarray(X), y)
+        return self._page(np.asarray(X), y) if self.has_page else self._observed(X, y, np.ones(len(y)))
+
+    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, …) of the PyMC model, that of NUTS being the same."""
+        return self.from_pymc(draws)
+
+    def shown_coords(self) -> dict[str, Any]:
+        """Return the coordinates."""
+        return self.coords()
 
     @property
     def has_page(self) -> bool:
@@ -395,13 +399,6 @@ class LogisticModel:
         if self.design.unseen(rows).any():
             raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
         return rows
-
-    def pymc_data(self, rows: Rows) -> dict[str, Array]:
-        """Return what `pymc.set_data` gives the PyMC model for other rows: cells in their units, and labels of none."""
-        X = self.design.matrix(self.known_levels(rows))
-        if isinstance(X, CenteredRows):
-            raise Refused("the PyMC model of a sparse table takes no other rows; give X.toarray() to `fit`")
-        return {"X": X * self.design.scale + self.design.centre, "labels": np.zeros(len(X), dtype=int)}
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return intercept and weight, from these or from the free variables; without columns there is no weight."""
