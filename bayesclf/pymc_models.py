@@ -41,7 +41,7 @@ def labels(y: Any, alpha: Any = 1.0, pi: Any = None, classes: Any = None) -> tup
         All labels in order; None takes those of `y`.
     """
     classes = np.unique(y) if classes is None else np.asarray(classes)
-    with pm.Model(coords={"outcome": list(classes)}) as model:
+    with pm.Model(coords={"outcome": list(classes)}, model=None) as model:  # never a part of a model that is open
         codes = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
         if pi is None:
             pi = pm.Dirichlet("pi", np.broadcast_to(alpha, len(classes)), dims="outcome")
@@ -698,7 +698,7 @@ def logistic_regression(
     outcomes = classes if every else classes[1:] if two else classes[:-1]
     coords = {"outcome": outcomes, "feature": cells.columns, "direction": range(len(variances))}
 
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords=coords, model=None) as model:
         data = pm.Data("X", cells.to_numpy(), dims=("row", "feature"))
         labels = pm.Data("labels", codes, dims="row")
         s: Any = prior_scale

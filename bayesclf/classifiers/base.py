@@ -94,8 +94,6 @@ class BayesClassifier(Predictor, ClassifierMethods):
     ----------
     posterior_ : xarray.DataTree
         The draws and the point estimates, as ArviZ reads them.
-    pymc_model_ : pymc.Model
-        The PyMC model of prior and data.
     """
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
@@ -176,18 +174,6 @@ class BayesClassifier(Predictor, ClassifierMethods):
             hypotheses = replace(hypotheses, parameters=self.model_.shown(hypotheses.parameters))
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
-
-    @cached_property
-    @may_be_absent
-    def pymc_model_(self) -> pm.Model:
-        """The PyMC model of prior and data that NUTS samples: to look at, draw as a graph and generate data from.
-
-        For a generative model the data are sufficient statistics, so that a million rows cost what a thousand do: it
-        generates statistics, given the number of rows of each class and their missing cells, and
-        `pymc.compute_log_likelihood` is of statistics too, of no use to `arviz.loo`. `to_pymc` observes the rows.
-        """
-        check_is_fitted(self, "classes_")
-        return self.model_.pymc()
 
     def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
         """Return the PyMC model of labels and rows, to read, to sample and to extend.

@@ -33,7 +33,7 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     nu : float, array or None
         Degrees of freedom of the inverse Wishart prior of Σ, above the number of features less 1. Where None they are
         learned, for each Σ: how strongly it is drawn to the variances within the classes and to no correlations.
-        `notes_` and `prior_summary` say where they lie, and `posterior_` has them as ``nu``.
+        `notes_` and `prior_summary` say where they lie; the parameter is ``nu``.
     psi : float, array or None
         Scale matrix of the inverse Wishart prior of Σ; with it and without `nu` ν is the number of features plus 2.
     covariance_prior : LKJ or None

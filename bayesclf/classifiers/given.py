@@ -76,11 +76,11 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     problems: tuple[str, ...] = ()
     if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
         stats = sample_statistics(idata, settings)
-        problems = convergence_problems(posterior[list(parameters)], stats, settings.max_treedepth)
+        problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth)
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
-    for name in ("posterior_", "pymc_model_"):
+    for name in ("posterior_",):
         other.__dict__.pop(name, None)
     other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings

@@ -136,7 +136,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         from bayesclf.families.pymc import observe_presences
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_presences(suffix, theta, statistics.n, statistics.successes, ("outcome", f"feature{suffix}"))
+        observe_presences(suffix, theta, statistics.n, statistics.successes)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:

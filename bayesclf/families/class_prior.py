@@ -75,7 +75,7 @@ class LearntClassPrior:
         """Add π and the label counts to the open PyMC model."""
         from bayesclf.families.pymc import observe_counts
 
-        observe_counts("label_counts", self.pymc_pi(), counts, dims=("outcome",))
+        observe_counts("labels", self.pymc_pi(), counts)
 
     def pymc_pi(self) -> TensorVariable:
         """Add π ~ Dirichlet(α) to the open PyMC model; return it."""
@@ -143,7 +143,7 @@ class KnownClassPrior:
 
         # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
         possible = np.where(self.pi > 0, counts, 0.0)
-        observe_counts("label_counts", self.pymc_pi(), possible, dims=("outcome",))
+        observe_counts("labels", self.pymc_pi(), possible)
 
     def pymc_pi(self) -> TensorVariable:
         """Add π to the open PyMC model, as data; return it."""

@@ -216,8 +216,8 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         from bayesclf.families.pymc import observe_sums
 
         shape, rate = self._pymc_parameters(statistics, suffix)
-        sums = {"x": statistics.total, "log x": statistics.logs}
-        observe_sums("sums", (shape, rate), statistics.n, sums, suffix, _draw_rows, _sums_logp)
+        sums = {"n": statistics.n, "x": statistics.total, "log": statistics.logs}
+        observe_sums(suffix, (shape, rate), sums, _log_likelihood)
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -387,16 +387,7 @@ def _estimate(skewness: Array) -> Array:
     return np.asarray(np.clip((3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s), *MEDIANS))
 
 
-def _draw_rows(shape: TensorVariable, rate: TensorVariable, size: Any) -> tuple[Any, Any]:
-    import pymc as pm
+def _log_likelihood(shape: Any, rate: Any, n: Any, total: Any, logs: Any) -> Any:
     import pytensor.tensor as pt
 
-    x = pm.Gamma.dist(shape, rate, size=size)
-    return x, pt.log(x)
-
-
-def _sums_logp(sums: TensorVariable, shape: TensorVariable, rate: TensorVariable, n: TensorVariable) -> Any:
-    import pytensor.tensor as pt
-
-    constant = n * (shape * pt.log(rate) - pt.gammaln(shape))
-    return constant + (shape - 1) * sums[..., 1] - rate * sums[..., 0]
+    return n * (shape * pt.log(rate) - pt.gammaln(shape)) + (shape - 1) * logs - rate * total

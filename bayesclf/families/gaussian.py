@@ -330,8 +330,7 @@ class Gaussian(Family[Moments]):
         from bayesclf.families.pymc import observe_moments
 
         mu, spread = self.pymc_parameters(suffix)
-        moments = statistics.n, statistics.mean, statistics.scatter
-        observe_moments(suffix, mu, spread, moments, ("outcome", f"feature{suffix}"))
+        observe_moments(suffix, mu, spread, (statistics.n, statistics.mean, statistics.scatter))
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:

@@ -109,7 +109,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         from bayesclf.families.pymc import observe_counts
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_counts(f"words{suffix}", theta, statistics.counts, ("outcome", f"word{suffix}"))
+        observe_counts(f"words{suffix}", theta, statistics.counts)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:

@@ -239,16 +239,12 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def pymc(self, statistics: NegativeBinomialStatistics, suffix: str) -> None:
-        """Add r and θ, observing Σx, with the log likelihood of the cells, and Σx².
-
-        Σ log Γ(x + r)/Γ(r) of the rows is data of the likelihood and is not generated.
-        """
+        """Add r and θ, observing Σx and Σ log Γ(x + r)/Γ(r), with the log likelihood of the cells."""
         from bayesclf.families.pymc import observe_sums
 
-        sums = {"x": statistics.total, "x²": statistics.squares}
-        constants = {"rising": statistics.rising, "log_factorials": statistics.log_factorials}
-        given = self._pymc_parameters(statistics, suffix)
-        observe_sums("sums", given, statistics.n, sums, suffix, _draw_rows, _sums_logp, constants)
+        sums = {"n": statistics.n, "x": statistics.total, "rising": statistics.rising}
+        sums["log_factorials"] = statistics.log_factorials
+        observe_sums(suffix, self._pymc_parameters(statistics, suffix), sums, _log_likelihood)
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -422,15 +418,7 @@ def _pymc_at(coefficients: TensorVariable, t: TensorVariable) -> Any:
     return (coefficients * pt.cos(np.arange(DEGREE) * angle[..., None])).sum(axis=-1)
 
 
-def _sums_logp(sums: Any, r: Any, theta: Any, n: Any, rising: Any, log_factorials: Any) -> Any:
+def _log_likelihood(r: Any, theta: Any, n: Any, total: Any, rising: Any, log_factorials: Any) -> Any:
     import pytensor.tensor as pt
 
-    of_counts = _pymc_at(rising, pt.log(r)) - log_factorials
-    return of_counts + n * r * pt.log(theta) + sums[..., 0] * pt.log1p(-theta)
-
-
-def _draw_rows(r: TensorVariable, theta: TensorVariable, size: Any) -> tuple[Any, Any]:
-    import pymc as pm
-
-    x = pm.NegativeBinomial.dist(r * (1 - theta) / theta, r, size=size).astype("float64")
-    return x, x**2
+    return _pymc_at(rising, pt.log(r)) - log_factorials + n * r * pt.log(theta) + total * pt.log1p(-theta)

@@ -158,8 +158,8 @@ def test_what_needs_the_rows_is_refused(table):
     clf = bc.LogisticRegression(random_state=1).fit_stream(batches(rows), "y")
     with pytest.raises(DoesNotExist, match="does not hold its rows, which maximum likelihood needs"):
         clf.predict_proba(X, "mle")
-    with pytest.raises(AttributeError, match="NUTS and models of PyMC need all rows at once"):
-        clf.pymc_model_  # noqa: B018
+    with pytest.raises(Refused, match="NUTS and models of PyMC need all rows at once"):
+        clf.model_.pymc()
     with pytest.raises(Refused, match="does not hold its rows"):
         clf.as_prior()
     assert "M01" in str(clf.diagnose())

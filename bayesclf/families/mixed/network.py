@@ -82,6 +82,8 @@ def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
     out = np.full((len(names), len(names)), -np.inf)
     for i, j in combinations(range(len(names)), 2):
         both = statistics.of_pair(i, j)
+        if both.cells().constant().any():  # in the rows that have both cells
+            continue
         apart = evidence(both, ())
         for parent, child in ((i, j), (j, i)):
             if complete[parent] and (category[parent] or not category[child]):

@@ -15,7 +15,7 @@ from typing import Self
 
 import numpy as np
 from scipy import optimize
-from scipy.special import digamma, gammaln, multigammaln, ndtr
+from scipy.special import digamma, gammaln, multigammaln
 
 from bayesclf.errors import Refused
 from bayesclf.families.multivariate.covariance import COLLINEAR, SINGULAR
@@ -193,13 +193,6 @@ class Freedom:
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw c, (draw, …)."""
         return np.exp(self._drawn.draw(rng, draws))
-
-    def quantiles(self, scores: Array) -> Array:
-        """Return t (…, score) at standard normal scores."""
-        grid, out = self._drawn, np.empty((*self.n.shape, len(scores)))
-        for place in np.ndindex(*self.n.shape):
-            out[place] = np.interp(ndtr(scores), grid.cumulative[:, *place], grid.nodes[:, *place])
-        return out
 
     @cached_property
     def _drawn(self) -> Grid:

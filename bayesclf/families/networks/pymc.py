@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
 
 from bayesclf.errors import Refused
@@ -19,11 +18,6 @@ from bayesclf.typing import Array
 
 LARGEST_SAMPLED = 2**15
 """Completions × factors above which NUTS refuses their likelihood and its gradient."""
-
-COUPLED = (
-    "sums over missing cells that others depend on have a likelihood, but no distribution to draw them from; sample "
-    "the model of the rows, clf.to_pymc(X, y)"
-)
 
 
 def add_tables(layout: Layout, alpha: Any, suffix: str, counts: Array | None = None) -> Any:
@@ -77,28 +71,10 @@ def observe_sums(name: str, theta: TensorVariable, sums: Sums) -> None:
             f"{LARGEST_SAMPLED:,}); fit with missing='level', or by inference='map'"
         )
     cells = pm.Data(f"{name}_cells", sums.cells)
-    first = pm.Data(f"{name}_first", sums.first)
-    observed = pm.Data(f"{name}_data", sums.counts)
-    pm.CustomDist(
-        name,
-        theta,
-        cells,
-        first,
-        dist=_sums_dist,
-        logp=_sums_logp,
-        observed=observed,
-        signature="(k,c),(z,f),(s)->(k,s)",
-    )
-
-
-def _sums_dist(theta: Any, cells: Any, first: Any, size: Any) -> Any:
-    return CheckAndRaise(Refused, COUPLED)(pt.zeros((theta.shape[0], first.shape[0])), pt.gt(theta.shape[0], pt.inf))
-
-
-def _sums_logp(counts: Any, theta: Any, cells: Any, first: Any) -> Any:
+    first, counts = pm.Data(f"{name}_first", sums.first), pm.Data(f"{name}_data", sums.counts)
     # Index −1, which means no cell, is that of an added cell with probability 1.
     log_theta = pt.concatenate([pt.log(theta), pt.zeros_like(theta[:, :1])], axis=1)
     terms = pt.exp(log_theta[:, cells].sum(axis=2))
     of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1
-    sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
-    return counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, sums))
+    of_sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
+    pm.Potential(name, (counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, of_sums))).sum())

@@ -58,7 +58,7 @@ def test_the_machine_code_computes_likelihood_times_prior(clf, rng):
 
 
 def test_pymc_has_the_same_density(clf, rng):
-    model, pymc = clf.model_, clf.pymc_model_
+    model, pymc = clf.model_, clf.model_.pymc()
     logp = pymc.compile_logp(mode="FAST_COMPILE")
     for _ in range(3):
         theta = model.weight_prior.draw(rng, 1)
@@ -71,8 +71,8 @@ def test_pymc_draws_from_the_prior_what_it_is(clf):
     import pymc as pm
 
     prior = clf.prior
-    with clf.pymc_model_:
-        drawn = pm.draw(clf.pymc_model_["weight"], draws=500, random_seed=3, mode="FAST_COMPILE")
+    with clf.model_.pymc() as model:
+        drawn = pm.draw(model["weight"], draws=500, random_seed=3, mode="FAST_COMPILE")
     flat = drawn.reshape(500, -1)
     places = np.arange(prior.mean.size).reshape(prior.mean.shape)[:, 1:].ravel()
     mean, sd = prior.mean[:, 1:].ravel(), np.sqrt(np.diag(prior.covariance))[places]
