@@ -22,6 +22,7 @@ import pytensor.tensor as pt
 from numpy.typing import NDArray
 
 from bayesclf.typing import Array, Integers
+from bayesclf.wording import in_names
 
 LEARNED = "learned"
 
@@ -78,6 +79,12 @@ def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "
     distribution(of_cells, *own, observed=pm.Data(data, values[seen], dims=dim), dims=dim)
 
 
+def _plain(values: Any) -> Any:
+    """Return one number where all are equal, which `pymc.Model.str_repr` shows."""
+    fixed = isinstance(values, np.ndarray | float | int) and np.size(values) > 0
+    return float(np.ravel(values)[0]) if fixed and np.all(values == np.ravel(values)[0]) else values
+
+
 DISCRETE = (pm.Bernoulli, pm.Poisson, pm.NegativeBinomial)
 """Distributions of whole numbers."""
 
@@ -95,40 +102,40 @@ def normals(m: Any, kappa: Any, a: Any, b: Any, dims: tuple[str, ...], name: str
         Axes of σ²: ``("outcome", "feature")``, fewer where it is shared over classes or columns, or none.
     """
     both = ("outcome", f"feature{name}")
-    sigma2 = pm.InverseGamma(f"sigma2{name}", a, b, dims=dims)
+    sigma2 = pm.InverseGamma(f"sigma2{name}", _plain(a), _plain(b), dims=dims)
     of_each = sigma2[:, None] if dims == ("outcome",) else sigma2
-    mu = pm.Normal(f"mu{name}", m, (of_each / kappa) ** 0.5, dims=both)
+    mu = pm.Normal(f"mu{name}", _plain(m), (of_each / _plain(kappa)) ** 0.5, dims=both)
     return mu, pt.broadcast_to(of_each**0.5, mu.shape)
 
 
 def rates(a: Any, b: Any, name: str = "") -> Any:
     """λ ~ Gamma(a, b), (outcome, feature): of a Poisson or an exponential distribution."""
-    return pm.Gamma(f"rate{name}", a, b, dims=("outcome", f"feature{name}"))
+    return pm.Gamma(f"rate{name}", _plain(a), _plain(b), dims=("outcome", f"feature{name}"))
 
 
 def gammas(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
     """α ~ LogNormal(log median, spread²), β | α ~ Gamma(1 + κα, κm): return shape α and rate β."""
     dims = ("outcome", f"feature{name}")
-    shape = pm.LogNormal(f"shape{name}", np.log(median), spread, dims=dims)
+    shape = pm.LogNormal(f"shape{name}", np.log(_plain(median)), _plain(spread), dims=dims)
     return shape, pm.Gamma(f"rate{name}", 1 + kappa * shape, kappa * m, dims=dims)
 
 
 def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
     """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return mean r(1 − θ)/θ and dispersion r."""
     dims = ("outcome", f"feature{name}")
-    r = pm.LogNormal(f"dispersion{name}", np.log(median), spread, dims=dims)
+    r = pm.LogNormal(f"dispersion{name}", np.log(_plain(median)), _plain(spread), dims=dims)
     theta = pm.Beta(f"theta{name}", 1 + kappa * r, 1 + kappa * m, dims=dims)
     return r * (1 - theta) / theta, r
 
 
 def events(alpha: Any, beta: Any, name: str = "") -> Any:
     """θ ~ Beta(α, β), (outcome, feature): the probability of an event."""
-    return pm.Beta(f"theta{name}", alpha, beta, dims=("outcome", f"feature{name}"))
+    return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
 
 
 def concentration(median: float, spread: float, dims: tuple[str, ...] = (), name: str = "") -> Any:
     """α ~ LogNormal(log median, spread²), one for a block or one a feature."""
-    return pm.LogNormal(f"alpha{name}", np.log(median), spread, dims=dims)
+    return pm.LogNormal(f"alpha{name}", np.log(_plain(median)), _plain(spread), dims=dims)
 
 
 def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str] = (), of_all: bool = False) -> Any:
@@ -147,9 +154,10 @@ def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str
     of_all
         Whether θ is the same for all classes, and has no axis of them.
     """
-    pm.modelcontext(None).add_coord(f"{column}_level", list(levels))
-    dims = (*(() if of_all else ("outcome",)), *(f"{parent}_level" for parent in given), f"{column}_level")
-    return pm.Dirichlet(f"theta_{column}", alpha, dims=dims)
+    name = in_names(column)
+    pm.modelcontext(None).add_coord(f"{name}_level", list(levels))
+    dims = (*(() if of_all else ("outcome",)), *(f"{in_names(parent)}_level" for parent in given), f"{name}_level")
+    return pm.Dirichlet(f"theta_{name}", alpha, dims=dims)
 
 
 def codes(
@@ -191,8 +199,9 @@ def _observed(
     place = place if seen.all() else [values[seen] for values in place]
     own = [(values[None] if of_all else values)[tuple(place)] for values in parameters]
     own = own if expected is None else expected(*own)
-    dim = "row" if seen.all() else f"{column}_cell"
-    drawn = distribution(f"x_{column}", *own, observed=pm.Data(f"X_{column}", X[seen], dims=dim), dims=dim)
+    name = in_names(column)
+    dim = "row" if seen.all() else f"{name}_cell"
+    drawn = distribution(f"x_{name}", *own, observed=pm.Data(f"X_{name}", X[seen], dims=dim), dims=dim)
     return drawn if seen.all() else pt.as_tensor(np.where(seen, X, 0))
 
 
@@ -246,10 +255,11 @@ def regression(
         As for `category`.
     """
     m, precision, a, b = prior
-    term, dims = f"{column}_term", (*(() if of_all else ("outcome",)), *(f"{parent}_level" for parent in given))
+    name, levels = in_names(column), [f"{in_names(parent)}_level" for parent in given]
+    term, dims = f"{name}_term", (*(() if of_all else ("outcome",)), *levels)
     pm.modelcontext(None).add_coord(term, ["intercept", *on])
-    sigma2 = pm.InverseGamma(f"sigma2_{column}", a, b, dims=dims)
-    beta = pm.Normal(f"beta_{column}", m, (sigma2[..., None] / precision) ** 0.5, dims=(*dims, term))
+    sigma2 = pm.InverseGamma(f"sigma2_{name}", a, b, dims=dims)
+    beta = pm.Normal(f"beta_{name}", m, (sigma2[..., None] / precision) ** 0.5, dims=(*dims, term))
     return beta, sigma2
 
 

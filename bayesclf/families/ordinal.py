@@ -20,6 +20,7 @@ from bayesclf.families.cuts import CutFamily, CutSets, Segments, Smoothings, req
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import in_names
 
 MOST_LEVELS = 256
 """Most levels of a feature: sums over all sets of cuts take their number cubed."""
@@ -191,12 +192,12 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         pm.modelcontext(None).add_coords(coords)
         for j, (name, runs) in enumerate(zip(self.axes.features, self._runs, strict=True)):
             own = of_runs[:, self._bins.cell[runs[0][0]] + np.arange(len(runs))]
-            theta = pm.Dirichlet(f"runs_{name}", own, dims=dims[f"runs_{name}"])
+            theta = pm.Dirichlet(f"runs_{in_names(name)}", own, dims=dims[f"runs_{in_names(name)}"])
             parts = []
             for place, levels in enumerate(runs):
                 shares: Any = np.ones(1)
                 if len(levels) > 1:
-                    of = f"shares_{name}_{place}"
+                    of = f"shares_{in_names(name)}_{place}"
                     shares = pm.Dirichlet(of, pooled[levels], dims=dims[of])
                 parts.append(theta[:, place, None] * shares)
             pymc_models.codes(name, pt.concatenate(parts, axis=1), X[:, j], row)
@@ -216,18 +217,18 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         out: dict[str, Array] = {}
         for name, runs in zip(self.axes.features, self._runs, strict=True):
             sums = [parameters["theta"][..., levels].sum(axis=-1) for levels in runs]
-            out[f"runs_{name}"] = np.stack(sums, axis=-1)
+            out[f"runs_{in_names(name)}"] = np.stack(sums, axis=-1)
             for place, levels in enumerate(runs):
                 if len(levels) > 1:
                     shares = parameters["theta"][:, 0, levels] / sums[place][:, :1]
-                    out[f"shares_{name}_{place}"] = shares
+                    out[f"shares_{in_names(name)}_{place}"] = shares
         return out
 
     @override
     def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
         """Return their axis words."""
         dims: dict[str, tuple[str, ...]] = {}
-        for name, runs in zip(self.axes.features, self._runs, strict=True):
+        for name, runs in zip(map(in_names, self.axes.features), self._runs, strict=True):
             dims[f"runs_{name}"] = ("outcome", f"{name}_run")
             dims |= {f"shares_{name}_{i}": (f"{name}_level_{i}",) for i, levels in enumerate(runs) if len(levels) > 1}
         return dims
@@ -238,10 +239,10 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         coords: dict[str, list[str]] = {}
         starts = dirichlet.starts(self.sizes)
         for start, name, names, runs in zip(starts, self.axes.features, self.axes.levels, self._runs, strict=True):
-            coords[f"{name}_run"] = [str(place) for place in range(len(runs))]
+            coords[f"{in_names(name)}_run"] = [str(place) for place in range(len(runs))]
             for place, levels in enumerate(runs):
                 if len(levels) > 1:
-                    coords[f"{name}_level_{place}"] = [str(names[level - start]) for level in levels]
+                    coords[f"{in_names(name)}_level_{place}"] = [str(names[level - start]) for level in levels]
         return coords
 
     @override
@@ -250,8 +251,8 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         parts = []
         for name, runs in zip(self.axes.features, self._runs, strict=True):
             for place, levels in enumerate(runs):
-                shares = draws[f"shares_{name}_{place}"][:, None] if len(levels) > 1 else 1.0
-                parts.append(draws[f"runs_{name}"][:, :, place, None] * shares)
+                shares = draws[f"shares_{in_names(name)}_{place}"][:, None] if len(levels) > 1 else 1.0
+                parts.append(draws[f"runs_{in_names(name)}"][:, :, place, None] * shares)
         return {"theta": np.concatenate(parts, axis=2)}
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from bayesclf.families import dirichlet
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import in_names
 
 MOST_COLUMNS = 60
 """Columns above which those with the same number of levels share a variable."""
@@ -56,7 +57,7 @@ class PageTable:
     @property
     def name(self) -> str:
         """Name of its variable."""
-        return f"theta_of_{self._size}{self.suffix}" if self.wide else f"theta_{self.columns[0]}"
+        return f"theta_of_{self._size}{self.suffix}" if self.wide else f"theta_{in_names(self.columns[0])}"
 
     @property
     def dims(self) -> tuple[str, ...]:
@@ -105,7 +106,7 @@ def page_tables(columns: Sequence[str], levels: Sequence[Sequence[Any]], suffix:
     starts = dirichlet.starts(sizes)
     if len(columns) <= MOST_COLUMNS:
         return [
-            PageTable((name,), (j,), {f"{name}_level": list(levels[j])}, starts[j] + np.arange(sizes[j]))
+            PageTable((name,), (j,), {f"{in_names(name)}_level": list(levels[j])}, starts[j] + np.arange(sizes[j]))
             for j, name in enumerate(columns)
         ]
     tables = []

@@ -97,8 +97,7 @@ def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
         raise Refused(
             f"inference={classifier.inference!r} leaves no posterior to draw; fit with 'auto', 'exact' or 'nuts'"
         )
-    drawn = tree["posterior"].to_dataset()
-    posterior = drawn[[name for name in classifier.model_.dims() if name in drawn]]
+    posterior = classifier.posterior_draws()
     if not posterior.data_vars:
         raise Refused(f"there is no posterior to draw: {posterior.attrs['not_held']}")
     return posterior

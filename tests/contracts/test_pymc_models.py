@@ -19,6 +19,7 @@ import bayesclf as bc
 from bayesclf import pymc_models
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import LearntAlpha
+from bayesclf.inference import Exact, Laplace
 
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
@@ -129,8 +130,8 @@ def test_every_model_in_a_users_hands(case, mixed):
 def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
     """Within errors that parts of the chains tell; eight parts are few, hence eight errors."""
     clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
-    if name == "lr scale":  # which has no closed form
-        clf = clone(clf).set_params(inference=bc.Laplace(draws=10_000)).fit(X, y)
+    engine = Laplace(draws=10_000) if name == "lr scale" else Exact(draws=10_000)
+    clf = clone(clf).set_params(inference=engine).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few draws
         idata = pm.sample(draws=1000, tune=500, **SAMPLING, model=clf.to_pymc(X, y))
@@ -140,9 +141,9 @@ def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
             for chain in range(2)
             for at in range(0, 1000, 250)
         ]
-    found = given.predict_proba(X, "predictive")
-    error = np.std([one.predict_proba(X, "predictive") for one in blocks], axis=0) / np.sqrt(len(blocks))
-    assert (np.abs(found - clf.predict_proba(X, "predictive")) < 8 * error + 2e-3).all()
+    found = given.predict_proba(X, "bayes-optimal")
+    error = np.std([one.predict_proba(X, "bayes-optimal") for one in blocks], axis=0) / np.sqrt(len(blocks))
+    assert (np.abs(found - clf.predict_proba(X, "bayes-optimal")) < 8 * error + 2e-3).all()
 
 
 @pytest.mark.slow

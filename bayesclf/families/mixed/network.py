@@ -35,6 +35,7 @@ from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import in_names
 
 type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
 
@@ -460,7 +461,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         of_categories = self.of_categories
         out = {} if of_categories is None else dict(of_categories.page_variables(parameters, suffix))
         for own, part in self.parts():
-            name = self.axes.features[own.of]
+            name = in_names(self.axes.features[own.of])
             beta = part.moved(own.of_terms(parameters["beta"]), back=True)
             out[f"beta_{name}"] = _in_page(own, beta, 1)
             out[f"sigma2_{name}"] = _in_page(own, own.of_regressions(parameters["sigma2"]), 1)
@@ -471,7 +472,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Return their axis words."""
         dims = {} if self.of_categories is None else self.of_categories.page_dims(suffix)
         for own in self.regressions:
-            name, given = self.axes.features[own.of], [f"{self.axes.features[j]}_level" for j in own.given]
+            name = in_names(self.axes.features[own.of])
+            given = [f"{in_names(self.axes.features[j])}_level" for j in own.given]
             axes = (*(() if own.class_free else ("outcome",)), *given)
             dims |= {f"beta_{name}": (*axes, f"{name}_term"), f"sigma2_{name}": axes}
         return dims
@@ -479,11 +481,13 @@ class ConditionalGaussian(Family[GroupedMoments]):
     @override
     def page_coords(self, suffix: str) -> dict[str, list[str]]:
         """Return the levels of each category, and the terms of each number."""
-        names = self.axes.features
+        names = [in_names(name) for name in self.axes.features]
         coords: dict[str, Any] = {
             f"{names[j]}_level": list(self.axes.levels[j]) for own in self.regressions for j in own.given
         }
-        coords |= {f"{names[own.of]}_term": ["intercept", *(names[j] for j in own.on)] for own in self.regressions}
+        coords |= {
+            f"{names[own.of]}_term": ["intercept", *(self.axes.features[j] for j in own.on)] for own in self.regressions
+        }
         return {**coords, **({} if self.of_categories is None else self.of_categories.page_coords(suffix))}
 
     @override
@@ -492,7 +496,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         theta = {} if self.of_categories is None else self.of_categories.of_page(draws, suffix)
         found: list[tuple[Array, Array]] = []
         for own, part in self.parts():
-            beta, sigma2 = (draws[f"{of}_{self.axes.features[own.of]}"] for of in ("beta", "sigma2"))
+            beta, sigma2 = (draws[f"{of}_{in_names(self.axes.features[own.of])}"] for of in ("beta", "sigma2"))
             labels = 1 if own.class_free else len(self.axes.labels)
             shape = (len(beta), labels, own.count)
             every = (len(beta), len(self.axes.labels), own.count)

@@ -34,6 +34,7 @@ from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import in_names
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
@@ -186,18 +187,18 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        from bayesclf.families.networks.pymc import add_tables, observe_sums
+        from bayesclf.families.pymc import add_tables, observe_completions
 
         layout = self.layout(self.axes)
         counts, sums = row_counts.split(layout, statistics)
         theta = add_tables(layout, self.simplexes()[0], suffix, counts)
         if len(sums):
-            observe_sums(f"sums{suffix}", theta, sums)
+            observe_completions(f"sums{suffix}", theta, sums)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:
         """Add θ, (outcome, cell), above the simplexes of each size."""
-        from bayesclf.families.networks.pymc import add_tables
+        from bayesclf.families.pymc import add_tables
 
         return add_tables(self.layout(self.axes), alpha, suffix)
 
@@ -231,7 +232,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         tables = []
         for factor, start in zip(layout.factors, layout.starts, strict=True):
             names = [axes.features[j] for j in factor.scope]
-            levels = {f"{name}_level": list(axes.levels[j]) for name, j in zip(names, factor.scope, strict=True)}
+            levels = {
+                f"{in_names(name)}_level": list(axes.levels[j]) for name, j in zip(names, factor.scope, strict=True)
+            }
             given = tuple(zip(names[:-1], factor.given, strict=True))
             cells = start + np.arange(layout.count(factor.scope))
             tables.append(PageTable((names[-1],), factor.of, levels, cells, given, factor.class_free))

@@ -19,9 +19,8 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate import covariance as covariances
 from bayesclf.families.multivariate.covariance import Whitenings, submatrix
-from bayesclf.families.multivariate.pymc import observe_rows
 from bayesclf.families.multivariate.scatters import expectation, maximize, maximum_likelihood, start
-from bayesclf.families.pymc import LabeledRows
+from bayesclf.pymc_models import multivariate_normals
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
@@ -467,9 +466,8 @@ def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(co
     X, y = data(missing=0.3)
     parameters = point(rng, covariance)
     with pm.Model() as model:
-        mu, Sigma = (pt.constant(parameters[name][0]) for name in ("mu", "Sigma"))
-        rows = LabeledRows(pm.Data("labels", y), np.ones(len(y)))
-        observe_rows("", mu, Sigma, X, rows, ("row", "feature"))
+        mu, chol = pt.constant(parameters["mu"][0]), pt.constant(np.linalg.cholesky(parameters["Sigma"][0]))
+        multivariate_normals(mu, chol, X, pm.Data("labels", y))
     found = model.logp().eval(mode=PYTHON)
     np.testing.assert_allclose(found, row_log_density(X, y, parameters).sum(), rtol=1e-10)
 
