@@ -369,7 +369,7 @@ def lkj(eta: float, sd_scale: Array, outcomes: Sequence[str] | None = None, name
         """Return one."""
         sd = pm.HalfNormal.dist(sd_scale)
         packed = pm.LKJCholeskyCov(f"chol{of}", eta=eta, n=size, sd_dist=sd, compute_corr=False)
-        return pm.expand_packed_triangular(size, packed)
+        return pm.math.expand_packed_triangular(size, packed)
 
     if outcomes is None:
         return factor(name)

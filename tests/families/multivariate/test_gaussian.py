@@ -465,7 +465,7 @@ def test_a_singular_covariance_has_too_few_rows_or_a_constant_column(rows, reaso
 def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(covariance, rng):
     X, y = data(missing=0.3)
     parameters = point(rng, covariance)
-    with pm.Model() as model:
+    with pm.Model(coords={"outcome": AXES.labels, "feature": AXES.features, "other_feature": AXES.features}) as model:
         mu, chol = pt.constant(parameters["mu"][0]), pt.constant(np.linalg.cholesky(parameters["Sigma"][0]))
         multivariate_normals(mu, chol, X, pm.Data("labels", y))
     found = model.logp().eval(mode=PYTHON)
@@ -526,7 +526,8 @@ def test_lkj_draws_of_pymc_have_its_marginals():
     family = MultivariateGaussian("class", covariance_prior=LKJ(0.3))
     statistics = family.statistics(X[:, :2], y, axes)
     family = family.resolve_prior(statistics)
-    model, _ = models(family, statistics, axes)
+    with pm.Model(coords={"outcome": axes.labels, "feature": axes.features, "other_feature": axes.features}) as model:
+        family.page(X[:, :2], pm.Data("labels", y), "")
     Sigma = pm.draw(model["Sigma"], draws=150, random_seed=1, mode=PYTHON).reshape(-1, 2, 2)
     sd = np.sqrt(np.diagonal(Sigma, axis1=1, axis2=2))
     for j in range(2):
