@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from bayesclf.interpretation.dependence import dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
-    from bayesclf.models.logistic.learned_scale import HorseshoeWeights, LearnedScale, StudentTWeights
+    from bayesclf.models.logistic.prior import LearnedScale
     from bayesclf.progress import set_progress
     from bayesclf.stacking import StackedClassifier
     from bayesclf.storage import load
@@ -63,7 +63,7 @@ _NAMES = {
         *("ConjugateGradient", "GradientAscent", "LBFGS", "Newton"),
     ),
     "bayesclf.interpretation.weights": ("compare_weights",),
-    "bayesclf.models.logistic.learned_scale": ("HorseshoeWeights", "LearnedScale", "StudentTWeights"),
+    "bayesclf.models.logistic.prior": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.stacking": ("StackedClassifier",),
     "bayesclf.storage": ("load",),
@@ -93,7 +93,6 @@ __all__ = [
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
     "GradientAscent",
-    "HorseshoeWeights",
     "JointBayes",
     "Laplace",
     "LearnedScale",
@@ -103,7 +102,6 @@ __all__ = [
     "Newton",
     "SplitConformal",
     "StackedClassifier",
-    "StudentTWeights",
     "TextNB",
     "compare",
     "compare_elpd",

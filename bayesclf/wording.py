@@ -304,3 +304,14 @@ def percent(share: float, error: float = float("nan")) -> str:
 def first_upper(sentence: str) -> str:
     """Return a sentence that begins with a capital letter."""
     return sentence[:1].upper() + sentence[1:]
+
+
+def in_names(column: str) -> str:
+    """Return a column's name as a part of the name of a variable or an axis: "/" would be a path in a DataTree.
+
+    Examples
+    --------
+    >>> in_names("km/h")
+    'km|h'
+    """
+    return column.replace("/", "|")

@@ -1,6 +1,6 @@
 """Held-out log loss of logistic regression with every default, against scikit-learn's tuned one, on many tables.
 
-The tables and folds are those of `prior_powers.py`, five folds three times below 500 rows, and the peer is that of
+The tables are those of `prior_tables.py`, with five folds, three times below 500 rows, and the peer is that of
 `learned_scale.py`. What is fitted is `LogisticRegression(random_state=1)`, so that priors, engine and numbers of draws
 are those that a user gets. Results that are there already are kept; the small tables come first, each split once before
 any is split again.
@@ -14,21 +14,22 @@ from pathlib import Path
 
 import learned_scale
 import numpy as np
-import prior_powers
 import prior_tables
 
 RESULTS = Path(__file__).parent / "results" / "default_prior.json"
+SEEDS, FEW_ROWS = 3, 500
+"""How often tables below so many rows are split; others once."""
 
 
 def main() -> None:
     """Measure the tables that are named, or all, without those that have results."""
     file, problems, result = prior_tables.asked(RESULTS)
-    for times in range(1, prior_powers.SEEDS + 1):
+    for times in range(1, SEEDS + 1):
         for name, group, X, y in problems:
             line = result["tables"].setdefault(
                 name, {"group": group, "rows": len(X), "columns": X.shape[1], "classes": len(np.unique(y)), "times": 0}
             )
-            most = prior_powers.SEEDS if len(X) < prior_powers.FEW_ROWS else 1
+            most = SEEDS if len(X) < FEW_ROWS else 1
             if times > most or line["times"] >= times:
                 continue
             found = learned_scale.scores(X, y, [learned_scale.DEFAULT, learned_scale.PEER], seed=times - 1)

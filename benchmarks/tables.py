@@ -102,36 +102,6 @@ def _against(took: Result) -> list[str]:
     return [_rounded(took["processor"]["ratio"]), "" if goal is None else f"≤ {_rounded(goal)}"]
 
 
-def learned_scale(result: Result) -> str:
-    """Return the log losses of a learned scale and of its peers, and how often it is level with them or better."""
-    ways = list(dict.fromkeys(way for found in result["tables"].values() for way in found["scores"]))
-    lines, losses = [], []
-    for name, found in result["tables"].items():
-        shape = f"{name} ({found['rows']:,} × {found['columns']}, {found['classes']} classes)"
-        own = {way: mean(found["scores"][way]["log_loss"]) for way in ways if way in found["scores"]}
-        losses.append(own)
-        cells = {way: f"**{loss:.3f}**" if loss == min(own.values()) else f"{loss:.3f}" for way, loss in own.items()}
-        lines.append([shape, *(cells.get(way, "") for way in ways)])
-    every = [way for way in ways if all(way in own for own in losses)]
-    whole = [own for own in losses if len(own) == len(ways)] if len(every) < len(ways) else losses
-    ranks = [{way: sorted(own.values()).index(own[way]) + 1 for way in ways} for own in whole]
-    if ranks:
-        head = "mean rank" if len(whole) == len(losses) else f"mean rank, {len(whole)} tables with all"
-        lines.append([head, *(f"{mean(rank[way] for rank in ranks):.2f}" for way in ways)])
-    said = []
-    for peer in ways[1:]:
-        pairs = [(own[ways[0]], own[peer]) for own in losses if ways[0] in own and peer in own]
-        level = sum(first - other <= max(0.01, 0.01 * other) for first, other in pairs)
-        better, worse = (
-            sum(sign * (other - first) > max(0.01, 0.01 * other) for first, other in pairs) for sign in (1, -1)
-        )
-        said.append(f"{peer}: better on {better}, worse on {worse}, level or better on {level} of {len(pairs)}")
-    about = f"Mean log loss of {result['folds']} folds, in nats per row. The learned scale, averaged, against "
-    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    text = f"{about}{'; '.join(said)} (level: within 0.01 nats or 1 %); {versions}."
-    return "\n\n".join([markdown(["table (rows × columns)", *ways], lines), text])
-
-
 def default_prior(result: Result) -> str:
     """Return the log losses of every default and of the peer, and on how many tables of each group they are level."""
     lines, level, sizes = [], Counter[str](), Counter[str]()
@@ -158,58 +128,6 @@ def default_prior(result: Result) -> str:
 
 GROUPS = ("development", "parts", "confirmation")
 """Of tables: those on which ways of averaging were compared, small parts of these, and those looked at only then."""
-POWER_LINES = ("0", "½", "½, 1", "0, ½, 1")
-"""Ways of averaging over powers whose differences are shown table by table."""
-
-
-def prior_powers(result: Result) -> str:
-    """Return how often each way of averaging over powers is level with the peer, and differences table by table."""
-    found = result["tables"]
-    *ways, peer = next(iter(found.values()))["ways"]
-    groups = list(dict.fromkeys(line["group"] for line in found.values()))
-    orders = [sorted(ways, key=lambda way: line["ways"][way]["log_loss"]) for line in found.values()]
-    lines = []
-    for way in ways:
-        level, lost = Counter(), 0
-        for line in found.values():
-            level[line["group"]] += _level(line["ways"][way], line["ways"][peer])
-            lost += not _level(line["ways"][way], line["ways"][peer]) and _certain(line["ways"][way])
-        sizes = Counter(line["group"] for line in found.values())
-        cells = [f"{level[group]} of {sizes[group]}" for group in groups]
-        mean_rank = mean(order.index(way) + 1 for order in orders)
-        average = mean(line["ways"][way]["difference"] for line in found.values())
-        lines.append([way, *cells, str(lost), f"{mean_rank:.1f}", f"{average:.3f}"])
-    shares = markdown(["powers", *groups, "worse by 2 se", "mean rank", "mean difference"], lines)
-    lines = []
-    for name, line in sorted(found.items(), key=lambda pair: groups.index(pair[1]["group"])):
-        shape = f"{name} ({line['rows']:,} × {line['columns']}, {line['classes']} classes)"
-        cells = []
-        for own in (line["ways"][way] for way in POWER_LINES):
-            bold = "" if _level(own, line["ways"][peer]) else "**"
-            cells.append(f"{bold}{own['difference']:+.3f} ± {own['standard_error']:.3f}{bold}")
-        lines.append([line["group"], shape, f"{line['ways'][peer]['log_loss']:.3f}", *cells, f"{line['accepted']:.2f}"])
-    each = markdown(["group", "table (rows × columns)", peer, *POWER_LINES, "moved"], lines)
-    versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    about = (
-        f"Tables on which the log loss is level with {peer}'s or better, by group: within 0.01 nats or 1 %; on how "
-        "many of all it is worse, and by more than two standard errors; ranks and differences are means over all."
-    )
-    differences = (
-        f"Log loss of {peer}, and differences to it with their standard errors over rows, in nats per row; bold: worse."
-        " *Moved* is the share of accepted moves of the draws, 1 where none had to move; far below 0.6 the draws are "
-        f"not to be trusted; {versions}."
-    )
-    return "\n\n".join([shares, about, each, differences])
-
-
-def _level(line: Result, peer: Result) -> bool:
-    """Return whether a log loss is level with the peer's or better."""
-    return bool(line["difference"] <= max(0.01, 0.01 * peer["log_loss"]))
-
-
-def _certain(line: Result) -> bool:
-    """Return whether a difference is more than two of its standard errors above 0."""
-    return bool(line["difference"] > 2 * line["standard_error"])
 
 
 FAMILY_WAYS = {
@@ -295,9 +213,7 @@ TABLES: dict[str, tuple[str, Callable[[Result], str]]] = {
     "prediction": ("### Logistic regression: averaging over the posterior", prediction),
     "in_memory": ("### Naive Bayes: large tables in memory, against scikit-learn", in_memory),
     "every_tree": ("### Every tree and every forest, against naive Bayes, one tree and AODE", every_tree),
-    "learned_scale": ("### Logistic regression: a prior scale that is learned", learned_scale),
     "default_prior": ("### Logistic regression: every default, on many tables", default_prior),
-    "prior_powers": ("### Logistic regression: powers of the weights' covariance, on many tables", prior_powers),
     "families_by_evidence": ("### Naive Bayes: families by evidence", families_by_evidence),
     "ng_jordan": ("### Learning curves: the experiment against a plain loop over scikit-learn", ng_jordan),
 }

@@ -286,31 +286,3 @@ def some_rows(rows=60):
     X = pd.DataFrame(rng.standard_normal((rows, 3)), columns=["a", "b", "c"])
     y = np.where(X["a"] - X["b"] + rng.logistic(size=rows) > 0, "yes", "no")
     return X, y
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning:sklearn")  # of the peer, which has its settings by default
-def test_fast_posteriors_of_powers_are_those_of_the_package():
-    powers, learned_scale = import_module("prior_powers"), import_module("learned_scale")
-    X, y = some_rows()
-    training, test = np.arange(40), np.arange(40, 60)
-    losses, accepted = powers.fold(X, y, training, test, seed=0)
-    assert 0 < accepted <= 1
-    for way in ("0", "½, 1"):
-        scale = learned_scale.bc.LearnedScale(power=powers.WAYS[way][0])
-        clf = learned_scale.bc.LogisticRegression(prior_scale=scale, random_state=0).fit(X.iloc[training], y[training])
-        own = clf.predict_proba(X.iloc[test])[np.arange(20), np.searchsorted(clf.classes_, y[test])]
-        assert np.exp(-losses[way]) == pytest.approx(own, abs=0.03)
-
-
-def test_the_slope_of_a_fast_posterior_is_that_of_its_density():
-    powers = import_module("prior_powers")
-    X, y = some_rows()
-    fitted = powers.bc.LogisticRegression(prior_scale=1.0, inference="map").fit(X, y).model_
-    prior = powers.LogisticPrior(prior_scale=powers.bc.LearnedScale(power=1.0))
-    model = powers.LearnedScaleModel(fitted.labels, fitted.design, fitted.X, fitted.y, fitted.sample_weight, prior)
-    node = powers.Node.at(model, 0.5, model.objective("mle")[1])
-    z, step = np.random.default_rng(1).standard_normal((5, 4)), 1e-5
-    value, slope = node.gradient(z)
-    assert value == pytest.approx(node.log_density(z))
-    ends = [[node.log_density(z + sign * step * direction) for direction in np.eye(4)] for sign in (1, -1)]
-    assert slope == pytest.approx((np.subtract(*ends) / (2 * step)).T, abs=1e-6)

@@ -19,6 +19,7 @@ LAYERS = (
     {"errors", "typing", "wording", "constraints", "display", "progress", "files", "workers", "memory", "cluster"}
     | {"attached"},
     {"tables"},
+    {"pymc_models"},
     {"families"},
     {"models"},
     {"posterior"},

@@ -216,7 +216,7 @@ def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
         prior_scale=2.5, inference=bc.NUTS(draws=400, chains=2, cores=1, progress=told), random_state=1
     )
     clf.fit(*rows)
-    assert told[-1] == ("sampling", 1200, 1200)
+    assert told[-1] == ("sampling", 1400, 1400)
     clf.save(tmp_path / "lr.nc")
     again = bc.load(tmp_path / "lr.nc")
     assert again.inference == clf.inference

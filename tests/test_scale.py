@@ -296,10 +296,10 @@ def test_the_pymc_model_of_a_covariance_loses_no_digits(scale):
     """A column whose variance is nothing next to 1 has the density of any other, but for the Jacobian."""
     factor = np.array([1.0, scale, 1.0])
     logps = [
-        bc.GaussianDiscriminantAnalysis(inference="map").fit(table(X, by), Y).pymc_model_.point_logps(round_vals=6)
+        bc.GaussianDiscriminantAnalysis(inference="map").fit(table(X, by), Y).model_.pymc().point_logps(round_vals=6)
         for by in (factor, 1.0)
     ]
-    assert_allclose(logps[0]["x_mean"] + ROWS * np.log(scale), logps[1]["x_mean"], atol=1e-5)
+    assert_allclose(logps[0]["x"] + ROWS * np.log(scale), logps[1]["x"], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -59,7 +59,7 @@ def table():
 def models():
     return {
         "gnb": bc.GaussianNB(random_state=1, inference=Exact(draws=100)),
-        "gda": bc.GaussianDiscriminantAnalysis("class", random_state=1, inference=Exact(draws=100)),
+        "gda": bc.GaussianDiscriminantAnalysis("class", nu=5.0, random_state=1, inference=Exact(draws=100)),
         "lr": bc.LogisticRegression(prior_scale=2.5, inference="map", random_state=1),
     }
 

@@ -247,10 +247,10 @@ class LogisticAttributes(PointAttributes):
 def symmetric(values: Array, labels: int) -> Array:
     """Return log-odds (outcome, …) against the reference class as scikit-learn shows them.
 
-    Of two classes they stay those of the second, (1, …). Of more, whose last is the reference, each class has its
-    own, (outcome, …), less the mean of all: log-odds against the geometric mean of the classes' probabilities.
+    Of two classes they stay those of the second, (1, …). Of more, of which the last may be the reference, each class
+    has its own, (outcome, …), less the mean of all: log-odds against the geometric mean of the classes' probabilities.
     """
-    if labels == 2:
+    if labels == 2 or len(values) == labels:
         return values
     every = np.concatenate([values, np.zeros((1, *values.shape[1:]))])
     return np.asarray(every - every.mean(axis=0))

@@ -19,13 +19,11 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import LogLikelihood, Predictor
-from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
 from bayesclf.rules import Gibbs
-from bayesclf.typing import Parameters
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -96,8 +94,6 @@ class BayesClassifier(Predictor, ClassifierMethods):
     ----------
     posterior_ : xarray.DataTree
         The draws and the point estimates, as ArviZ reads them.
-    pymc_model_ : pymc.Model
-        The PyMC model of prior and data.
     """
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
@@ -122,15 +118,15 @@ class BayesClassifier(Predictor, ClassifierMethods):
         import xarray as xr
 
         check_is_fitted(self, "classes_")
-        dims, coords = self.model_.dims(), self.model_.coords()
+        dims, coords = self.model_.shown_dims(), self.model_.shown_coords()
         groups: dict[str, xr.Dataset] = {}
         if self.draws_ is not None:
-            groups["posterior"] = self.posterior_draws()
+            groups["posterior"] = self._draws_of(dims)
             if self.draws_.stats is not None:
                 groups["sample_stats"] = self.draws_.stats
         for name in ("map", "mle"):
             try:
-                groups[name] = to_dataset(self._shown(self._point(name)), dims, coords)
+                groups[name] = to_dataset(self.model_.shown(self._point(name)), dims, coords)
             except DoesNotExist as reason:
                 groups[name] = xr.Dataset(attrs={"does_not_exist": str(reason)})
         constants = to_constants(coords)
@@ -139,14 +135,19 @@ class BayesClassifier(Predictor, ClassifierMethods):
         return xr.DataTree.from_dict(groups)
 
     def posterior_draws(self) -> xr.Dataset:
-        """Return the group `posterior` of `posterior_` alone: the draws in memory, and a sentence about the others.
+        """Return the parameters' draws in memory as `posterior_` has them, and a sentence about the others.
 
-        Unlike `posterior_` it computes no point estimates, which can take a while.
+        Unlike `posterior_` it computes no point estimates, which can take a while, and has no variables of the PyMC
+        model that follow from the parameters.
         """
+        return self._draws_of(self.model_.dims())
+
+    def _draws_of(self, dims: dict[str, tuple[str, ...]]) -> xr.Dataset:
+        """Return the draws of what has these axes by name."""
         if self.draws_ is None:
             raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
-        dims, coords = self.model_.dims(), self.model_.coords()
-        parameters = self._shown(self.draws_.parameters)
+        coords = self.model_.shown_coords()
+        parameters = self.model_.shown(self.draws_.parameters)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if not dims:
@@ -170,49 +171,66 @@ class BayesClassifier(Predictor, ClassifierMethods):
         hypotheses = self.hypotheses("posterior")
         require(Instance(Iterable), features=features)
         if isinstance(hypotheses, Hypotheses):
-            hypotheses = replace(hypotheses, parameters=self._shown(hypotheses.parameters))
+            hypotheses = replace(hypotheses, parameters=self.model_.shown(hypotheses.parameters))
         assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
 
-    def _shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters (draw, …) as the PyMC model has them."""
-        return parameters
+    def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
+        """Return the PyMC model of labels and rows, to read, to sample and to extend.
 
-    @cached_property
-    @may_be_absent
-    def pymc_model_(self) -> pm.Model:
-        """The PyMC model of prior and data that NUTS samples: to look at, draw as a graph and generate data from.
-
-        For a generative model the data are sufficient statistics, so that a million rows cost what a thousand do: it
-        generates statistics, given the number of rows of each class and their missing cells, and
-        `pymc.compute_log_likelihood` is of statistics too, of no use to `arviz.loo`. `to_pymc` observes the rows.
-        """
-        check_is_fitted(self, "classes_")
-        return self.model_.pymc()
-
-    def to_pymc(self, X: Any, y: Any, sample_weight: Any = None) -> pm.Model:
-        """Return the PyMC model of the same prior over the rows themselves, to extend in PyMC.
-
-        The label ``y`` of a row is a variable, y ~ Categorical(π), and its cells are variables whose parameters ``y``
-        picks, so that both generate, and each can be replaced. Its log density is that of `pymc_model_` for the
-        training rows; `pymc.compute_log_likelihood` is by row. A missing cell is 0 in the data and in what is drawn,
-        and adds nothing. Where α is learned, θ is a variable here, while `pymc_model_` has integrated it out.
+        It is made of the functions of `bayesclf.pymc_models`, with the priors of this fit. Its free variables are in
+        `posterior_` under the same names, so that `pymc.sample_posterior_predictive` and
+        `pymc.compute_log_likelihood` take ``posterior_``, and `with_posterior` takes the draws of `pymc.sample`.
+        `pymc_data` returns what `pymc.set_data` needs for other rows.
 
         Parameters
         ----------
         X, y
             Labeled rows, usually those of the fit; priors are those of the fit.
-        sample_weight : array of shape (row,) or None
-            How often each row counts, (row); rows of weight 0 are left out.
+        sample_weight : None
+            Rows have no weights in PyMC.
 
         Raises
         ------
         Refused
-            Where PyMC has no such model: `select=True`, or a table too large for its rows to be dense.
+            Where PyMC has no such model: for weights, `select=True`, columns that depend on missing cells, a table too
+            large for its rows to be dense.
         """
+        if sample_weight is not None:
+            raise Refused(
+                "a PyMC model has no weights of rows; repeat a row as often as it counts: "
+                "at = np.repeat(np.arange(len(y)), sample_weight), then X.iloc[at] and y[at]"
+            )
         table = self.frame(X)
-        frame, codes, weight = weighted(table, self.known_codes(checked_labels(y, len(table))), sample_weight)
-        return self.model_.pymc_rows(self.encode(frame), codes, np.ones(len(codes)) if weight is None else weight)
+        return self.model_.page(self.encode(table), self.known_codes(checked_labels(y, len(table))))
+
+    def pymc_data(self, X: Any) -> dict[str, Any]:
+        """Return what `pymc.set_data` needs to give the model of `to_pymc` other rows.
+
+        Parameters
+        ----------
+        X : table or array of shape (row, feature)
+            Rows with the columns of the fit, without missing cells.
+
+        Returns
+        -------
+        dict
+            Arrays by the names of the model's data; ``labels`` are those of the first class, as they are to be drawn.
+
+        Raises
+        ------
+        InputError
+            For a classifier that is not fitted, and other columns.
+        Refused
+            For missing cells, and what `to_pymc` refuses.
+        """
+        check_is_fitted(self, "classes_")
+        rows = self.encode(self.frame(X))
+        model = self.model_.page(rows, np.zeros(len(rows), dtype=np.intp))
+        axes = [model.named_vars_to_dims.get(variable.name, ()) for variable in model.data_vars]
+        if any(own and own[0] not in ("row", "outcome") for own in axes):
+            raise Refused("rows with missing cells have other variables in PyMC; leave them out, or call to_pymc anew")
+        return {variable.name: variable.get_value() for variable in model.data_vars}
 
     def with_posterior(self, idata: Any, point: Any = None) -> Self:
         """Return a copy of the fitted classifier that answers from given draws, such as those of `pymc.sample`.

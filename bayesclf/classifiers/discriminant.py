@@ -27,21 +27,22 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     covariance : {"shared", "class"}
         ``"shared"`` Σ, whose P(y | x) is logistic in x; ``"class"`` Σ_k.
     m : float, array or None
-        Prior mean of the means, as in `bayesclf.families.MultivariateGaussian`; where None, as for the other
-        hyperparameters, unit information from the pooled rows, which needs no more rows than features.
+        Prior mean of the means, as in `bayesclf.families.MultivariateGaussian`; where None those of the pooled rows.
     kappa : float, array or None
         Rows that the prior mean is worth.
     nu : float, array or None
-        Degrees of freedom of the inverse Wishart prior of Σ, above the number of features less 1.
+        Degrees of freedom of the inverse Wishart prior of Σ, above the number of features less 1. Where None they are
+        learned, for each Σ: how strongly it is drawn to the variances within the classes and to no correlations.
+        `notes_` and `prior_summary` say where they lie; the parameter is ``nu``.
     psi : float, array or None
-        Scale matrix of the inverse Wishart prior of Σ.
+        Scale matrix of the inverse Wishart prior of Σ; with it and without `nu` ν is the number of features plus 2.
     covariance_prior : LKJ or None
         A prior of correlations and standard deviations instead of the inverse Wishart; then NUTS samples the posterior.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         ``"auto"`` is exact where the training rows have no missing cells; with missing cells the posterior is not
         conjugate, and data augmentation samples it, or NUTS under an `LKJ` prior. NUTS mixes slowly for the Σ_k of a
-        class without rows: the inverse Wishart is proper, but with its default ν it has no variance, and the scale of
-        μ_k is that of Σ_k; draw longer, or take the exact posterior, which that class leaves at its prior.
+        class without rows: the scale of μ_k is that of Σ_k; draw longer, or take the exact posterior, which that class
+        leaves at its prior. Where the default number of exact draws does not fit in memory, fewer are taken.
 
     Attributes
     ----------

@@ -389,6 +389,7 @@ class GenerativeClassifier(Generating, LearningPartly):
                     self.notes_ += remarks
                 resolved = resolved_family(family, varied, column_block.names, keep)
                 self.notes_ += about_concentrations(family, resolved, selected)
+            self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
             self._note_units(resolved, selected)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))

@@ -43,9 +43,10 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     classifier
         Fitted: it says how rows are encoded, and which parameters there are.
     idata
-        A DataTree with a group ``posterior``, as `pymc.sample` returns it for `pymc_model_`, `to_pymc` or an extension
-        of one, or a Dataset: the parameters of `posterior_` (chain, draw, …) with their coordinates. Others are left
-        out. If there are ``sample_stats`` of NUTS, the convergence of the chains is checked.
+        A DataTree with a group ``posterior``, as `pymc.sample` returns it for `to_pymc` or an extension of it, or a
+        Dataset: the parameters of `posterior_` (chain, draw, …), or the free variables of `to_pymc`, with their
+        coordinates. Others are left out. If there are ``sample_stats`` of NUTS, the convergence of the chains is
+        checked.
     point
         What the rule ``map`` answers by: the same parameters without chain and draw, as `pymc.find_MAP` returns them.
 
@@ -68,17 +69,18 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     check_is_fitted(classifier, "classes_")
     posterior = _posterior(idata)
     model, chains = classifier.model_, posterior.sizes["chain"]
-    parameters = {name: _draws(posterior, name, axes, model) for name, axes in model.dims().items()}
+    given = {name: axes for name, axes in model.shown_dims().items() if name in posterior}
+    parameters = _parameters(model, {name: _draws(posterior, name, axes, model) for name, axes in given.items()})
     settings = NUTS(draws=posterior.sizes["draw"], chains=chains)
     stats: xr.Dataset | None = None
     problems: tuple[str, ...] = ()
     if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
         stats = sample_statistics(idata, settings)
-        problems = convergence_problems(posterior[list(parameters)], stats, settings.max_treedepth)
+        problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth)
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
-    for name in ("posterior_", "pymc_model_"):
+    for name in ("posterior_",):
         other.__dict__.pop(name, None)
     other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
@@ -112,14 +114,12 @@ def _posterior(idata: Any) -> xr.Dataset:
 
 
 def _draws(posterior: xr.Dataset, name: str, axes: tuple[str, ...], model: Model) -> Array:
-    """Return the draws (draw, …) of one parameter, those of one chain together, in the order of the model's axes."""
-    if name not in posterior:
-        raise InputError(f"the posterior lacks {name!r}; the parameters are {', '.join(model.dims())}")
+    """Return the draws (draw, …) of one variable, those of one chain together, in the order of the model's axes."""
     variable = posterior[name]
     if set(variable.dims) != {"chain", "draw", *axes}:
         raise InputError(f"{name!r} has the axes {', '.join(map(str, variable.dims))}, not {_words(axes)}")
     for axis in axes:
-        expected = [str(value) for value in model.coords()[axis]]
+        expected = [str(value) for value in model.shown_coords()[axis]]
         if len(expected) != variable.sizes[axis]:
             raise InputError(f"{name!r} has {variable.sizes[axis]} entries along {axis!r}, not {len(expected)}")
         found = [str(value) for value in variable[axis].values] if axis in variable.coords else expected
@@ -136,14 +136,25 @@ def _point(point: Mapping[str, Any], model: Model) -> dict[str, Array]:
     """Return one hypothesis from parameters without a draw axis."""
     require(Instance(Mapping), point=point)
     found = {}
-    for name, axes in model.dims().items():
+    for name, axes in model.shown_dims().items():
         if name not in point:
-            raise InputError(f"the point lacks {name!r}; the parameters are {', '.join(model.dims())}")
-        values, shape = np.asarray(point[name], dtype=float), tuple(len(model.coords()[axis]) for axis in axes)
+            continue
+        values, shape = np.asarray(point[name], dtype=float), tuple(len(model.shown_coords()[axis]) for axis in axes)
         if values.shape != shape:
             raise InputError(f"{name!r} of the point has shape {values.shape}, not {shape} ({', '.join(axes)})")
         found[name] = values[None]
-    return found
+    return _parameters(model, found, "point")
+
+
+def _parameters(model: Model, found: dict[str, Array], what: str = "posterior") -> dict[str, Array]:
+    """Return the parameters from those, or from the free variables of the PyMC model, that were found."""
+    if model.dims().keys() <= found.keys() and model.generative:
+        return {name: found[name] for name in model.dims()}
+    try:
+        return dict(model.of_page(found))
+    except KeyError as lacking:
+        variables = ", ".join(model.shown_dims())
+        raise InputError(f"the {what} lacks {lacking.args[0]!r}; the variables are {variables}") from None
 
 
 def _words(axes: tuple[str, ...]) -> str:

@@ -23,18 +23,14 @@ from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, encoded, levels_of, names_of, training_columns
 from bayesclf.models.logistic.learned_model import (
-    LearnedPowerModel,
     LearnedScaleModel,
-    learns_correlations,
     learns_nothing,
     not_learnable,
 )
-from bayesclf.models.logistic.learned_scale import HorseshoeWeights, LearnedScale, StudentTWeights
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
-from bayesclf.models.logistic.prior import DEFAULT_SCALE, NormalPrior, not_meaningful, with_indicators
-from bayesclf.models.logistic.shaped_model import NUTS_ONLY, ShapedScaleModel
-from bayesclf.models.logistic.streamed import ALIKE, Parts, Streamed, kind_of, moments_of
+from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, NormalPrior, not_meaningful, with_indicators
+from bayesclf.models.logistic.streamed import Parts, Streamed, StreamedModel, StreamedScaleModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -47,49 +43,23 @@ if TYPE_CHECKING:
 
 
 LISTED_COLUMNS = 5
-CORRELATIONS: dict[float, str] = {0: "independent", 1: "as correlated as their columns"}
-"""What weights are given their scale, by λ; of others "correlated by the power λ of their columns' covariance"."""
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
 """Quantiles of a learned scale that are said."""
-HALF = 0.5
-"""Posterior mean of the shrinkage below which the horseshoe is said to keep a column."""
 KHAT_LIMIT = 0.7
 """Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
 
-def about_scale(parameters: Parameters, settings: LearnedScale) -> str:
-    """Say what the draws of a learned prior scale (draw) are, and what C = Σ^λ the weights' covariance s² C has."""
-    low, middle, high = np.quantile(parameters["prior_scale"], LEVELS)
-    kinds = [
-        CORRELATIONS.get(power, f"correlated by the power {power:g} of their columns' covariance")
-        for power in settings.powers
-    ]
-    if "prior_power" in parameters:
-        shares = [np.mean(parameters["prior_power"] == power) for power in settings.powers]
-        kinds = [f"{kind} (probability {share:.2f})" for kind, share in zip(kinds, shares, strict=True)]
-    shape = f"; given it, weights are {' or '.join(kinds)}" if max(settings.powers) > 0 else ""
+def about_scale(parameters: Parameters) -> str:
+    """Say what the draws (draw) of the prior scale and of the correlation are."""
+    said = []
+    for name, what in (("prior_scale", "the prior scale of the weights"), ("prior_correlation", "their correlation")):
+        low, middle, high = np.quantile(parameters[name], LEVELS)
+        interval = f" ({100 * CI_PROB:.0f} % interval {low:.2g} to {high:.2g})" if high > low else " (fixed)"
+        said.append(f"{what} is {middle:.2g}{interval}")
     return (
-        f"the prior scale of the weights, learned from the rows, is {middle:.2g} ({100 * CI_PROB:.0f} % interval "
-        f"{low:.2g} to {high:.2g}){shape}"
-    )
-
-
-def about_scales(model: Any, parameters: Parameters) -> str:
-    """Say what the draws (draw) of the learned prior scale are, whatever the shape of the weights given it."""
-    if not isinstance(model, ShapedScaleModel):
-        return about_scale(parameters, model.prior.prior_scale)
-    settings = model.scale_prior.settings
-    if isinstance(settings.of_weights, StudentTWeights):
-        shape = f"given it, weights are Student-t with {settings.of_weights.degrees:g} degrees of freedom"
-        return f"{about_scale(parameters, settings)}; {shape}"
-    low, middle, high = np.quantile(model.effective_columns(parameters), LEVELS)
-    names, shrinkage = model.coords()["scaled_feature"], model.shrinkage(parameters).mean(axis=0)
-    kept = [repr(names[j]) for j in np.argsort(shrinkage) if shrinkage[j] < HALF]
-    which = f": {listed(kept, LISTED_COLUMNS, AND_MORE)}" if kept else ""
-    return (
-        f"the horseshoe shrinks the weights of {len(kept)} of {len(names)} columns by less than half{which}; the "
-        f"effective number of nonzero ones is {middle:.2g} ({100 * CI_PROB:.0f} % interval {low:.2g} to "
-        f"{high:.2g})"
+        f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns, {said[2:] or ''}".rstrip(
+            ", "
+        )
     )
 
 
@@ -158,15 +128,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
         column name to number.
     prior_scale : float, array, dict, "learned" or LearnedScale
-        Its sd. ``"learned"``, the default: one sd s for all columns, with a posterior of its own,
-        log s ~ Normal(0, 1.5²), so that the answers average over what would otherwise be a guess. Given s, the weights
-        are either independent or as correlated as their columns, over which the answers average too, by evidence.
-        ``bayesclf.LearnedScale(…)`` has other priors of s, columns whose sd is given all the same, one of the two
-        correlations or others between them, ``power=0`` for independent weights, and weights that are Student-t or have
-        the horseshoe prior, of which few matter, ``shape="horseshoe"``, by NUTS only. Under ``"map"``, the correlation
-        is the more probable one, s is the mode of log s given it, and the weights are at their mode given both. Where
-        that would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0,
-        or `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
+        Its sd. ``"learned"``, the default: weights of one sd s for all columns, and a share ρ of the correlation of
+        their columns, w ~ Normal(0, s² [(1 − ρ) I + ρ C]), where log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a
+        posterior of their own, so that the answers average over what would otherwise be a guess.
+        ``bayesclf.LearnedScale(…)`` has another prior of s, a given ρ, and columns whose sd is given all the same. With
+        ``"map"``, s and ρ are at the mode of (log s, logit ρ), and the weights at their mode given both. Where that
+        would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or
+        `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
         array, as of `prior_mean`, fixes the sd, infinite for a flat prior; a mapping fixes that of the columns that it
         names, and the others' is learned.
     prior_form : {"symmetric", "reference"}
@@ -176,8 +144,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     intercept_scale : float
         Its prior sd; infinite for a flat prior.
     intercept_at : {"means", "zero"}
-        Where the intercept of prior, posterior and PyMC model is. ``"means"``: at the column means, so that a shift of
-        a column changes nothing; ``"zero"``: at x = 0.
+        Where the intercept of prior, posterior and PyMC model is. ``"means"``: at the means of all columns, levels' 0/1
+        columns too, so that a shift of a column changes nothing; ``"zero"``: at x = 0.
     standardize : bool
         Whether `prior_mean` and `prior_scale` are per sd of a number, or, if False, per unit.
     missing : {"impute", "error"}
@@ -316,7 +284,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 design.require_memory(len(rows))
             X = design.matrix(rows)
             prior, reason = self._prior_on(design, X)
-            model = _kind(prior)(self._labels, design, X, y, weight, prior)
+            kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
+            model = kind(self._labels, design, X, y, weight, prior)
         else:
             design = self.prior.design
             model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
@@ -400,8 +369,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         require(Choice(("impute", "error")), missing=self.missing)
         if self.prior is not None:
             raise Refused("a posterior as prior is not taken over batches; fit the new rows in memory")
-        if isinstance(self.prior_scale, LearnedScale) and self.prior_scale.of_weights is not None:
-            raise Refused(ALIKE)
         engine = self._engine()
         if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimizer is not None):
             raise Refused(
@@ -423,7 +390,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             )
         X = np.empty((0, len(design)))
         prior, reason = self._prior_on(design, X)
-        kind = kind_of(prior)
+        kind = StreamedScaleModel if isinstance(prior.prior_scale, LearnedScale) else StreamedModel
         mean, root = moments_of(parts)
         none = np.empty(0, dtype=np.intp)
         model = kind(self._labels, design, X, none, np.empty(0), prior, counts, mean, root, np.empty((0, 0)))
@@ -455,11 +422,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         prior = self._prior(learns=not reason)
         if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
             prior = replace(prior, prior_scale=with_indicators(prior.prior_scale.given, design))
-        settings = prior.prior_scale
-        if isinstance(settings, LearnedScale):
-            power = settings.powers if learns_correlations(prior, design) else settings.powers[0]
-            # the powers are said, so that a saved model keeps them whatever the default becomes
-            prior = replace(prior, prior_scale=replace(settings, power=power))
         return prior, reason
 
     def _not_learnable(self, X: Matrix, weights: int) -> str:
@@ -471,13 +433,10 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _prior(self, learns: bool) -> LogisticPrior:
         """Return the prior's settings, with the default in place of a scale that is not given but cannot be learned."""
         settings = {option.name: getattr(self, option.name) for option in fields(LogisticPrior)}
-        if (
-            isinstance(self.prior_scale, str | type | StudentTWeights | HorseshoeWeights)
-            and self.prior_scale != LEARNED
-        ):
+        if isinstance(self.prior_scale, str | type) and self.prior_scale != LEARNED:
             raise InputError(
                 f"prior_scale must be {LEARNED!r}, a number, an array, a mapping or a LearnedScale, such as "
-                f"LearnedScale(shape='horseshoe'), not {self.prior_scale!r}"
+                f"LearnedScale(correlation=0), not {self.prior_scale!r}"
             )
         if isinstance(self.prior_scale, str):
             settings["prior_scale"] = LearnedScale() if learns else DEFAULT_SCALE
@@ -488,11 +447,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     @override
     def _infer(self, model: Model) -> None:
         """Infer the model, and note the prior scale that was learned."""
-        if isinstance(model, ShapedScaleModel) and isinstance(self._engine(), MAP | Laplace):
-            raise Refused(NUTS_ONLY)
         super()._infer(model)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
-            self.notes_.append(about_scales(self.model_, self.draws_.parameters))
+            self.notes_.append(about_scale(self.draws_.parameters))
 
     def _check_same_problem(self, frame: Table) -> None:
         """Raise where the classes or the columns are not those of the posterior that is the prior."""
@@ -527,11 +484,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         tags.input_tags.allow_nan = self.missing != "error"
         return tags
 
-    @override
-    def _shown(self, parameters: Parameters) -> Parameters:
-        model: Any = self.model_
-        return model.shown(parameters)  # type: ignore[no-any-return]
-
     def _posterior_parameters(self) -> Parameters:
         """Return the draws, with weights of unseen levels drawn from their prior."""
         parameters = super()._posterior_parameters()
@@ -539,16 +491,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         model: Any = self.model_
         unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
         return {**parameters, "unseen": unseen}
-
-
-def _kind(prior: LogisticPrior) -> type[LogisticModel]:
-    """Return the model that has a prior."""
-    settings = prior.prior_scale
-    if not isinstance(settings, LearnedScale):
-        return LogisticModel
-    if settings.of_weights is not None:
-        return ShapedScaleModel
-    return LearnedPowerModel if len(settings.powers) > 1 else LearnedScaleModel
 
 
 complete_docstring(LogisticRegression)

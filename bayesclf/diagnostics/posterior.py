@@ -22,6 +22,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.evaluation.leave_one_out import good_k
 from bayesclf.evaluation.leaving_out import TrainingRows, exact, reweighted, row_khat, training_rows
 from bayesclf.evaluation.predictive_checks import replicated_cells
+from bayesclf.families.multivariate.gaussian import INVERSE_WISHART
 from bayesclf.inference import Exact, Laplace, convergence
 from bayesclf.inference.convergence import Measured, Scalars
 from bayesclf.models.base import Model, Rows
@@ -314,6 +315,9 @@ def strong_prior(context: Context) -> Answer:
     return passed(_largest(table), table.head(1))
 
 
+LEARN_NU = "; the prior of a covariance may also be too weak: leave nu and psi out, and the rows choose its strength"
+
+
 @check("M04", "Prior-data conflict", HELD)
 def conflict(context: Context) -> Answer:
     """Name the parameters that are sensitive to both, and that the prior moves by over `MAX_PULL` posterior sds.
@@ -329,11 +333,18 @@ def conflict(context: Context) -> Answer:
     if len(found):
         return tip(
             f"{_count(found, table)} are moved by the prior by more than {thresholds.MAX_PULL:g} posterior sds",
-            "compare the prior with the rows, clf.predictive_check(X, y); widen it where it is narrower than intended",
+            "compare the prior with the rows, clf.predictive_check(X, y); widen it where it is narrower than intended"
+            + (LEARN_NU if _has_given_nu(context.classifier.model_) else ""),
             found.head(thresholds.SHOWN),
         )
     furthest = table["pull"].abs().max()
     return passed(f"{_largest(table)}; it moves no mean by more than {furthest:.2f} posterior sds", table.head(1))
+
+
+def _has_given_nu(model: Model) -> bool:
+    """Return whether a covariance has an inverse Wishart prior of given degrees of freedom."""
+    blocks = model.blocks if isinstance(model, GenerativeModel) else ()
+    return any(block.family.variant == INVERSE_WISHART for block in blocks)
 
 
 def _table(context: Context) -> pd.DataFrame:

@@ -152,8 +152,7 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
     log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    # the distance of distributions is 0/0 where nearly all draws have the same of a few values
-    scalars, draws = single(_contrasts(model, posterior), tuple(name for name in names if name not in model.discrete))
+    scalars, draws = single(_contrasts(model, posterior), names)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 
@@ -163,7 +162,10 @@ def _contrasts(model: LogisticModel, posterior: xr.Dataset) -> xr.Dataset:
     The levels of a category have no reference, so that only the prior determines by how much all of them and the
     intercept may move together; no probability depends on it.
     """
-    weight, intercept = posterior["weight"].copy(deep=True), posterior["intercept"].copy(deep=True)
+    weight = posterior["weight"].copy(deep=True)
+    values = weight.transpose("chain", "draw", "outcome", "feature").values
+    at_means = model.at_means(posterior["intercept"].transpose("chain", "draw", "outcome").values, values)
+    intercept = posterior["intercept"].transpose("chain", "draw", "outcome").copy(data=at_means)
     first = len(model.design) - sum(model.design.sizes)
     share = model.column_totals[first:]
     ends = np.cumsum(model.design.sizes)
@@ -184,6 +186,7 @@ def _of_block(block: Block, index: int, parameters: Parameters, training: Labell
     except Refused as reason:
         raise NotApplicable(str(reason)) from None
     likelihood = block.family.log_likelihood(block.statistics, parameters)
+    prior = block.family.log_scaled_prior(parameters)
     if likelihood is not None:
         return prior, likelihood
     if training is None:

@@ -158,7 +158,7 @@ def _of_prior(
     missing = {}
     try:
         parameters = prior_draws(model, rng, len(posterior))
-        groups["prior"] = to_dataset(parameters, model.dims(), model.coords())
+        groups["prior"] = to_dataset(model.shown(parameters), model.dims(), model.coords())
         hypotheses = Hypotheses(model, parameters)
         blocks = averaging.blocks(hypotheses, rows)
         labels = np.concatenate([drawn_labels(hypotheses, rows[block], rng) for block in blocks])

@@ -22,7 +22,7 @@ from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.typing import Integers
-from bayesclf.wording import joined, pair
+from bayesclf.wording import joined, pair, with_news
 from bayesclf.workers import require_jobs
 
 METRICS = {"error": "test error", "log_loss": "test log loss", "brier": "test Brier score"}
@@ -188,7 +188,7 @@ def learning_curve(
     lines, notes = [], {}
     for name, model in models.items():
         said = [note for unit in units if unit[0] == name for note in parts[unit].notes]
-        notes[name] = (*remarks, *folds.remarks, *dict.fromkeys(said))
+        notes[name] = (*remarks, *folds.remarks, *with_news([], said))
         for rule in peers.rules_of(model, question.rules):
             for place, m in enumerate(counts):
                 found = [parts[name, index].scores[rule] for index in range(place, len(splits), len(counts))]

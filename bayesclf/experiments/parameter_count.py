@@ -100,11 +100,13 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     kind = KINDS[name]
     X, y = _rows(kind.attributes, n, np.random.default_rng(seed))
     engine = bc.Laplace if name == "LR" else bc.Exact
-    point = kind.make(inference="map", random_state=0).fit(X, y).posterior_["map"].to_dataset()
+    estimate = kind.make(inference="map", random_state=0).fit(X, y)
+    # the degrees of freedom of a prior are no parameters of the classifier
+    point = estimate.posterior_["map"].to_dataset()[[name for name in estimate.model_.dims() if name != "nu"]]
     entries = sum(values.size for values in point.values())
     count = entries + SPARE_DRAWS
     fit = kind.make(inference=engine(draws=count, chains=1), random_state=0).fit(X, y)
-    posterior = fit.posterior_["posterior"].to_dataset()
+    posterior = fit.posterior_draws().drop_vars("nu", errors="ignore")
     draws = [values.to_numpy().reshape(count, -1) for values in posterior.values()]
     counted = free_parameters(np.concatenate(draws, axis=1))
     return [{"classifier": name, "n": n, "entries": entries, "counted": counted, "formula": kind.count(n)}]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, Self, cast
+from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 FRACTIONS = "rows with missing cells have weights that are not whole numbers"
 """Why there is no data augmentation: such a row has no number of completions to be drawn."""
@@ -175,10 +172,13 @@ class Family[S: Statistics](Concise, ABC):
         The class of its statistics.
     reads_numbers
         Whether `statistics` takes `bayesclf.tables.numbers.Numbers` too, which it reads a few rows at a time.
+    keeps_draws
+        Whether draws take so much longer to make than to use that fewer of them are taken if these fit in memory.
     """
 
     statistics_type: ClassVar[type[Statistics]]
     reads_numbers: ClassVar[bool] = False
+    keeps_draws: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -222,6 +222,10 @@ class Family[S: Statistics](Concise, ABC):
         """Return these hyperparameters in words, the features measured in the units of the axes."""
         return []
 
+    def remarks(self, statistics: S) -> list[str]:
+        """Return what of this prior the rows have chosen, in sentences that begin with what it is."""
+        return []
+
     @abstractmethod
     def mle(self, statistics: S) -> Parameters:
         """Return the maximum likelihood estimate, or raise `DoesNotExist`."""
@@ -258,21 +262,35 @@ class Family[S: Statistics](Concise, ABC):
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add the block's random variables to the open PyMC model; they observe the statistics."""
 
-    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: S, suffix: str) -> None:
-        """Add the block's random variables to the open PyMC model; they observe the rows themselves.
+    def page(self, X: Any, row: Any, suffix: str) -> None:
+        """Add the block's variables to the open PyMC model, prior and rows, by the functions of `bayesclf.pymc_models`.
 
         Parameters
         ----------
         X : table or array of shape (row, feature)
             The rows in the family's encoding, (row, feature).
-        rows : LabeledRows
-            Their labels and weights.
-        statistics : Statistics
-            Those that the family was fitted on; they tell where the posterior is, and add nothing to the density.
+        row
+            The variable of the class of each row.
         suffix : str
             What is added to the names.
         """
         raise Refused(f"the family {self.name!r} has no PyMC model of rows")
+
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return the free variables of `page` that are not parameters, by their names in the model."""
+        return {}
+
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of `page_variables`."""
+        return {}
+
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the names along these axes."""
+        return {}
+
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the parameters from draws (draw, ...) of the variables of `page`, by default of the same names."""
+        return {name: draws[f"{name}{suffix}"] for name in self.dims()}
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the block's PyMC variables, by default of the same names."""
@@ -341,6 +359,13 @@ class Family[S: Statistics](Concise, ABC):
     def log_prior(self, parameters: Parameters) -> Density:
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
         raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learned parts")
+
+    def log_scaled_prior(self, parameters: Parameters) -> Density:
+        """Return the density by whose power the prior's strength is varied: of a learned prior that of what is learned.
+
+        The prior of the other parameters given these is then a part of the model.
+        """
+        return self.log_prior(parameters)
 
     def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
         """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""
@@ -498,10 +523,19 @@ class WithoutPyMC:
         """Refuse, and say why."""
         raise Refused(self._no_pymc)
 
-    def pymc_rows(self, X: Any, rows: Any, statistics: Any, suffix: str) -> NoReturn:
+    def page(self, X: Any, row: Any, suffix: str) -> NoReturn:
         """Refuse, as `pymc` does."""
         raise Refused(self._no_pymc)
 
     def from_pymc(self, draws: Any, suffix: str) -> NoReturn:
         """Refuse, as `pymc` does."""
         raise Refused(self._no_pymc)
+
+
+def require_prior_of_page(family: Any) -> None:
+    """Raise `Refused` for a prior that is the posterior of other rows and not of the form that `page` writes."""
+    if family.variant:
+        raise Refused(
+            f"the prior of the family {family.name!r} is the posterior of other rows, which has no page of PyMC; fit "
+            "all rows together"
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,12 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
+from bayesclf.families.cells import dense
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 ABSENT = "(all that is absent)"
 """Stands for all features that are absent from a row of a sparse table."""
@@ -138,7 +136,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         from bayesclf.families.pymc import observe_presences
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_presences(suffix, theta, statistics.n, statistics.successes, ("outcome", f"feature{suffix}"))
+        observe_presences(suffix, theta, statistics.n, statistics.successes)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:
@@ -151,15 +149,30 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         return pm.Beta(f"theta{suffix}", present, absent, dims=("outcome", f"feature{suffix}"))
 
     @override
-    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
+    def page_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, feature)."""
+        from bayesclf import pymc_models
+
+        return pymc_models.events(alpha[:, 1::2], alpha[:, ::2], suffix)
+
+    @override
+    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
         """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi)."""
+        self._observe(X, row, theta, suffix)
+
+    @override
+    def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:
+        """Add θ, observing the cells of each row under a name."""
+        self._observe(X, row, self.page_theta(self.simplexes()[0], suffix), suffix, variable)
+
+    def _observe(self, X: Any, row: Any, theta: Any, suffix: str, variable: str = "x") -> None:
         import pymc as pm
 
-        from bayesclf.families.pymc import dense
+        from bayesclf import pymc_models
 
         cells = dense(X)
-        present, dims = (self.threshold < cells).astype(np.int64), ("row", f"feature{suffix}")
-        rows.observe(f"present{suffix}", pm.Bernoulli, (theta[rows.y],), present, dims, ~np.isnan(cells))
+        present = np.where(np.isnan(cells), np.nan, self.threshold < cells)
+        pymc_models.cells(pm.Bernoulli, present, row, theta, name=suffix, variable=variable)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 
 @dataclass(frozen=True)
@@ -137,9 +135,20 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         return theta
 
     @override
-    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: dict[int, Any], suffix: str) -> None:
-        """Observe x_j ~ Categorical(θ_yj), for the features with the same number of levels together."""
-        observe_codes(X, rows, theta, self.axes.sizes, suffix)
+    def page_theta(self, alpha: Any, suffix: str) -> list[Any]:
+        """Add θ of each feature, or of many with the same number of levels."""
+        return [own.add(alpha) for own in self.page_tables(suffix)]
+
+    @override
+    def page_cells(self, X: Integers, row: Any, theta: list[Any], suffix: str) -> None:
+        """Observe x_j ~ Categorical(θ_yj)."""
+        for own, of_own in zip(self.page_tables(suffix), theta, strict=True):
+            own.observe(of_own, X, row)
+
+    @override
+    def page_tables(self, suffix: str) -> list[PageTable]:
+        """Return a table for each feature, or for those with the same number of levels."""
+        return page_tables(self.axes.features, self.axes.levels, suffix)
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ_{j, k, x_j} (draw, row, outcome)."""
@@ -179,29 +188,3 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "level")}
-
-
-def observe_codes(X: Integers, rows: LabeledRows, theta: dict[int, Any], sizes: tuple[int, ...], suffix: str) -> None:
-    """Observe x_j ~ Categorical(θ_yj) in the open PyMC model, for the features with the same number of levels together.
-
-    Parameters
-    ----------
-    X
-        Level codes (row, feature).
-    rows
-        Labels and weights.
-    theta
-        θ by number of levels, (outcome, simplex, value).
-    sizes
-        Number of levels of each feature.
-    suffix
-        What is added to the names.
-    """
-    import pymc as pm
-
-    from bayesclf.families.pymc import sized
-
-    for size, of_size in theta.items():
-        codes = X[:, np.asarray(sizes) == size]
-        name, dims = sized("codes", size, suffix), ("row", sized("simplex", size, suffix))
-        rows.observe(name, pm.Categorical, (of_size[rows.y],), codes, dims, codes >= 0)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.typing import Array, Integers
@@ -34,8 +35,25 @@ REAL = MOST_DECIMALS + 1.0
 EXACT_WHOLE = 1e14
 """Largest whole number of steps that is told apart from a number with a fraction."""
 
+LARGEST_CELLS = 2**22
+"""Cells of a sparse table above which its rows are not made dense."""
+
 PROBE = 256
 """Values that are looked at first where one is enough to rule a number of decimals, or a family, out."""
+
+
+def dense(X: Any) -> Array:
+    """Return the rows of a table, dense or sparse, as an array (row, feature)."""
+    table: Any = X
+    if not sparse.issparse(X):
+        return np.asarray(X)
+    rows, columns = table.shape
+    if rows * columns > LARGEST_CELLS:
+        raise Refused(
+            f"a PyMC model of {rows:,} rows with {columns:,} columns would hold all their {rows * columns:,} cells "
+            f"(limit {LARGEST_CELLS:,}); give fewer rows"
+        )
+    return np.asarray(table.toarray())
 
 
 def events(X: Array, axes: Axes) -> tuple[Array, Array]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -75,13 +75,17 @@ class LearntClassPrior:
         """Add π and the label counts to the open PyMC model."""
         from bayesclf.families.pymc import observe_counts
 
-        observe_counts("label_counts", self.pymc_pi(), counts, dims=("outcome",))
+        observe_counts("labels", self.pymc_pi(), counts)
 
     def pymc_pi(self) -> TensorVariable:
         """Add π ~ Dirichlet(α) to the open PyMC model; return it."""
         import pymc as pm
 
         return pm.Dirichlet("pi", pm.Data("pi_alpha", self.alpha, dims="outcome"), dims="outcome")
+
+    def page(self) -> dict[str, Any]:
+        """Return the arguments of `bayesclf.pymc_models.labels`."""
+        return {"alpha": self.alpha}
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return π (draw, outcome)."""
@@ -139,13 +143,17 @@ class KnownClassPrior:
 
         # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
         possible = np.where(self.pi > 0, counts, 0.0)
-        observe_counts("label_counts", self.pymc_pi(), possible, dims=("outcome",))
+        observe_counts("labels", self.pymc_pi(), possible)
 
     def pymc_pi(self) -> TensorVariable:
         """Add π to the open PyMC model, as data; return it."""
         import pymc as pm
 
         return pm.Data("pi", self.pi, dims="outcome")
+
+    def page(self) -> dict[str, Any]:
+        """Return the arguments of `bayesclf.pymc_models.labels`."""
+        return {"pi": self.pi}
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return no parameters: a known π is not drawn."""

@@ -12,7 +12,16 @@ from scipy.special import digamma, gammaln
 
 from bayesclf.constraints import Number, require
 from bayesclf.families import cells
-from bayesclf.families.base import LOST, SCALE, Axes, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.base import (
+    LOST,
+    SCALE,
+    Axes,
+    Statistics,
+    broadcast,
+    require_each,
+    require_positive,
+    require_prior_of_page,
+)
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import (
@@ -29,7 +38,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc import LabeledRows
 
 SPREAD = 1.5
 """Standard deviation of the prior of log α: a row tells of log α about as much, 1 to √2 where its mean is known."""
@@ -208,18 +216,20 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         from bayesclf.families.pymc import observe_sums
 
         shape, rate = self._pymc_parameters(statistics, suffix)
-        sums = {"x": statistics.total, "log x": statistics.logs}
-        observe_sums("sums", (shape, rate), statistics.n, sums, suffix, _draw_rows, _sums_logp)
+        sums = {"n": statistics.n, "x": statistics.total, "log": statistics.logs}
+        observe_sums(suffix, (shape, rate), sums, _log_likelihood)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: GammaStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add α and β, observing x ~ Gamma(α_y, β_y)."""
         import pymc as pm
 
-        observed, values = cells.positive(X, self.axes, self.name)
-        given = tuple(parameter[rows.y] for parameter in self._pymc_parameters(statistics, suffix))
-        dims = ("row", f"feature{suffix}")
-        rows.observe(f"cells{suffix}", pm.Gamma, given, values, dims, observed > 0, inside=1.0)
+        from bayesclf import pymc_models
+
+        require_prior_of_page(self)
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        prior = pymc_models.gammas(median, spread, kappa, m, suffix)
+        pymc_models.cells(pm.Gamma, X, row, *prior, name=suffix)
 
     def _pymc_parameters(self, statistics: GammaStatistics, suffix: str) -> tuple[TensorVariable, TensorVariable]:
         """Add α and β to the open PyMC model; return them."""
@@ -377,16 +387,7 @@ def _estimate(skewness: Array) -> Array:
     return np.asarray(np.clip((3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s), *MEDIANS))
 
 
-def _draw_rows(shape: TensorVariable, rate: TensorVariable, size: Any) -> tuple[Any, Any]:
-    import pymc as pm
+def _log_likelihood(shape: Any, rate: Any, n: Any, total: Any, logs: Any) -> Any:
     import pytensor.tensor as pt
 
-    x = pm.Gamma.dist(shape, rate, size=size)
-    return x, pt.log(x)
-
-
-def _sums_logp(sums: TensorVariable, shape: TensorVariable, rate: TensorVariable, n: TensorVariable) -> Any:
-    import pytensor.tensor as pt
-
-    constant = n * (shape * pt.log(rate) - pt.gammaln(shape))
-    return constant + (shape - 1) * sums[..., 1] - rate * sums[..., 0]
+    return n * (shape * pt.log(rate) - pt.gammaln(shape)) + (shape - 1) * logs - rate * total

@@ -35,7 +35,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc import LabeledRows
 
 CACHED_CELLS = 2**15
 """Cells that several passes go over."""
@@ -331,19 +330,24 @@ class Gaussian(Family[Moments]):
         from bayesclf.families.pymc import observe_moments
 
         mu, spread = self.pymc_parameters(suffix)
-        moments = statistics.n, statistics.mean, statistics.scatter
-        observe_moments(suffix, mu, spread, moments, ("outcome", f"feature{suffix}"))
+        observe_moments(suffix, mu, spread, (statistics.n, statistics.mean, statistics.scatter))
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Moments, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and σ², observing x ~ Normal(μ_y, σ²_y)."""
         import pymc as pm
-        import pytensor.tensor as pt
 
-        mu, spread = self.pymc_parameters(suffix)
-        sigma = pt.broadcast_to(pt.sqrt(spread), mu.shape)
-        seen = ~np.isnan(X)
-        rows.observe(f"x{suffix}", pm.Normal, (mu[rows.y], sigma[rows.y]), X, ("row", f"feature{suffix}"), seen)
+        from bayesclf import pymc_models
+
+        pymc_models.cells(pm.Normal, X, row, *self.page_moments(suffix), name=suffix)
+
+    def page_moments(self, suffix: str) -> tuple[Any, Any]:
+        """Add μ and σ² to the page; return μ and σ, each (outcome, feature)."""
+        from bayesclf import pymc_models
+
+        m, kappa, a, b = self._hyperparameters()
+        dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
+        return pymc_models.normals(m, kappa, self._squeeze(a), self._squeeze(b), dims, suffix)
 
     def pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
         """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast, override
+from typing import Any, NoReturn, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.typing import Array, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
@@ -233,13 +230,24 @@ class Smoothed(Wrapper):
         observe_tables(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)
 
     @override
-    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: Any, suffix: str) -> None:
+    def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add α and θ given α, observing the cells of rows: unlike in `pymc`, θ is not integrated out."""
         import pytensor.tensor as pt
 
-        cells = pt.broadcast_to(self._pymc_alpha(suffix), self.counts.shape)
+        from bayesclf import pymc_models
+
+        by_feature = self.settings.scope == "feature"
+        dims = (f"feature{suffix}",) if by_feature else ()
+        alpha = pymc_models.concentration(self.settings.median, self.settings.spread, dims, suffix)
+        alpha = alpha[np.repeat(np.arange(len(self.sizes)), self.sizes)] if by_feature else alpha
         family: Any = self.family  # one of simplexes, as `LearntAlpha` has checked
-        family.pymc_cells(X, rows, family.pymc_theta(cells, suffix), suffix)
+        theta = family.page_theta(pt.broadcast_to(alpha, self.counts.shape), suffix)
+        family.page_cells(X, row, theta, suffix)
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ and α."""
+        return {**self.family.of_page(draws, suffix), "alpha": draws[f"alpha{suffix}"]}
 
     def _pymc_alpha(self, suffix: str) -> Any:
         """Add α to the open PyMC model; return it for each cell where it differs between features."""

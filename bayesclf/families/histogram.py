@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress, pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.categorical import observe_codes
 from bayesclf.families.cells import REAL, ValueCounts
 from bayesclf.families.cuts import CutFamily, Smoothings, require_concentrations
+from bayesclf.families.page_tables import PageTable, page_tables, theta_of, values_of
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 ROWS_PER_CELL = 5
 """Least number of pooled rows between quantiles that are neighbors."""
@@ -273,11 +270,36 @@ class Histogram(CutFamily[ValueCounts]):
         observe_simplexes(self._pymc_theta(suffix), bins.sums(self.binned(statistics)), bins.sizes, suffix)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ValueCounts, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing the bin of each cell."""
         bins = self._bins
         codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
-        observe_codes(codes, rows, self._pymc_theta(suffix), bins.sizes, suffix)
+        alpha = bins.sums(self._prior_of_cells + self._counts)
+        for own in self._page_tables(suffix):
+            own.observe(own.add(alpha), codes, row)
+
+    def _page_tables(self, suffix: str) -> list[PageTable]:
+        return page_tables(self.axes.features, [range(size) for size in self._bins.sizes], suffix)
+
+    @override
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return θ of the bins of the most probable cuts."""
+        return values_of(self._page_tables(suffix), self._bins.sums(parameters["theta"]))
+
+    @override
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return their axis words."""
+        return {own.name: own.dims for own in self._page_tables(suffix)}
+
+    @override
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the numbers of the bins."""
+        return {axis: names for own in self._page_tables(suffix) for axis, names in own.levels.items()}
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the cells' probabilities from those of the bins."""
+        return {"theta": self._bins.spread(theta_of(self._page_tables(suffix), draws, len(self.axes.labels)))}
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""

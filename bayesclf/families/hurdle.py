@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 POSITIVE = (LogNormal, Gamma, Exponential)
 FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"
@@ -246,11 +243,11 @@ class Hurdle(Family[HurdleStatistics]):
         self.family.pymc(statistics.others, suffix)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: HurdleStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, observing whether cells are 0, and the family's variables, observing the cells above 0."""
         zero, others = split(X)
-        self.of_zeros.pymc_rows(zero, rows, statistics.zeros, suffix)
-        self.family.pymc_rows(others, rows, statistics.others, suffix)
+        self.of_zeros.page(zero, row, suffix, variable="zero")
+        self.family.page(others, row, suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self, override
+from typing import Any, ClassVar, NoReturn, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, Pair
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 LARGEST_LOG = 700.0
 """Logarithms of cells that are drawn are within ± this, so that the cells themselves neither overflow nor become 0."""
@@ -127,16 +124,13 @@ class LogNormal(Family[Moments]):
         pm.Potential(f"x_log_jacobian{suffix}", pm.Data(f"x_minus_logs{suffix}", _log_jacobian(statistics)).sum())
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Moments, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and σ², observing x ~ LogNormal(μ_y, σ²_y)."""
         import pymc as pm
-        import pytensor.tensor as pt
 
-        observed, values = cells.positive(X, self.axes, self.name)
-        mu, spread = self.of_logs.pymc_parameters(suffix)
-        sigma, dims = pt.broadcast_to(pt.sqrt(spread), mu.shape), ("row", f"feature{suffix}")
-        given = (mu[rows.y], sigma[rows.y])
-        rows.observe(f"x{suffix}", pm.LogNormal, given, values, dims, observed > 0, inside=1.0)
+        from bayesclf import pymc_models
+
+        pymc_models.cells(pm.LogNormal, X, row, *self.of_logs.page_moments(suffix), name=suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(log x_i; μ_ik, σ²) − log x_i over the observed cells, (draw, row, outcome)."""

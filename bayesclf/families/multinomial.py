@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from scipy import sparse
@@ -14,13 +14,11 @@ from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, require_positive
+from bayesclf.families.cells import dense
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 STEPS = 16
 """Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""
@@ -111,7 +109,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         from bayesclf.families.pymc import observe_counts
 
         theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_counts(f"words{suffix}", theta, statistics.counts, ("outcome", f"word{suffix}"))
+        observe_counts(f"words{suffix}", theta, statistics.counts)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:
@@ -122,11 +120,21 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         return pm.Dirichlet(f"theta{suffix}", given, dims=("outcome", f"word{suffix}"))
 
     @override
-    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
-        """Observe the words of each document, given how many there are: log density Σ_j x_j log θ_yj."""
-        from bayesclf.families.pymc import dense, observe_counts
+    def page_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, (outcome, word)."""
+        from bayesclf import pymc_models
 
-        observe_counts(f"words{suffix}", theta[rows.y], dense(X), ("row", f"word{suffix}"), rows.weight)
+        return pymc_models.words(alpha, suffix)
+
+    @override
+    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
+        """Observe the words of each document, given how many there are."""
+        from bayesclf import pymc_models
+
+        counts = dense(X)
+        if (counts % 1 != 0).any():
+            raise Refused("words that count a fraction have no PyMC model; give whole counts")
+        pymc_models.documents(theta, counts, row, suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -14,7 +14,7 @@ from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.constraints import Number, require
 from bayesclf.families import cells
-from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive, require_prior_of_page
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import (
@@ -31,7 +31,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc import LabeledRows
 
 SPREAD = 2.0
 """Standard deviation of the prior of log r: a row tells of log r about as much where r is near the mean."""
@@ -240,26 +239,24 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
 
     @override
     def pymc(self, statistics: NegativeBinomialStatistics, suffix: str) -> None:
-        """Add r and θ, observing Σx, with the log likelihood of the cells, and Σx².
-
-        Σ log Γ(x + r)/Γ(r) of the rows is data of the likelihood and is not generated.
-        """
+        """Add r and θ, observing Σx and Σ log Γ(x + r)/Γ(r), with the log likelihood of the cells."""
         from bayesclf.families.pymc import observe_sums
 
-        sums = {"x": statistics.total, "x²": statistics.squares}
-        constants = {"rising": statistics.rising, "log_factorials": statistics.log_factorials}
-        given = self._pymc_parameters(statistics, suffix)
-        observe_sums("sums", given, statistics.n, sums, suffix, _draw_rows, _sums_logp, constants)
+        sums = {"n": statistics.n, "x": statistics.total, "rising": statistics.rising}
+        sums["log_factorials"] = statistics.log_factorials
+        observe_sums(suffix, self._pymc_parameters(statistics, suffix), sums, _log_likelihood)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: NegativeBinomialStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add r and θ, observing x ~ NegativeBinomial(r_y, θ_y)."""
         import pymc as pm
 
-        observed, counts = cells.events(X, self.axes)
-        r, theta = (parameter[rows.y] for parameter in self._pymc_parameters(statistics, suffix))
-        given, dims = (r * (1 - theta) / theta, r), ("row", f"feature{suffix}")
-        rows.observe(f"events{suffix}", pm.NegativeBinomial, given, counts.astype(np.int64), dims, observed > 0)
+        from bayesclf import pymc_models
+
+        require_prior_of_page(self)
+        median, spread, kappa, m, *_ = self.hyperparameters()
+        prior = pymc_models.negative_binomials(median, spread, kappa, m, suffix)
+        pymc_models.cells(pm.NegativeBinomial, X, row, *prior, name=suffix)
 
     def _pymc_parameters(
         self, statistics: NegativeBinomialStatistics, suffix: str
@@ -421,15 +418,7 @@ def _pymc_at(coefficients: TensorVariable, t: TensorVariable) -> Any:
     return (coefficients * pt.cos(np.arange(DEGREE) * angle[..., None])).sum(axis=-1)
 
 
-def _sums_logp(sums: Any, r: Any, theta: Any, n: Any, rising: Any, log_factorials: Any) -> Any:
+def _log_likelihood(r: Any, theta: Any, n: Any, total: Any, rising: Any, log_factorials: Any) -> Any:
     import pytensor.tensor as pt
 
-    of_counts = _pymc_at(rising, pt.log(r)) - log_factorials
-    return of_counts + n * r * pt.log(theta) + sums[..., 0] * pt.log1p(-theta)
-
-
-def _draw_rows(r: TensorVariable, theta: TensorVariable, size: Any) -> tuple[Any, Any]:
-    import pymc as pm
-
-    x = pm.NegativeBinomial.dist(r * (1 - theta) / theta, r, size=size).astype("float64")
-    return x, x**2
+    return _pymc_at(rising, pt.log(r)) - log_factorials + n * r * pt.log(theta) + total * pt.log1p(-theta)

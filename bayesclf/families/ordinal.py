@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 import pandas as pd
@@ -15,14 +15,12 @@ from scipy.special import gammaln
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.categorical import CategoricalStatistics, observe_codes
+from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.cuts import CutFamily, CutSets, Segments, Smoothings, require_concentrations, run_sums
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
+from bayesclf.wording import in_names
 
 MOST_LEVELS = 256
 """Most levels of a feature: sums over all sets of cuts take their number cubed."""
@@ -182,9 +180,80 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         observe_simplexes(self._pymc_theta(suffix), statistics.counts, self.sizes, suffix)
 
     @override
-    def pymc_rows(self, X: Integers, rows: LabeledRows, statistics: CategoricalStatistics, suffix: str) -> None:
-        """Add θ and φ of the runs of the most probable cuts, observing the level of each cell."""
-        observe_codes(X, rows, self._pymc_theta(suffix), self.sizes, suffix)
+    def page(self, X: Integers, row: Any, suffix: str) -> None:
+        """Add the probabilities of the runs of the most probable cuts, and of levels within them, observing levels."""
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        from bayesclf import pymc_models
+
+        alpha, dims, coords = self._prior_of_cells + self._counts, self.page_dims(suffix), self.page_coords(suffix)
+        of_runs, pooled = self._bins.sums(alpha), self._prior_of_cells[0] + self._counts.sum(axis=0)
+        pm.modelcontext(None).add_coords(coords)
+        for j, (name, runs) in enumerate(zip(self.axes.features, self._runs, strict=True)):
+            own = of_runs[:, self._bins.cell[runs[0][0]] + np.arange(len(runs))]
+            theta = pm.Dirichlet(f"runs_{in_names(name)}", own, dims=dims[f"runs_{in_names(name)}"])
+            parts = []
+            for place, levels in enumerate(runs):
+                shares: Any = np.ones(1)
+                if len(levels) > 1:
+                    of = f"shares_{in_names(name)}_{place}"
+                    shares = pm.Dirichlet(of, pooled[levels], dims=dims[of])
+                parts.append(theta[:, place, None] * shares)
+            pymc_models.codes(name, pt.concatenate(parts, axis=1), X[:, j], row)
+
+    @property
+    def _runs(self) -> list[list[Integers]]:
+        """The levels of each run of each feature, as cells of θ."""
+        found = []
+        for start, size in zip(dirichlet.starts(self.sizes), self.sizes, strict=True):
+            cells = start + np.arange(size)
+            found.append(np.split(cells, np.flatnonzero(np.diff(self._bins.cell[cells])) + 1))
+        return found
+
+    @override
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return the probabilities of runs, and of levels within runs."""
+        out: dict[str, Array] = {}
+        for name, runs in zip(self.axes.features, self._runs, strict=True):
+            sums = [parameters["theta"][..., levels].sum(axis=-1) for levels in runs]
+            out[f"runs_{in_names(name)}"] = np.stack(sums, axis=-1)
+            for place, levels in enumerate(runs):
+                if len(levels) > 1:
+                    shares = parameters["theta"][:, 0, levels] / sums[place][:, :1]
+                    out[f"shares_{in_names(name)}_{place}"] = shares
+        return out
+
+    @override
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return their axis words."""
+        dims: dict[str, tuple[str, ...]] = {}
+        for name, runs in zip(map(in_names, self.axes.features), self._runs, strict=True):
+            dims[f"runs_{name}"] = ("outcome", f"{name}_run")
+            dims |= {f"shares_{name}_{i}": (f"{name}_level_{i}",) for i, levels in enumerate(runs) if len(levels) > 1}
+        return dims
+
+    @override
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the numbers of the runs, and the levels of each."""
+        coords: dict[str, list[str]] = {}
+        starts = dirichlet.starts(self.sizes)
+        for start, name, names, runs in zip(starts, self.axes.features, self.axes.levels, self._runs, strict=True):
+            coords[f"{in_names(name)}_run"] = [str(place) for place in range(len(runs))]
+            for place, levels in enumerate(runs):
+                if len(levels) > 1:
+                    coords[f"{in_names(name)}_level_{place}"] = [str(names[level - start]) for level in levels]
+        return coords
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the levels' probabilities."""
+        parts = []
+        for name, runs in zip(self.axes.features, self._runs, strict=True):
+            for place, levels in enumerate(runs):
+                shares = draws[f"shares_{in_names(name)}_{place}"][:, None] if len(levels) > 1 else 1.0
+                parts.append(draws[f"runs_{in_names(name)}"][:, :, place, None] * shares)
+        return {"theta": np.concatenate(parts, axis=2)}
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the runs and φ of those of several levels; return their products by number of levels."""

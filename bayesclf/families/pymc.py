@@ -1,14 +1,8 @@
-"""PyMC variables that families share: distributions of statistics, cells of rows, and coordinates for NUTS.
+"""The PyMC model that NUTS samples: the priors of families, with the log likelihood of sufficient statistics.
 
-The distributions of sufficient statistics have the log likelihood of the rows as their logp. Sampling then costs the
-same for a thousand rows and for ten million. PyMC's own distributions of these statistics (Normal, Gamma and
-Multinomial of mean, scatter and counts) are −∞ or raise for no rows, one row, a constant column or fractional weights;
-the log likelihood of the rows themselves is defined in all these cases. Predictive sampling does draw from those
-distributions, given the number of observed cells of each class, which must be whole.
-
-Cells of rows are given the label of their row, which is a variable that picks their parameters. So labels and cells
-both generate, and an extension of the model can replace either. A missing cell is no free variable: it is 0 in the data
-and in what is drawn, and adds nothing to the log density.
+A term of the log density takes the place of the rows, so that sampling costs the same for a thousand rows and for ten
+million. It is defined for no rows, one row, a constant column and fractional weights. The model of the rows themselves,
+to read and to extend, is that of `bayesclf.pymc_models`.
 
 Where a rate or a probability depends on a shape, their joint posterior is narrow along a curve. Given the shape, the
 logarithm of the rate and the logit of the probability are about normal, with a mean and a standard deviation that
@@ -19,78 +13,32 @@ only the coordinates use the sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from numpy.typing import NDArray
 from pymc.logprob.transforms import SimplexTransform, Transform
-from pytensor.raise_op import CheckAndRaise
 from pytensor.tensor import TensorVariable
-from scipy import sparse
 
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
+from bayesclf.families.networks.factors import Layout
+from bayesclf.families.networks.row_counts import Sums
 from bayesclf.typing import Array
 
-FRACTIONAL = (
-    "statistics of rows with fractional weights have a likelihood, but no distribution to draw them from; fit without "
-    "sample_weight, or sample the model of the rows, clf.to_pymc(X, y)"
-)
 
-LARGEST_CELLS = 2**22
-"""Cells of a sparse table above which its rows are not made dense."""
-
-
-def whole(n: Any) -> Any:
-    """Return the numbers of rows; drawing raises `Refused` where weights make them fractional."""
-    return CheckAndRaise(Refused, FRACTIONAL)(n, pt.all(pt.eq(n, pt.floor(n))))
+def observe_counts(name: str, theta: TensorVariable, counts: Array) -> None:
+    """Add the log likelihood of counts n of the cells of simplexes θ, (…, cell): Σ n log θ, with 0 · log 0 = 0."""
+    held = pm.Data(f"{name}_data", counts)
+    # Where a count is 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
+    pm.Potential(name, (held * pt.log(pt.switch(pt.eq(held, 0), 1.0, theta))).sum())
 
 
-def observe_counts(
-    name: str, theta: TensorVariable, counts: Array, dims: tuple[str, ...] | None = None, weight: Array | None = None
-) -> None:
-    """Observe counts n of the cells of simplexes θ, (…, cell): log likelihood Σ n log θ, with 0 · log 0 = 0.
-
-    It is the likelihood of the events in their order; those of a simplex count as often as `weight` (…) says.
-    """
-    given = [theta, pm.Data(f"{name}_n", np.asarray(counts.sum(axis=-1, keepdims=True)))]
-    if weight is not None and not (weight == 1).all():
-        given.append(pm.Data(f"{name}_weight", weight[..., None]))
-    pm.CustomDist(
-        name,
-        *given,
-        dist=lambda theta, n, *_: _counts_dist(theta, n[..., 0]),
-        logp=_counts_logp,
-        observed=pm.Data(f"{name}_data", counts, dims=dims),
-        dims=dims,
-    )
-
-
-def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Array, dims: tuple[str, ...]) -> None:
-    """Observe in how many of n rows features are present, and in how many absent: s log θ + (n − s) log(1 − θ)."""
-    rows, absent = pm.Data(f"present_n{suffix}", n), n - present
-    drawn = pm.CustomDist(
-        f"present{suffix}",
-        theta,
-        rows,
-        dist=lambda theta, n, size: pm.Binomial.dist(whole(n).astype("int64"), theta).astype("float64"),
-        logp=_counts_logp,
-        observed=pm.Data(f"present{suffix}_data", present, dims=dims),
-        dims=dims,
-    )
-    pm.CustomDist(
-        f"absent{suffix}",
-        1 - theta,
-        rows,
-        drawn,
-        dist=lambda theta, n, present, size: n - present,
-        logp=lambda absent, theta, n, present: _counts_logp(absent, theta, n),
-        observed=pm.Data(f"absent{suffix}_data", absent, dims=dims),
-        dims=dims,
-    )
+def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Array) -> None:
+    """Add that of features that are present in some of n rows: s log θ + (n − s) log(1 − θ)."""
+    observe_counts(f"present{suffix}", theta, present)
+    observe_counts(f"absent{suffix}", 1 - theta, n - present)
 
 
 def add_simplexes(
@@ -214,255 +162,51 @@ def observe_simplexes(
 ) -> None:
     """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        dims = _simplex_dims(size, suffix, of_all)
         name = sized("counts", size, suffix)
-        observe_counts(name, by_size[size], counts[:, cells].reshape(len(counts), -1, size), dims)
-
-
-def _counts_logp(counts: Any, theta: Any, n: Any, weight: Any = None) -> Any:
-    # Where a count is 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
-    log_density = counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, theta))
-    return log_density if weight is None else weight * log_density
-
-
-def _counts_dist(theta: Any, n: Any) -> Any:
-    # As numbers with a fraction: PyMC would convert observed counts of weighted rows to the type of what is drawn.
-    return pm.Multinomial.dist(whole(n).astype("int64"), theta).astype("float64")
+        observe_counts(name, by_size[size], counts[:, cells].reshape(len(counts), -1, size))
 
 
 def observe_moments(
-    suffix: str, mu: TensorVariable, sigma2: TensorVariable, moments: tuple[Array, Array, Array], dims: tuple[str, ...]
+    suffix: str, mu: TensorVariable, sigma2: TensorVariable, moments: tuple[Array, Array, Array]
 ) -> None:
-    """Observe (n, x̄, S) of rows that are Normal(μ, σ²): x̄ ~ Normal(μ, σ²/n) and S ~ σ² χ²(n − 1).
-
-    Log likelihood −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²), for any real n ≥ 0 and S ≥ 0. All of it is the logp of
-    x̄, and that of S is 0: the likelihood of rows has other constants than the densities of x̄ and S.
-    """
-    n, mean, scatter = moments
-    rows, within = pm.Data(f"x_n{suffix}", n), pm.Data(f"x_scatter{suffix}_data", scatter, dims=dims)
-    pm.CustomDist(
-        f"x_mean{suffix}",
-        mu,
-        sigma2,
-        rows,
-        within,
-        dist=_mean_dist,
-        logp=_moments_logp,
-        observed=pm.Data(f"x_mean{suffix}_data", np.where(n > 0, mean, 0.0), dims=dims),
-        dims=dims,
-    )
-    pm.CustomDist(
-        f"x_scatter{suffix}",
-        sigma2,
-        rows,
-        dist=_scatter_dist,
-        logp=lambda scatter, sigma2, n: pt.zeros_like(scatter),
-        observed=within,
-        dims=dims,
-    )
-
-
-def _mean_dist(mu: Any, sigma2: Any, n: Any, scatter: Any, size: Any) -> Any:
-    return pm.Normal.dist(mu, pt.sqrt(sigma2 / pt.maximum(whole(n), 1.0))) * pt.gt(n, 0)
-
-
-def _scatter_dist(sigma2: Any, n: Any, size: Any) -> Any:
-    some = pt.gt(n, 1)
-    return sigma2 * pm.ChiSquared.dist(pt.switch(some, whole(n) - 1, 1.0)) * some
-
-
-def _moments_logp(mean: Any, mu: Any, sigma2: Any, n: Any, scatter: Any) -> Any:
-    return -0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * (scatter + n * (mean - mu) ** 2) / sigma2
+    """Add the log likelihood of (n, x̄, S) of rows that are Normal(μ, σ²): −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²)."""
+    names = zip(("n", "mean", "scatter"), moments, strict=True)
+    n, mean, scatter = (pm.Data(f"x_{name}{suffix}", values) for name, values in names)
+    squares = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2
+    pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
 
 
 def observe_sums(
-    name: str,
-    parameters: tuple[Any, ...],
-    n: Array,
-    sums: Mapping[str, Array],
-    suffix: str,
-    draw: Callable[..., tuple[Any, ...]],
-    logp: Callable[..., Any],
-    constants: Mapping[str, Array] | None = None,
+    suffix: str, parameters: tuple[Any, ...], sums: Mapping[str, Array], log_likelihood: Callable[..., Any]
 ) -> None:
-    """Observe sums of functions of cells that are independent given parameters (outcome, feature).
-
-    Sums that have no distribution of their own are drawn as those of n drawn cells.
+    """Add the log likelihood of sums of functions of cells that are independent given parameters (outcome, feature).
 
     Parameters
     ----------
-    name
-        Name of the variable, without the suffix.
-    parameters
-        Those of the cells.
-    n
-        Weight of the cells, (outcome, feature).
-    sums
-        The sums by what each is of, (outcome, feature).
     suffix
         What is added to the names.
-    draw
-        Returns the functions of cells that it draws, given the parameters and a size.
-    logp
-        Returns the log likelihood (outcome, feature) given the sums (outcome, feature, sum), the parameters, n and the
-        constants.
-    constants
-        What else the likelihood needs and is not generated, by name, (outcome, feature) or with one axis more.
+    parameters
+        Those of the cells.
+    sums
+        The weight of the cells and the sums, by name, (outcome, feature) or with one axis more.
+    log_likelihood
+        Returns it (outcome, feature) given parameters and sums.
     """
-    fixed = {"n": n, **(constants or {})}
-
-    def dist(*given: Any) -> Any:
-        """Draw sums over as many rows as each cell has."""
-        own, rows = given[: len(parameters)], given[len(parameters)]
-        counted = pt.arange(pt.maximum(whole(rows).max(), 1).astype("int64"))[:, None, None]
-        drawn = draw(*own, size=(counted.shape[0], *(rows.shape[axis] for axis in range(2))))
-        return pt.stack([pt.switch(counted < rows, values, 0.0).sum(axis=0) for values in drawn], axis=-1)
-
-    dims = ("outcome", f"feature{suffix}", f"sum{suffix}")
-    pm.modelcontext(None).add_coords({dims[-1]: list(sums)})
-    core = ["()"] * len(parameters) + ["(c)" if values.ndim > n.ndim else "()" for values in fixed.values()]
-    pm.CustomDist(
-        name + suffix,
-        *parameters,
-        *(pm.Data(f"{name}_{of}{suffix}", values) for of, values in fixed.items()),
-        dist=dist,
-        logp=logp,
-        signature=f"{','.join(core)}->(s)",
-        observed=pm.Data(f"{name}{suffix}_data", np.stack(list(sums.values()), axis=-1), dims=dims),
-        dims=dims,
-    )
+    held = (pm.Data(f"sum_{name}{suffix}", values) for name, values in sums.items())
+    pm.Potential(f"sums{suffix}", log_likelihood(*parameters, *held).sum())
 
 
 def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
-    """Observe counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell."""
+    """Add that of counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell.
+
+    Each cell has its share, 1/size, of its table's normalizer.
+    """
     size = pm.Data(f"alpha_sizes{suffix}", np.repeat(sizes, sizes).astype(float))
     total = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(counts, sizes))
-    observed = pm.Data(f"alpha_counts_data{suffix}", counts)
-
-    def dist(alpha: Any, of_size: Any, total: Any, size: Any) -> Any:
-        """Draw counts of tables with the observed totals."""
-        groups = dirichlet.cells_by_size(sizes)
-        concentration = pt.broadcast_to(alpha, total.shape)
-        drawn = []
-        for width, cells in groups.items():
-            shape = (total.shape[0], len(cells) // width, width)
-            theta = pm.Dirichlet.dist(concentration[:, cells].reshape(shape))
-            drawn.append(_counts_dist(theta, total[:, cells].reshape(shape)[..., 0]).reshape((shape[0], -1)))
-        return pt.concatenate(drawn, axis=1)[:, np.argsort(np.concatenate(list(groups.values())))]
-
-    pm.CustomDist(f"alpha_counts{suffix}", alpha, size, total, dist=dist, logp=_collapsed_logp, observed=observed)
-
-
-def _collapsed_logp(counts: Any, alpha: Any, sizes: Any, totals: Any) -> Any:
-    """Return log p(n | α) by cell, (outcome, cell): each has its share, 1/size, of its table's normalizer."""
-    total_alpha = sizes * alpha
-    normalizer = pt.gammaln(total_alpha) - pt.gammaln(total_alpha + totals)
-    return pt.gammaln(alpha + counts) - pt.gammaln(alpha) + normalizer / sizes
-
-
-@dataclass(frozen=True, eq=False)
-class LabeledRows:
-    """The rows of an open PyMC model.
-
-    Attributes
-    ----------
-    y
-        The variable of the label codes, (row).
-    weight
-        How often each row counts, (row).
-    """
-
-    y: Any
-    weight: Array
-
-    def observe(
-        self,
-        name: str,
-        distribution: Any,
-        parameters: tuple[Any, ...],
-        X: NDArray[Any],
-        dims: tuple[str, ...],
-        seen: NDArray[np.bool_] | None = None,
-        inside: float = 0.0,
-    ) -> None:
-        """Observe cells that are independent given their parameters.
-
-        Parameters
-        ----------
-        name
-            Name of their variable.
-        distribution
-            A PyMC distribution of numbers.
-        parameters
-            Its parameters, each with an entry per cell.
-        X
-            The cells, (row, feature).
-        dims
-            Axis words of `X`.
-        seen
-            Which of the cells are not missing, (row, feature); by default all.
-        inside
-            A number inside the support: where a cell is missing, the density is evaluated there and multiplied by 0.
-        """
-        observe(name, distribution, parameters, X, dims, _counts(self.weight, X, seen), inside)
-
-
-def observe(
-    name: str,
-    distribution: Any,
-    parameters: tuple[Any, ...],
-    X: NDArray[Any],
-    dims: tuple[str, ...],
-    counts: Array,
-    inside: float = 0.0,
-) -> Any:
-    """Observe values, each of which counts as often as `counts` says, and return their variable.
-
-    Where all count once it is a variable of the distribution itself.
-    """
-    observed = pm.Data(f"{name}_data", np.where(counts > 0, X, 0).astype(X.dtype), dims=dims)
-    if (counts == 1).all():
-        return distribution(name, *parameters, observed=observed, dims=dims)
-
-    def dist(*given: Any) -> Any:
-        """Draw rows, 0 where a cell is missing."""
-        *own, weight, _ = given
-        drawn = distribution.dist(*own, shape=weight.shape)
-        return pt.switch(pt.gt(weight, 0), drawn, pt.zeros_like(drawn))
-
-    def logp(value: Any, *given: Any) -> Any:
-        """Return the log density of each cell, times its weight."""
-        *own, weight = given
-        # Outside of the support the product would be 0 · −∞, and its gradient NaN.
-        counted = pt.switch(pt.gt(weight, 0), value, inside) if inside else value
-        return weight * pm.logp(distribution.dist(*own), counted)
-
-    core = ["(k)" if distribution is pm.Categorical else "()"] * len(parameters)
-    weight = pm.Data(f"{name}_weight", counts)
-    signature = f"{','.join(core)},()->()"
-    return pm.CustomDist(
-        name, *parameters, weight, dist=dist, logp=logp, signature=signature, observed=observed, dims=dims
-    )
-
-
-def dense(X: Any) -> NDArray[Any]:
-    """Return rows of a table, dense or sparse, as an array (row, feature)."""
-    table: Any = X
-    if not sparse.issparse(X):
-        return np.asarray(X)
-    rows, columns = table.shape
-    if rows * columns > LARGEST_CELLS:
-        raise Refused(
-            f"a PyMC model of {rows:,} rows with {columns:,} columns would hold all their {rows * columns:,} cells "
-            f"(limit {LARGEST_CELLS:,}); give fewer rows, or take pymc_model_, which holds sums over rows"
-        )
-    return np.asarray(table.toarray())
-
-
-def _counts(weight: Array, X: NDArray[Any], seen: NDArray[np.bool_] | None) -> Array:
-    """Return how often each cell counts, (row, feature)."""
-    of_rows = np.broadcast_to(weight[:, None], X.shape)
-    return of_rows.astype(float) if seen is None else of_rows * seen
+    held = pm.Data(f"alpha_counts{suffix}", counts)
+    normalizer = pt.gammaln(size * alpha) - pt.gammaln(size * alpha + total)
+    of_cells = pt.gammaln(alpha + held) - pt.gammaln(alpha) + normalizer / size
+    pm.Potential(f"tables{suffix}", of_cells.sum())
 
 
 class _Standardized(Transform):  # type: ignore[misc]
@@ -535,3 +279,67 @@ def _add(
         transform=transform,
         dims=dims,
     )
+
+
+LARGEST_SAMPLED = 2**15
+"""Completions × factors above which NUTS refuses their likelihood and its gradient."""
+
+
+def add_tables(layout: Layout, alpha: Any, suffix: str, counts: Array | None = None) -> Any:
+    """Add θ (outcome, cell) above its simplexes, those of each class and those of all, and return it.
+
+    Parameters
+    ----------
+    layout
+        The tables.
+    alpha
+        Concentration of each cell, (outcome, cell).
+    suffix
+        What is added to the names.
+    counts
+        Counts (outcome, cell) that the simplexes observe.
+    """
+    if not layout.class_free.any():
+        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
+        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
+        if counts is not None:
+            observe_simplexes(by_size, counts, layout.simplexes, suffix)
+        return theta
+    parts, cells = [], []
+    for part, own, sizes, names in layout.by_classes():
+        of_all = bool(part)
+        by_size = add_simplexes(alpha[:1, own] if of_all else alpha[:, own], sizes, names, part + suffix, of_all)
+        if counts is not None:
+            observed = counts[:, own].sum(axis=0, keepdims=True) if of_all else counts[:, own]
+            observe_simplexes(by_size, observed, sizes, part + suffix, of_all)
+        for size, places in dirichlet.cells_by_size(sizes).items():
+            values = by_size[size].reshape((by_size[size].shape[0], len(places)))
+            parts.append(pt.repeat(values, len(layout.axes.labels), axis=0) if of_all else values)
+            cells.append(np.flatnonzero(own)[places])
+    order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
+    return pm.Deterministic(
+        f"theta{suffix}", pt.concatenate(parts, axis=1)[:, order], dims=("outcome", f"cell{suffix}")
+    )
+
+
+def observe_completions(name: str, theta: TensorVariable, sums: Sums) -> None:
+    """Observe the sums in the open PyMC model: log likelihood Σ_s m_s log Σ_z Π θ, for θ (outcome, cell).
+
+    Raises
+    ------
+    Refused
+        Where the sums have too many terms to be sampled.
+    """
+    if sums.cells.size > LARGEST_SAMPLED:
+        raise Refused(
+            f"the training rows' missing cells have {sums.cells.size:,} completions × tables, too many for NUTS (limit "
+            f"{LARGEST_SAMPLED:,}); fit with missing='level', or by inference='map'"
+        )
+    cells = pm.Data(f"{name}_cells", sums.cells)
+    first, counts = pm.Data(f"{name}_first", sums.first), pm.Data(f"{name}_data", sums.counts)
+    # Index −1, which means no cell, is that of an added cell with probability 1.
+    log_theta = pt.concatenate([pt.log(theta), pt.zeros_like(theta[:, :1])], axis=1)
+    terms = pt.exp(log_theta[:, cells].sum(axis=2))
+    of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1
+    of_sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
+    pm.Potential(name, (counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, of_sums))).sum())

@@ -134,14 +134,18 @@ class Grid:
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw t (draw, outcome, feature), its distribution function interpolated between the nodes."""
-        weight = np.exp(self.log_weight)
-        cumulative = np.cumsum(np.vstack([np.zeros_like(weight[:1]), (weight[1:] + weight[:-1]) / 2]), axis=0)
-        out = np.empty((draws, *weight.shape[1:]))
-        for cell in np.ndindex(weight.shape[1:]):
+        out = np.empty((draws, *self.nodes.shape[1:]))
+        for cell in np.ndindex(out.shape[1:]):
             of_cell = (slice(None), *cell)
-            u = rng.random(draws) * cumulative[of_cell][-1]
-            out[of_cell] = np.interp(u, cumulative[of_cell], self.nodes[of_cell])
+            u = rng.random(draws) * self.cumulative[of_cell][-1]
+            out[of_cell] = np.interp(u, self.cumulative[of_cell], self.nodes[of_cell])
         return out
+
+    @cached_property
+    def cumulative(self) -> Array:
+        """The distribution function at the nodes, (node, outcome, feature), up to a factor next to 1."""
+        weight = np.exp(self.log_weight)
+        return np.cumsum(np.vstack([np.zeros_like(weight[:1]), (weight[1:] + weight[:-1]) / 2]), axis=0)
 
 
 class QuadratureFamily[S: Statistics](Family[S]):

@@ -21,8 +21,6 @@ from bayesclf.typing import Array, Integers, Parameters
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
-    from bayesclf.families.pymc import LabeledRows
-
 
 @dataclass(frozen=True, repr=False)
 class GammaRate[S: Statistics](Family[S]):
@@ -189,30 +187,20 @@ class Poisson(GammaRate[PoissonStatistics]):
 
     @override
     def pymc(self, statistics: PoissonStatistics, suffix: str) -> None:
-        """Add λ, observing the events Σx ~ Poisson(nλ), with the log likelihood Σx log λ − nλ − Σ log x!."""
-        import pymc as pm
+        """Add λ, with the log likelihood Σx log λ − nλ − Σ log x! of the cells."""
+        from bayesclf.families.pymc import observe_sums
 
-        dims, rate = ("outcome", f"feature{suffix}"), self._pymc_rate(suffix)
-        n, base = pm.Data(f"events_n{suffix}", statistics.n), pm.Data(f"events_base{suffix}", statistics.log_factorials)
-        pm.CustomDist(
-            f"events{suffix}",
-            rate,
-            n,
-            base,
-            dist=_events_dist,
-            logp=_events_logp,
-            observed=pm.Data(f"events_data{suffix}", statistics.events, dims=dims),
-            dims=dims,
-        )
+        sums = {"n": statistics.n, "x": statistics.events, "log_factorials": statistics.log_factorials}
+        observe_sums(suffix, (self._pymc_rate(suffix),), sums, _log_likelihood_of_events)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: PoissonStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add λ, observing x ~ Poisson(λ_y)."""
         import pymc as pm
 
-        observed, counts = cells.events(X, self.axes)
-        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
-        rows.observe(f"events{suffix}", pm.Poisson, (rate[rows.y],), counts.astype(np.int64), dims, observed > 0)
+        from bayesclf import pymc_models
+
+        pymc_models.cells(pm.Poisson, X, row, pymc_models.rates(*self._hyperparameters(), suffix), name=suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i x_i log λ_ik − λ_ik − log x_i! over the observed cells, (draw, row, outcome)."""
@@ -281,19 +269,11 @@ def _negative_binomial(counts: Array, observed: Array, a: Array, b: Array) -> Ar
     return np.asarray((observed * masses).sum(axis=1))
 
 
-def _events_dist(rate: TensorVariable, n: TensorVariable, base: TensorVariable, size: Any) -> Any:
-    import pymc as pm
-
-    from bayesclf.families.pymc import whole
-
-    return pm.Poisson.dist(whole(n) * rate).astype("float64")
-
-
-def _events_logp(events: TensorVariable, rate: TensorVariable, n: TensorVariable, base: TensorVariable) -> Any:
+def _log_likelihood_of_events(rate: Any, n: Any, events: Any, log_factorials: Any) -> Any:
     import pytensor.tensor as pt
 
     # Where there are no events the logarithm is taken of 1, so that neither the value nor the gradient sees log 0.
-    return events * pt.log(pt.switch(pt.eq(events, 0), 1.0, rate)) - n * rate - base
+    return events * pt.log(pt.switch(pt.eq(events, 0), 1.0, rate)) - n * rate - log_factorials
 
 
 @dataclass(frozen=True)
@@ -403,28 +383,19 @@ class Exponential(GammaRate[ExponentialStatistics]):
 
     @override
     def pymc(self, statistics: ExponentialStatistics, suffix: str) -> None:
-        """Add λ, observing the sum Σx ~ Gamma(n, λ), with the log likelihood n log λ − λ Σx of the cells."""
-        import pymc as pm
+        """Add λ, with the log likelihood n log λ − λ Σx of the cells."""
+        from bayesclf.families.pymc import observe_sums
 
-        dims, rate = ("outcome", f"feature{suffix}"), self._pymc_rate(suffix)
-        pm.CustomDist(
-            f"total{suffix}",
-            rate,
-            pm.Data(f"total_n{suffix}", statistics.n),
-            dist=_total_dist,
-            logp=_total_logp,
-            observed=pm.Data(f"total_data{suffix}", statistics.total, dims=dims),
-            dims=dims,
-        )
+        observe_sums(suffix, (self._pymc_rate(suffix),), {"n": statistics.n, "x": statistics.total}, _log_likelihood)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: ExponentialStatistics, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add λ, observing x ~ Exponential(λ_y)."""
         import pymc as pm
 
-        observed, values = cells.not_negative(X, self.axes, self.name)
-        rate, dims = self._pymc_rate(suffix), ("row", f"feature{suffix}")
-        rows.observe(f"times{suffix}", pm.Exponential, (rate[rows.y],), values, dims, observed > 0)
+        from bayesclf import pymc_models
+
+        pymc_models.cells(pm.Exponential, X, row, pymc_models.rates(*self._hyperparameters(), suffix), name=suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log λ_ik − λ_ik x_i over the observed cells, (draw, row, outcome)."""
@@ -483,16 +454,7 @@ class Exponential(GammaRate[ExponentialStatistics]):
         return np.asarray((observed * densities).sum(axis=1))
 
 
-def _total_dist(rate: TensorVariable, n: TensorVariable, size: Any) -> Any:
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    from bayesclf.families.pymc import whole
-
-    return pm.Gamma.dist(pt.maximum(whole(n), 1.0), rate) * pt.gt(n, 0)
-
-
-def _total_logp(total: TensorVariable, rate: TensorVariable, n: TensorVariable) -> Any:
+def _log_likelihood(rate: Any, n: Any, total: Any) -> Any:
     import pytensor.tensor as pt
 
     return n * pt.log(rate) - rate * total

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 
@@ -13,12 +13,10 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice
 from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.page_tables import PageTable, theta_of, values_of
 from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
 
 BASES = ("simplex", "softmax")
 """Coordinates in which a mode is taken: θ itself, or its logarithms."""
@@ -122,13 +120,42 @@ class SimplexFamily[S: Statistics](Family[S]):
         """
 
     @abstractmethod
-    def pymc_cells(self, X: Any, rows: LabeledRows, theta: Any, suffix: str) -> None:
-        """Observe the cells of rows, given θ as `pymc_theta` returns it."""
+    def page_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ, of a concentration as for `pymc_theta`, by the functions of `bayesclf.pymc_models`; return it."""
+
+    @abstractmethod
+    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
+        """Observe the cells of rows, given θ as `page_theta` returns it."""
 
     @override
-    def pymc_rows(self, X: Any, rows: LabeledRows, statistics: S, suffix: str) -> None:
+    def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add θ, observing the cells of each row."""
-        self.pymc_cells(X, rows, self.pymc_theta(self.simplexes()[0], suffix), suffix)
+        self.page_cells(X, row, self.page_theta(self.simplexes()[0], suffix), suffix)
+
+    def page_tables(self, suffix: str) -> list[PageTable]:
+        """Return the tables of categories that are variables of the page, where θ itself is not one."""
+        return []
+
+    @override
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return θ of each column."""
+        return values_of(self.page_tables(suffix), parameters["theta"])
+
+    @override
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return their axis words."""
+        return {own.name: own.dims for own in self.page_tables(suffix)}
+
+    @override
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the levels of each column."""
+        return {axis: names for own in self.page_tables(suffix) for axis, names in own.levels.items()}
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ from its own draws or from θ of each column."""
+        tables = self.page_tables(suffix)
+        return {"theta": theta_of(tables, draws, len(self.axes.labels)) if tables else draws[f"theta{suffix}"]}
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

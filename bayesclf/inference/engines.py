@@ -14,7 +14,7 @@ import numpy as np
 from bayesclf.constraints import Instance, Whole, require
 from bayesclf.display import Concise, Sized
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.inference import augmentation, ladder, laplace, nuts
+from bayesclf.inference import augmentation, laplace, nuts
 from bayesclf.inference.augmentation import Augmentation
 from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
@@ -26,7 +26,6 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import OwnUnits
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.shaped_model import TARGET_ACCEPT, ShapedScaleModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.typing import Array, Parameters
 from bayesclf.wording import counted
@@ -82,7 +81,7 @@ class Auto(Concise):
 WORK_LIMIT = 500_000
 """Rows × columns × weight vectors beyond which `auto` never samples logistic regression by NUTS in a comparison."""
 
-COMPARISON_NUTS = NUTS(draws=500, tune=300)
+COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
 COMPARISON_AUTO = Auto(
@@ -99,7 +98,7 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
-def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample | None, str]:
+def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | None, str]:
     """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
     Returns
@@ -120,7 +119,22 @@ def attempt(model: Model, settings: Laplace, seed: int) -> tuple[LaplaceSample |
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
             return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
+    if isinstance(model, LearnedScaleModel) and nuts_work(model, nuts_settings) > MOST_WORK:
+        proposals = laplace.enough(model, settings, rng, pilot)
+        quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
+        how = "the posterior was drawn around its mode (Laplace), as NUTS would take too long; corrected by importance"
+        return laplace.resample(proposals, settings, rng), f"{how} weights it may be far from exact: {quality}"
     return None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
+
+
+STEPS_OF_A_DRAW = 15
+"""Gradients for each draw that NUTS is taken to need before it has run."""
+
+
+def nuts_work(model: LearnedScaleModel, settings: NUTS) -> float:
+    """Return how many multiplications NUTS is taken to need."""
+    draws = settings.chains * (settings.draws + (settings.tune or nuts.TUNE_STANDARDISED))
+    return draws * STEPS_OF_A_DRAW * gradient_work(model)
 
 
 MOST_CHECKED = 500
@@ -128,6 +142,10 @@ MOST_CHECKED = 500
 
 MOST_NUTS_PARAMETERS = 5_000
 """Parameters of a model beyond which NUTS refuses: it would take hours, and its draws would not fit in memory."""
+
+
+FEWEST_EXACT = 50
+"""Draws per chain that `auto` takes at least where the default number does not fit in memory."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -256,12 +274,21 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
     """Return the engine that `inference` names for this model; `Auto` where only the attempt can decide."""
     if inference == "auto" or isinstance(inference, Auto):
         if not model.not_conjugate():
-            return Exact()
+            return _exact_in_memory(model)
         auto = Auto() if isinstance(inference, str) else inference
         if isinstance(model, GenerativeModel) and not model.not_augmentable():
             return auto.augmentation
         return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
     return named_engine(inference)
+
+
+def _exact_in_memory(model: Model) -> Exact:
+    """Return the default, or fewer draws that are kept in memory: made again at every prediction some take seconds."""
+    engine = Exact()
+    if not isinstance(model, GenerativeModel) or not any(block.family.keeps_draws for block in model.blocks):
+        return engine
+    fitting = POSTERIOR_BYTES // (NUMBER * parameter_count(model) * engine.chains or 1)
+    return Exact(fitting) if FEWEST_EXACT <= fitting < engine.draws else engine
 
 
 def named_engine(inference: str | Engine) -> Engine:
@@ -283,7 +310,7 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
     """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
-    sample, note = attempt(model, engine.laplace, seed)
+    sample, note = attempt(model, engine.laplace, engine.nuts, seed)
     if sample is None:
         return Inferred(engine.nuts, draw(model, engine.nuts, seed), (note,))
     return Inferred(engine.laplace, _laplace(sample, engine.laplace), (note,))
@@ -348,36 +375,64 @@ def _require_few(model: Model) -> None:
 def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
     sampled, parameters = _sampled(model, engine, seed)
-    return checked_chains(model, parameters, engine, len(next(iter(sampled.draws.values()))), sampled.stats)
+    if isinstance(model, LearnedScaleModel) and engine.target_accept is None and engine.sampler == "nutpie":
+        work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
+        if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
+            sampled, parameters = _sampled_patiently(model, engine, seed)
+    return checked_chains(model, parameters, engine, engine.chains, sampled.stats)
+
+
+PATIENT, KEPT, STEEPER = 0.97, 4, 2
+"""Acceptance rate of a second run where the first has not converged, one in how many of its draws is kept, and how much
+more work each draw is likely to be. Weights that separate the classes make the likelihood a wall, the harder the larger
+their scale, and steps that suit most scales are too long for the largest."""
+MOST_WORK = 5e11
+"""Multiplications that NUTS may take: minutes."""
+
+
+def gradient_work(model: LearnedScaleModel) -> float:
+    """Return multiplications for one gradient of the joint density: of the rows, and of the nodes' roots."""
+    size = (len(model.labels) - 1) * (1 + model.scale_prior.seen)
+    return 2.0 * len(model.y) * size + 6.0 * size**2
+
+
+def _sampled_patiently(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
+    """Return every `KEPT`-th draw of a longer run in smaller steps."""
+    longer = replace(engine, target_accept=PATIENT, draws=KEPT * engine.draws, tune=engine.tune or nuts.TUNE)
+    sampled, _ = _sampled(model, longer, seed)
+    kept = {name: values[:, ::KEPT] for name, values in sampled.draws.items()}
+    stats = sampled.stats.isel(draw=slice(None, None, KEPT))
+    return nuts.Sample(kept, stats.assign_coords(draw=np.arange(engine.draws))), joined(kept)
 
 
 def checked_chains(
     model: Model, parameters: Parameters, engine: Augmentation | NUTS, chains: int, stats: xr.Dataset | None = None
 ) -> Draws:
     """Return the draws of Markov chains, with warnings where these have not converged."""
-    posterior = to_dataset(parameters, model.dims(), model.coords(), chains)
-    name = type(engine).__name__
-    if isinstance(engine, NUTS):
-        problems = convergence_problems(posterior, stats, engine.max_treedepth, name)
-    else:
-        problems = convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
+    problems = _problems(model, parameters, engine, stats)
     for problem in problems:
         warn(problem, ConvergenceWarning)
     return Draws(parameters, chains, stats, problems)
 
 
+def _problems(
+    model: Model, parameters: Parameters, engine: Augmentation | NUTS, stats: xr.Dataset | None
+) -> tuple[str, ...]:
+    """Return what is wrong with the draws of Markov chains, in words."""
+    posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
+    name = type(engine).__name__
+    if isinstance(engine, NUTS):
+        return convergence_problems(posterior, stats, engine.max_treedepth, name)
+    return convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
+
+
 def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
-    if isinstance(model, ShapedScaleModel):
-        engine = replace(engine, target_accept=engine.target_accept or TARGET_ACCEPT, tune=engine.tune or nuts.TUNE)
-    if isinstance(model, LearnedScaleModel) and engine.sampler == "nutpie":
-        sampled = ladder.sample(model, engine, seed)
-        return sampled, joined(sampled.draws)
     density = _machine_code(model) if engine.sampler == "nutpie" else None
-    if density is None:
-        sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
-    else:
+    if density is not None:
         sampled = nuts.sample_machine_code(density, engine, seed)
+        return sampled, joined(sampled.draws)
+    sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
     return sampled, model.from_pymc(joined(sampled.draws))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -13,14 +12,12 @@ from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import NormalPrior
+from bayesclf.models.logistic.prior import NormalPrior, against_reference
 from bayesclf.tables.columns import Column
 from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from bayesclf.models.logistic.scale_grid import Component
 
 
 MOST_PER_DRAW = 8
@@ -37,14 +34,8 @@ LEAST_DEGREES = 10
 class LaplaceModel(Protocol):
     """A model with an unnormalized log posterior and its normal approximation."""
 
-    def components(self) -> tuple[Component, ...]:
-        """Return the normal approximation at the mode, or those given each of several prior scales."""
-
-    def unravel(self, values: Array) -> Parameters:
-        """Return the parameters from vectors (draw, value) in the order of the approximations."""
-
-    def log_posterior(self, intercept: Array, weight: Array) -> Array:
-        """Return log p(θ, D), shape (draw); a learned prior scale is an argument `prior_scale` too."""
+    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
+        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,15 +77,12 @@ class Proposals:
         Pareto-smoothed weights, adding up to 1 (draw).
     khat
         Pareto shape k̂ of the ratios' tail.
-    components
-        The approximation, for further proposals.
     """
 
     parameters: Parameters
     log_weight: Array
     weight: Array
     khat: float
-    components: Sequence[Component] = ()
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -174,25 +162,19 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
     draws = settings.draws * settings.chains
     most = max(MOST_PER_DRAW * draws, LEAST_PROPOSALS)
     number = int(np.clip(np.ceil(AMPLE * draws / pilot.share), LEAST_PROPOSALS, most))
-    proposals = propose(model, number, rng, pilot.components)
+    proposals = propose(model, number, rng)
     if proposals.ess >= draws or number == most:
         return proposals
-    return propose(model, most, rng, pilot.components)
+    return propose(model, most, rng)
 
 
-def propose(model: Model, number: int, rng: np.random.Generator, components: Sequence[Component] = ()) -> Proposals:
+def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     """Draw proposals around the mode and weigh them.
 
-    θ_i ~ q = t_ν(mode, H⁻¹) with H the curvature at the mode, ν degrees of freedom and ratios r_i = p(θ_i, D)/q(θ_i),
-    whose largest are smoothed by the order statistics of a generalized Pareto tail. The normal N(mode, H⁻¹) itself
-    hardly ever reaches the long side of a skewed posterior, and then neither its draws nor their k̂ show that a part is
-    missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
-    With as many degrees of freedom as parameters, |z| varies through them no more than it does by itself.
-
-    Where the prior scale s is learned, there is one such q_m for each node s_m of a grid, with a share π_m of the
-    proposals, and r = p(D | θ) p(θ | s_m) p(s_m) Δ_m/(π_m q_m(θ)), so that the weights correct the evidence of s_m too.
-    A proposal's log s is then drawn from the stretch Δ_m that its node stands for. `components` are those of the
-    model, where earlier proposals had to find them.
+    θ_i ~ q, multivariate t with the mode and the curvature of the posterior, and ratios r_i = p(θ_i, D)/q(θ_i), whose
+    largest are smoothed by the order statistics of a generalized Pareto tail. A normal hardly ever reaches the long
+    side of a skewed posterior, and then neither its draws nor their k̂ show that a part is missing; the tails of t are
+    heavier than those that the normal prior leaves to any posterior, so that r is bounded.
 
     Raises
     ------
@@ -206,36 +188,10 @@ def propose(model: Model, number: int, rng: np.random.Generator, components: Seq
     """
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
-    components = components or model.components()
-    size = len(components[0].approximation.center)
-    degrees = max(LEAST_DEGREES, size)
-    z = rng.standard_normal((number, size))
-    z /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
-    parts, measures = [], []
-    for component, some in zip(components, _shared(components, number, rng), strict=True):
-        approximation, cell = component.approximation, component.cell
-        parameters = model.unravel(approximation.center + z[some] @ approximation.factor.T)
-        parts.append(parameters if cell is None else {**parameters, **cell.node(len(z[some]))})
-        measures.append(np.full(len(z[some]), component.log_measure))
-    parameters = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    # |z|² is the distance in the metric of the covariance, and gives log q up to its constant.
-    log_weight = model.log_posterior(**parameters) + 0.5 * (degrees + size) * np.log1p(np.sum(z**2, axis=1) / degrees)
-    log_weight += np.concatenate(measures)
+    parameters, log_ratio = model.propose(number, LEAST_DEGREES, rng)
+    log_weight = np.where(np.isnan(log_ratio), -np.inf, log_ratio)
     log_weight -= log_weight.max()
-    spread = [c.cell.spread(rng, len(part["weight"])) for c, part in zip(components, parts, strict=True) if c.cell]
-    if spread:
-        parameters["prior_scale"] = np.concatenate([part["prior_scale"] for part in spread])
-    return Proposals(parameters, log_weight, *_smooth(log_weight), components)
-
-
-def _shared(components: Sequence[Component], number: int, rng: np.random.Generator) -> list[slice]:
-    """Return which of the proposals are whose, by the components' shares, rounded up or down at random."""
-    if len(components) == 1:
-        return [slice(0, number)]
-    shares = np.cumsum([component.share for component in components])
-    ends = np.floor(number * shares / shares[-1] + rng.random()).astype(int)
-    ends[-1] = number
-    return [slice(first, last) for first, last in zip([0, *ends[:-1]], ends, strict=True)]
+    return Proposals(parameters, log_weight, *_smooth(log_weight))
 
 
 def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> LaplaceSample:
@@ -308,6 +264,7 @@ def normal_prior(model: LogisticModel, draws: Parameters, columns: tuple[Column,
     approach to on-line learning*, in On-line Learning in Neural Networks (1998).
     """
     values = np.concatenate([draws["intercept"][:, :, None], draws["weight"]], axis=2)
+    values = against_reference(values, model.symmetric, axis=1)
     number, (vectors, width) = len(values), values.shape[1:]
     if number < LEAST_DRAWS * vectors * width:
         raise Refused(

@@ -24,6 +24,7 @@ from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
+from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
@@ -388,7 +389,7 @@ class LogOdds:
 def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> LogOdds:
     """Return the terms of the log-odds between the two classes of each row."""
     if isinstance(model, LogisticModel):
-        constant = pair.differences(_with_reference(parameters["intercept"]))
+        constant = pair.differences(_with_reference(against_reference(parameters["intercept"], model.symmetric)))
         return LogOdds(constant, _of_columns(model, rows, parameters, pair))
     if not isinstance(model, GenerativeModel):
         raise Refused(f"the log-odds of a {type(model).__name__} cannot be decomposed into features")
@@ -410,7 +411,8 @@ def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: 
     matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
     levels = parameters.get("unseen", model.weight_prior.unseen_mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
-    weights = np.concatenate([parameters["weight"] * design.scale, levels], axis=2)
+    own = against_reference(parameters["weight"], model.symmetric, axis=1) * design.scale
+    weights = np.concatenate([own, levels], axis=2)
     values = pair.differences(_with_reference(weights)) * np.concatenate([matrix, unseen], axis=1)
     return Contributions.of_rows(each((*design.features, *design.category_names)), values)
 

@@ -26,8 +26,8 @@ from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coe
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import WeightPrior
-from bayesclf.models.logistic.shaped_model import ShapedScaleModel
+from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
+from bayesclf.models.logistic.scaled_prior import ScaledPrior
 from bayesclf.typing import Array
 from bayesclf.wording import IN_ALL, listed
 
@@ -81,10 +81,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         Of ``"odds"``, indexed by (outcome, feature), "(intercept)" first: `odds_ratio`, the posterior median, with
         `odds_ratio_low` and `odds_ratio_high`; `p_positive`, P(coefficient > 0); the coefficient's posterior mean
         `coefficient`, `sd`, `low` and `high`, per unit of the column; and, for logistic regression, its mean
-        `coefficient_per_sd` of the column in the training rows, which for a 0/1 column is that per unit. Student-t
-        weights and the horseshoe add `shrinkage`, the posterior mean of 1/(1 + n v s²/4), with s the scale of the
-        column's weights and v its variance over the n rows: near 1, the prior keeps the weights near 0; near 0, it
-        leaves them as the rows have them (Piironen and Vehtari 2017).
+        `coefficient_per_sd` of the column in the training rows, which for a 0/1 column is that per unit.
 
         Of ``"parameters"``, indexed by (parameter, outcome, feature), where "feature" names levels and cells too and is
         empty for a parameter without them: `mean`, `sd`, `low` and `high`.
@@ -157,18 +154,7 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     unit = None if scale is None else np.tile(np.concatenate([[1.0], scale]), outcomes)
     table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
     table.attrs["reference"] = reference
-    if isinstance(classifier.model_, ShapedScaleModel) and classifier.draws_ is not None:
-        table["shrinkage"] = np.tile(_shrinkage(classifier), outcomes)
     return table
-
-
-def _shrinkage(classifier: BayesClassifier) -> Array:
-    """Return the posterior mean of each column's shrinkage factor, NaN where it has none, the intercept first."""
-    model: Any = classifier.model_
-    assert classifier.draws_ is not None
-    found = np.full(len(model.scale_prior.learned), np.nan)
-    found[model.scale_prior.learned] = model.shrinkage(classifier.draws_.parameters).mean(axis=0)
-    return found
 
 
 def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None, ci_prob: float) -> dict[str, Array]:
@@ -206,8 +192,7 @@ def _sd(values: Array) -> Array:
 
 def _reference(classifier: LogisticRegression) -> str:
     """Return the class against which the log-odds are."""
-    others = set(classifier.model_.coords()["outcome"])
-    return next(str(label) for label in classifier.classes_ if str(label) not in others)
+    return str(classifier.classes_[0 if len(classifier.classes_) == 2 else -1])
 
 
 def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
@@ -237,7 +222,7 @@ def _group(classifier: BayesClassifier) -> xr.Dataset:
     group = classifier.posterior_[str(classifier.requested_rule(None))].to_dataset()
     if reason := group.attrs.get("does_not_exist"):
         raise DoesNotExist(reason)
-    return group
+    return group[[name for name in classifier.model_.dims() if name in group]]
 
 
 def _lines(group: xr.Dataset, name: str) -> tuple[list[tuple[str, str, str]], Array]:
@@ -352,7 +337,7 @@ def priors_of(classifier: BayesClassifier) -> Priors:
         sentences, lines = _generative(model)
     else:
         sentences, lines, symbols = _logistic(model)
-    learned = [note for note in classifier.notes_ if note.startswith("the concentration")]
+    learned = [note for note in classifier.notes_ if note.startswith(("the concentration", "the degrees of freedom"))]
     given = [GIVEN_DRAWS] if is_given(classifier) else []
     return Priors((*sentences, *learned, *given), tuple(lines), symbols, bool(learned))
 
@@ -415,7 +400,7 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
     """Return what logistic regression says of the labels, the priors of its weights, and what symbols in them are."""
     names = listed(model.design.names, MOST_NAMES, IN_ALL)
     prior: Any = model.weight_prior
-    at = "0" if getattr(prior, "at_zero", False) else "the means of the numbers"
+    at = "0" if getattr(model.prior, "intercept_at", "") == "zero" else "the means of the columns"
     sentences = [
         f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation; the "
         f"prior of the intercept is that at {at}"
@@ -424,15 +409,11 @@ def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[s
         return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")], ()
     learned, lines, symbols = np.zeros(len(model.design) + 1, dtype=bool), list[PriorLine](), tuple[str, ...]()
     if isinstance(model, LearnedScaleModel):
-        learned = model.scale_prior.learned
-        lines, symbols = _learned_scale(model, bool(learned.any()))
+        assert isinstance(model.prior, LogisticPrior)
+        learned = model.prior.resolve(model.design, 1, 2.0).scale[0] > prior.scale[0]
+        lines, symbols = _learned_scale(model.scale_prior)
         sentences += [f"weights that share prior_scale have covariance C·prior_scale²: {one}" for one in symbols]
     scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)
-    if isinstance(model, ShapedScaleModel):
-        learned = model.scale_prior.learned
-        lines, own_sd, symbols = model.scale_prior.words()
-        scales = [own_sd] * len(learned)
-        sentences += symbols
     for column, name in enumerate(("", *model.design.names)):
         parameter, mean = "weight" if column else "intercept", prior.mean[:, column]
         # A mean other than 0 is that of the log-odds against the reference alone.
@@ -453,18 +434,15 @@ def _of_weight(mean: float, sd: float | str) -> tuple[str, Mapping[str, Hyperpar
     return ("flat", {}) if np.isinf(sd) else ("Normal({mean}, {sd}²)", {"mean": mean, "sd": sd})
 
 
-def _learned_scale(model: LearnedScaleModel, any_weight: bool) -> tuple[list[PriorLine], tuple[str, ...]]:
-    """Return the priors of a learned scale and of its power, and what C is if some weight's prior has it."""
-    settings: Any = getattr(model.prior, "prior_scale", None)  # a `LearnedScale`
+def _learned_scale(prior: ScaledPrior) -> tuple[list[PriorLine], tuple[str, ...]]:
+    """Return the priors of a learned scale and correlation, and what C is if the weights' prior has it."""
+    settings = prior.settings
     numbers = {"median": float(settings.median), "spread": float(settings.spread)}
     lines = [PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", numbers)]
-    power = written(settings.powers[0])
-    if len(settings.powers) > 1:
-        values, powers = listing("power", settings.powers, last=" or ")
-        power = "prior_power"
-        lines.append(PriorLine("prior_power", "", "", f"{values}, each as likely as any other", powers))
-    if not (any_weight and max(settings.powers) > 0):
+    if prior.correlation is None:
+        lines.append(PriorLine("prior_correlation", "", "", "Uniform(0, 1)", {}))
+    if prior.correlation == 0:
         return lines, ()
-    independent = "; where prior_power is 0, weights are independent"
-    also = independent if len(settings.powers) > 1 and 0 in settings.powers else ""
-    return lines, (f"C is the columns' covariance to the power {power}, of average variance 1{also}",)
+    rho = "prior_correlation" if prior.correlation is None else written(prior.correlation)
+    of_columns = "the columns' covariance, scaled to an average variance of 1"
+    return lines, (f"C = (1 − {rho})·I + {rho}·{of_columns}",)

@@ -12,6 +12,7 @@ from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, check_between
+from bayesclf.models.logistic.prior import against_reference
 from bayesclf.typing import Array
 
 if TYPE_CHECKING:
@@ -110,14 +111,16 @@ def _check_kinds(nb: object, lr: object) -> None:
 
 
 def coefficients(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
-    """Return intercept (draw, outcome) and weight (draw, outcome, column) of the posterior, else of the point."""
+    """Return intercept (draw, outcome) and weight (draw, outcome, column) against the reference: draws, or a point."""
     source = "posterior" if "posterior" in tree.children else str(classifier.requested_rule(None))
     group = tree[source]
     if reason := group.attrs.get("does_not_exist"):
         raise DoesNotExist(reason)
     intercept = group["intercept"].transpose("chain", "draw", "outcome").values
     weight = group["weight"].transpose("chain", "draw", "outcome", "feature").values
-    return intercept.reshape(-1, *intercept.shape[2:]), weight.reshape(-1, *weight.shape[2:])
+    symmetric = intercept.shape[2] == len(classifier.classes_)
+    intercept, weight = intercept.reshape(-1, *intercept.shape[2:]), weight.reshape(-1, *weight.shape[2:])
+    return against_reference(intercept, symmetric), against_reference(weight, symmetric, axis=1)
 
 
 def levels(nb: GenerativeClassifier) -> Iterable[list[str]]:

@@ -25,12 +25,9 @@ class Model(Protocol):
     ----------
     generative
         Whether it has a p(x | y), so that a new x is itself evidence about θ.
-    discrete
-        Parameters that take a few values only, which have shares and no density.
     """
 
     generative: ClassVar[bool]
-    discrete: ClassVar[tuple[str, ...]]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -45,8 +42,11 @@ class Model(Protocol):
     def pymc(self) -> pm.Model:
         """Return the PyMC model whose posterior NUTS samples."""
 
-    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
-        """Return the PyMC model of the same prior over rows with label codes `y` (row) that count `weight` (row)."""
+    def page(self, rows: Rows, y: Integers) -> pm.Model:
+        """Return the PyMC model of `bayesclf.pymc_models` of the same prior over rows with label codes `y` (row)."""
+
+    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, ...) of the variables of `page`."""
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
@@ -74,6 +74,15 @@ class Model(Protocol):
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
+
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters as the PyMC model has them."""
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+
+    def shown_coords(self) -> dict[str, Any]:
+        """Return the coordinates of its axes."""
 
     def coords(self) -> dict[str, Any]:
         """Return the coordinates of the axes in `dims`."""

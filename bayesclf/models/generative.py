@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -96,7 +97,6 @@ class GenerativeModel:
     posterior_given: bool = False
     unlabeled: int = 0
     generative: ClassVar[bool] = True
-    discrete: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         families = ", ".join(type(block.family).__name__ for block in self.blocks)
@@ -153,6 +153,10 @@ class GenerativeModel:
 
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
+        return self._posterior
+
+    @cached_property
+    def _posterior(self) -> GenerativeModel:
         self._require_labels()
         if self.posterior_given:
             raise Refused("draws of the posterior were given, and it has no hyperparameters")
@@ -174,8 +178,8 @@ class GenerativeModel:
                 block.family.pymc(block.statistics, block.suffix)
         return model
 
-    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
-        """Return the PyMC model of the same prior, observing labels y ~ Categorical(π) and cells given them.
+    def page(self, rows: Rows, y: Integers) -> pm.Model:
+        """Return the PyMC model of labels y ~ Categorical(π) and cells given them, as `bayesclf.pymc_models` has it.
 
         Parameters
         ----------
@@ -183,21 +187,27 @@ class GenerativeModel:
             Encoded rows.
         y
             Their label codes (row).
-        weight
-            How often each row counts, (row).
         """
-        import pymc as pm
+        from bayesclf import pymc_models
 
-        from bayesclf.families.pymc import LabeledRows, keep_names, observe
-
-        coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
-        with pm.Model(coords={**coords, "row": np.arange(len(rows))}) as model:
-            keep_names(self.dims())
-            pi = self.class_prior.pymc_pi()
-            labels = LabeledRows(observe("y", pm.Categorical, (pi,), y, ("row",), weight), weight)
+        labels = np.array(self.labels, dtype=object)
+        model, row = pymc_models.labels(labels[y], classes=labels, **self.class_prior.page())
+        with model:
+            model.add_coords({name: names for name, names in self.coords().items() if name in self._axes})
             for block, part in zip(self.blocks, rows.parts, strict=True):
-                block.family.pymc_rows(part, labels, block.statistics, block.suffix)
+                block.family.page(part, row, block.suffix)
         return model
+
+    @property
+    def _axes(self) -> set[str]:
+        """Names of the axes that the parameters have besides the classes."""
+        return {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
+
+    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, …) of the variables of `page`."""
+        return self._collect(
+            {"pi": draws["pi"]} if self.class_prior.learnt else {}, lambda b: b.family.of_page(draws, b.suffix)
+        )
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
@@ -274,6 +284,18 @@ class GenerativeModel:
         """Draw each block's x given label codes `y` (row), from one hypothesis."""
         return tuple(block.family.sample(block.own(parameters), y, rng) for block in self.blocks)
 
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters and the other free variables of `page`."""
+        found = dict(parameters)
+        for block in self.blocks:
+            if block.dims().keys() <= parameters.keys():
+                found |= block.family.page_variables(block.own(parameters), block.suffix)
+        return found
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return self.dims() | self._of_page(lambda b: b.family.page_dims(b.suffix))
+
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter; a known class prior is not a parameter."""
         dims: dict[str, tuple[str, ...]] = {"pi": ("outcome",)} if self.class_prior.learnt else {}
@@ -287,6 +309,16 @@ class GenerativeModel:
         for block in self.blocks:
             coords |= block.coords()
         return coords
+
+    def shown_coords(self) -> dict[str, Any]:
+        """Return the coordinates of the axes of what `shown` returns."""
+        return self.coords() | self._of_page(lambda b: b.family.page_coords(b.suffix))
+
+    def _of_page(self, of_block: Callable[[Block], Mapping[str, Any]]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for block in self.blocks:
+            found |= of_block(block)
+        return found
 
     def _collect(self, pi: Parameters, of_block: Any) -> dict[str, Array]:
         parameters = dict(pi)

@@ -97,7 +97,7 @@ def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
         raise Refused(
             f"inference={classifier.inference!r} leaves no posterior to draw; fit with 'auto', 'exact' or 'nuts'"
         )
-    posterior = tree["posterior"].to_dataset().drop_vars(classifier.model_.discrete)
+    posterior = classifier.posterior_draws()
     if not posterior.data_vars:
         raise Refused(f"there is no posterior to draw: {posterior.attrs['not_held']}")
     return posterior

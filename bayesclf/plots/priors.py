@@ -50,7 +50,7 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
     the prior decides; where the posterior lies in the prior's tail, the two disagree. The quantities are those that
     differ most between the classes, in units of their posterior sd. A prior that is the same in all classes is drawn
     once, in gray; others are dashed, in the color of their class. Densities are estimated from draws, of the
-    prior 4,000 or as many as memory allows. Parameters of a few values, such as `prior_power`, have none.
+    prior 4,000 or as many as memory allows.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
     require(Whole(1), limit=limit)
     posterior, model = posterior_of(classifier), classifier.model_
     rng = np.random.default_rng([classifier.seed_, STREAM])
-    prior = to_dataset(prior_draws(model, rng, _draws(posterior)), model.dims(), model.coords())
+    prior = to_dataset(model.shown(prior_draws(model, rng, _draws(posterior))), model.dims(), model.coords())
     axis = class_axis(posterior, classifier.classes_)
     most = limit * len(classifier.classes_)
     found = most_different(posterior, axis, len(classifier.classes_), most, limit)

@@ -72,7 +72,7 @@ def posterior_weights(
     ----------
     Mitchell, eqs 21, 22 and exercise 3; Ng & Jordan.
     """
-    posterior = posterior_of(lr)["weight"]
+    posterior = _against_reference(posterior_of(lr)["weight"], lr)
     design = lr.model_.design  # type: ignore[attr-defined]
     sets = [_in_common_units(posterior, design)]
     if implied is not None:
@@ -101,6 +101,13 @@ def posterior_weights(
         handles, labels, title=intervals, loc="outside lower right", frameon=False, ncols=min(len(outcomes), 2)
     )
     return figure
+
+
+def _against_reference(weights: xr.DataArray, lr: LogisticRegression) -> xr.DataArray:
+    """Return weights against the last class where each class has its own."""
+    if weights.sizes["outcome"] < len(lr.classes_):
+        return weights
+    return weights.isel(outcome=slice(-1)) - weights.isel(outcome=-1, drop=True)
 
 
 def _in_common_units(weights: xr.DataArray, design: LogisticDesign) -> Array:

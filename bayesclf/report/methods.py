@@ -143,7 +143,8 @@ def _priors(priors: Priors) -> str:
         for (parameter, form), numbers in forms.items()
     ]
     more = f"; … ({len(said)} in all)" if len(said) > MOST else ""
-    learned = " (α learned from the rows)" if priors.learned else ""
+    learned = f" ({'nu' if any(line.parameter == 'nu' for line in priors.lines) else 'α'} learned from the rows)"
+    learned = learned if priors.learned else ""
     symbols = "".join(f", where {symbol}" for symbol in priors.symbols)
     return f"priors were {'; '.join(said[:MOST])}{more}{learned}{symbols}."
 

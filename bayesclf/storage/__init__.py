@@ -22,6 +22,8 @@ from bayesclf.storage.encoding import Decoder, Encoder, check_names
 from bayesclf.storage.formats import VERSION, classifiers, has_fitted_form
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bayesclf.classifiers import BayesClassifier
 
 __all__ = ["VERSION", "load", "save"]
@@ -64,7 +66,7 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
         raise InputError(f"{type(clf).__name__} cannot be saved; the classifiers that can are {', '.join(allowed)}")
     check_is_fitted(clf, "classes_")
     target = container.target_of(path)
-    tree, encoder = clf.posterior_, Encoder()  # the former computes points, which the state has then
+    tree, encoder = _tree(clf), Encoder()  # the former computes points, which the state has then
     state: dict[str, Any] = {"classifier": type(clf).__name__}
     for part, values in zip(PARTS, (_parameters(clf), _fitted(clf)), strict=True):
         state[part] = {name: encoder.encode(value, name) for name, value in values.items()}
@@ -126,6 +128,23 @@ def fingerprint(clf: BayesClassifier) -> str:
     """
     fitted = {name: value for name, value in sorted(_fitted(clf).items()) if name != "points_"}
     return encoding.fingerprint([type(clf).__name__, _parameters(clf), fitted])
+
+
+def _tree(clf: BayesClassifier) -> xr.DataTree:
+    """Return `posterior_` without what follows from the parameters, which would make files twice as large."""
+    import xarray as xr
+
+    if not clf.model_.generative:
+        return clf.posterior_
+    groups = {name: group.to_dataset(inherit=False) for name, group in clf.posterior_.children.items()}
+    follow = clf.model_.shown_dims().keys() - clf.model_.dims().keys()
+    axes = clf.model_.shown_coords().keys() - clf.model_.coords().keys()
+    return xr.DataTree.from_dict(
+        {
+            name: group.drop_vars([*(follow & set(group.data_vars)), *(axes & set(group.coords))])
+            for name, group in groups.items()
+        }
+    )
 
 
 def _parameters(clf: BayesClassifier) -> dict[str, Any]:

@@ -41,7 +41,7 @@ SMALLEST_BLOCK = 2**6
 """By how much a block of draws may be smaller than that of a fit: each block takes time of its own."""
 
 PROBABILITIES = ("pi", "theta")
-POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale", "prior_power", "local_scale", "slab_scale")
+POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale", "prior_correlation")
 """Parameters by their names without a block's suffix."""
 
 ROUNDING = 1e-6

@@ -43,12 +43,10 @@ def classes() -> dict[str, type]:
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
-    from bayesclf.models.logistic.learned_model import LearnedPowerModel, LearnedScaleModel
-    from bayesclf.models.logistic.learned_scale import HorseshoeWeights, LearnedScale, StudentTWeights
+    from bayesclf.models.logistic.learned_model import LearnedScaleModel
     from bayesclf.models.logistic.model import LogisticModel
-    from bayesclf.models.logistic.prior import LogisticPrior, NormalPrior, UnseenPrior
-    from bayesclf.models.logistic.shaped_model import ShapedScaleModel
-    from bayesclf.models.logistic.streamed import StreamedModel, StreamedPowerModel, StreamedScaleModel
+    from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior, NormalPrior, UnseenPrior
+    from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
 
@@ -69,16 +67,11 @@ def classes() -> dict[str, type]:
         ),
         *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *(
-            HorseshoeWeights,
-            LearnedPowerModel,
             LearnedScale,
             LearnedScaleModel,
             NormalPrior,
-            ShapedScaleModel,
             StreamedModel,
-            StreamedPowerModel,
             StreamedScaleModel,
-            StudentTWeights,
             UnseenPrior,
         ),
         *ENGINES.values(),

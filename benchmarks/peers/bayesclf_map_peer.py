@@ -30,8 +30,10 @@ def fit(X: Array, y: Integers, prior: Prior, seed: int) -> Any:
         standardize=False,
         inference="map",
     ).fit(X, y)
-    return classifier.hypotheses("map").parameters  # the mode is computed on first use
+    parameters = classifier.hypotheses("map").parameters  # the mode is computed on first use
+    every = np.concatenate([parameters["intercept"][..., None], parameters["weight"]], axis=-1)[None]
+    return every if every.shape[2] < len(classifier.classes_) else every[:, :, :-1] - every[:, :, -1:]
 
 
 def draws(fitted: Any) -> Array:
-    return np.concatenate([fitted["intercept"][..., None], fitted["weight"]], axis=-1)[None]
+    return np.asarray(fitted)

@@ -35,4 +35,5 @@ def fit(X: Array, y: Integers, prior: Prior, seed: int) -> Any:
 
 def draws(fitted: Any) -> Array:
     posterior = fitted.posterior_["posterior"]
-    return np.concatenate([posterior["intercept"].values[..., None], posterior["weight"].values], axis=-1)
+    every = np.concatenate([posterior["intercept"].values[..., None], posterior["weight"].values], axis=-1)
+    return every if every.shape[2] < len(fitted.classes_) else every[:, :, :-1] - every[:, :, -1:]

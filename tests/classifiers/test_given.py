@@ -132,7 +132,7 @@ def changed(draws, how):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("lacking", "the posterior lacks 'mu'; the parameters are pi, mu, sigma2, theta"),
+        ("lacking", "the posterior lacks 'mu'; the variables are pi, mu, sigma2, theta"),
         ("axes", "'theta' has the axes chain, draw, outcome, word, not chain, draw, outcome, level"),
         ("length", "'mu' has 1 entries along 'feature', not 2"),
         ("coordinates", "'mu' has 'dose' along 'feature' where the model has 'age'"),

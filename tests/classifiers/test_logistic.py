@@ -56,8 +56,8 @@ class TestInterceptAtZero:
         np.testing.assert_array_equal(of_some["intercept"], draws["intercept"])
 
     def test_the_pymc_model_has_it_there_too(self, clf):
-        point = {name: clf.posterior_["map"][name].values[0, 0] for name in ("intercept", "weight")}
-        slope = clf.pymc_model_.compile_dlogp(mode="FAST_COMPILE")(point)
+        point = {name: clf.posterior_["map"][name].values[0, 0] for name in ("intercept", "epsilon")}
+        slope = clf.model_.pymc().compile_dlogp(mode="FAST_COMPILE")(point)
         np.testing.assert_allclose(slope, 0, atol=1e-6)
 
     def test_where_it_is_shown_changes_no_other_answer(self, clf, tmp_path):

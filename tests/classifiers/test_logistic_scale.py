@@ -9,7 +9,7 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.diagnostics.power_scaling import sensitivities
-from bayesclf.inference import Laplace
+from bayesclf.inference import NUTS, Laplace
 
 
 @pytest.fixture(scope="module")
@@ -26,13 +26,6 @@ def table():
 
 @pytest.fixture(scope="module")
 def clf(table):
-    """Its weights are independent given their scale."""
-    return bc.LogisticRegression(prior_scale=bc.LearnedScale(power=0), random_state=1).fit(*table)
-
-
-@pytest.fixture(scope="module")
-def averaged(table):
-    """Its weights are independent or as correlated as the columns, which is the default."""
     return bc.LogisticRegression(random_state=1).fit(*table)
 
 
@@ -44,8 +37,8 @@ def test_maximum_likelihood_has_no_prior_to_speak_of(table, inference, notes):
     assert said == ["the prior scale of the weights is 2.5, and not learned, because the table is sparse"][:notes]
 
 
-def test_the_scale_is_seen_everywhere(clf):
-    assert isinstance(clf.inference_, Laplace)
+def test_the_scale_is_seen_everywhere(clf, table):
+    assert isinstance(clf.inference_, Laplace | NUTS)
     tree = clf.posterior_
     assert tree["posterior"]["prior_scale"].dims == ("chain", "draw")
     assert tree["map"]["prior_scale"].shape == (1, 1)
@@ -53,50 +46,39 @@ def test_the_scale_is_seen_everywhere(clf):
     line = clf.summary(of="parameters").loc["prior_scale"].iloc[0]
     assert line["low"] < line["mean"] < line["high"]
     low, middle, high = np.quantile(tree["posterior"]["prior_scale"], [0.055, 0.5, 0.945])
-    sentence = f"learned from the rows, is {middle:.2g} (89 % interval {low:.2g} to {high:.2g})"
+    sentence = f"the prior scale of the weights is {middle:.2g} (89 % interval {low:.2g} to {high:.2g})"
     assert sentence in clf.notes_[-1]
-    assert "prior_scale" in clf.pymc_model_.named_vars
+    rho = tree["posterior"]["prior_correlation"]
+    assert 0 < rho.min() < rho.max() < 1
+    assert f"their correlation is {np.median(rho):.2g}" in clf.notes_[-1]
+    assert {"prior_scale", "prior_correlation", "eta"} <= set(clf.to_pymc(*complete(table)).named_vars)
 
 
-def test_the_power_is_seen_everywhere(averaged):
-    tree = averaged.posterior_
-    power = tree["posterior"]["prior_power"]
-    assert power.dims == ("chain", "draw")
-    assert set(np.unique(power)) == {0.0, 1.0}
-    assert tree["map"]["prior_power"].item() == float(power.mean().item() > 0.5)
-    line = averaged.summary(of="parameters").loc["prior_power"].iloc[0]
-    assert line["mean"] == pytest.approx(power.mean().item())
-    share = float((power == 1).mean())
-    kinds = f"independent (probability {1 - share:.2f}) or as correlated as their columns (probability {share:.2f})"
-    assert averaged.notes_[-1].endswith(f"; given it, weights are {kinds}")
-    assert averaged.model_.log_evidence() == pytest.approx(
-        np.logaddexp(*(member.scale_grid.log_evidence for member in averaged.model_.members)) - np.log(2)
-    )
+def complete(table):
+    """Return rows without missing cells, which are those of a page of PyMC."""
+    return table[0].fillna({"dose": 2.0}), table[1]
 
 
-def test_one_column_has_no_power(table):
-    settings = bc.LearnedScale(power=(0.5, 1.0))
-    clf = bc.LogisticRegression(prior_scale=settings, random_state=1).fit(table[0][["age"]], table[1])
-    assert set(clf.posterior_["posterior"].data_vars) == {"intercept", "weight", "prior_scale"}
+def test_one_column_has_no_correlation(table):
+    clf = bc.LogisticRegression(random_state=1).fit(table[0][["age"]], table[1])
+    assert not clf.posterior_["posterior"]["prior_correlation"].any()
+    assert "their correlation is 0 (fixed)" in clf.notes_[-1]
     X = table[0].assign(dose=table[0]["dose"].fillna(2.0))[["age", "dose"]]
-    settings = bc.LearnedScale(given={"dose": 1.0}, power=(0.5, 1.0))
+    settings = bc.LearnedScale(given={"dose": 1.0})
     clf = bc.LogisticRegression(prior_scale=settings, inference="map").fit(X, table[1])
-    assert set(clf.posterior_["map"].data_vars) == {"intercept", "weight", "prior_scale"}
+    assert clf.posterior_["map"]["prior_correlation"] == 0
 
 
 def test_files_keep_the_settings(table, tmp_path):
-    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": np.inf}, power=(0.0, 1.0, 2.0))
+    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": np.inf}, correlation=0.3)
     other = bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
     other.save(tmp_path / "given.nc")
     assert bc.load(tmp_path / "given.nc").model_.prior.prior_scale == settings
 
 
-@pytest.mark.parametrize("which", ["clf", "averaged"])
-def test_weights_of_unseen_levels_have_the_scale_of_their_draw(which, request):
-    """With correlated weights, such a level is a column without variance, C = 0.01."""
-    parameters = request.getfixturevalue(which).hypotheses("posterior").parameters
-    slope = np.where(parameters.get("prior_power", np.zeros(1)) == 1, 0.1, 1.0)
-    z = parameters["unseen"][:, 0, 0] / (slope * parameters["prior_scale"])
+def test_weights_of_unseen_levels_have_the_scale_of_their_draw(clf):
+    parameters = clf.hypotheses("posterior").parameters
+    z = parameters["unseen"][:, 0, 0] / parameters["prior_scale"]
     assert z.std() == pytest.approx(1, rel=0.06)
     wide = parameters["prior_scale"] > np.median(parameters["prior_scale"])
     assert z[wide].std() == pytest.approx(1, rel=0.08)
@@ -116,25 +98,14 @@ def test_it_can_become_a_prior(clf, table):
 def test_checks_and_datatree(clf, table):
     tree = clf.to_datatree(*table, draws=200, random_state=0)
     assert {"prior_scale", "weights"} <= set(tree["log_prior"].data_vars)
-    assert {"intercept", "weight", "prior_scale"} <= set(tree["prior"].data_vars)
-
-
-def test_power_scaling_leaves_out_the_power_which_is_discrete(averaged):
-    """Where all draws but one have the same power, ArviZ's distance of its distributions is 0/0."""
-    posterior = averaged.posterior_draws().copy(deep=True)
-    posterior["prior_power"][:] = 1.0
-    posterior["prior_power"][0, 0] = 0.0
-    found = sensitivities(averaged.model_, posterior, None)
-    assert "prior_scale" in set(found["parameter"])
-    assert "prior_power" not in set(found["parameter"])
-    assert np.isfinite(found[["prior", "likelihood", "pull"]]).all(axis=None)
+    assert {"intercept", "weight", "prior_scale", "prior_correlation"} <= set(tree["prior"].data_vars)
 
 
 def test_power_scaling_is_that_of_the_scale_s_own_prior(clf, table):
     """Weights that many rows determine hardly change with it; the scale, about which few weights tell, does most."""
     found = sensitivities(clf.model_, clf.posterior_draws(), None).set_index("parameter")
-    assert found["prior"].idxmax() == "prior_scale"
-    assert found["pull"].idxmax() == "prior_scale"
+    assert found["prior"].idxmax() in ("prior_scale", "prior_correlation")
+    assert found["pull"].idxmax() in ("prior_scale", "prior_correlation")
 
 
 def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):
@@ -151,7 +122,7 @@ def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):
 
 def test_without_columns_there_is_no_scale():
     clf = bc.LogisticRegression(random_state=1).fit(pd.DataFrame({"one": [1.0] * 30}), [0, 1, 1] * 10)
-    assert set(clf.posterior_["posterior"].data_vars) == {"intercept", "weight"}
+    assert "prior_scale" not in clf.posterior_["posterior"]
 
 
 def test_it_is_the_default():

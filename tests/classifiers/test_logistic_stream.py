@@ -60,9 +60,8 @@ def assert_same_fit(whole, streamed, X):
 SETTINGS = {
     "learned": {},
     "fixed": {"prior_scale": 2.5},
-    "independent": {"prior_scale": bc.LearnedScale(power=0)},
-    "power": {"prior_scale": bc.LearnedScale(power=1.0)},
-    "powers": {"prior_scale": bc.LearnedScale(power=(2, 0.5, 0))},
+    "independent": {"prior_scale": bc.LearnedScale(correlation=0)},
+    "correlation": {"prior_scale": bc.LearnedScale(correlation=0.5)},
     "given": {"prior_scale": {"age": 1.0}},
     "reference": {"prior_scale": 1.0, "prior_form": "reference", "intercept_at": "zero"},
     "own units": {"prior_scale": 0.5, "standardize": False},
@@ -159,8 +158,8 @@ def test_what_needs_the_rows_is_refused(table):
     clf = bc.LogisticRegression(random_state=1).fit_stream(batches(rows), "y")
     with pytest.raises(DoesNotExist, match="does not hold its rows, which maximum likelihood needs"):
         clf.predict_proba(X, "mle")
-    with pytest.raises(AttributeError, match="NUTS and models of PyMC need all rows at once"):
-        clf.pymc_model_  # noqa: B018
+    with pytest.raises(Refused, match="NUTS and models of PyMC need all rows at once"):
+        clf.model_.pymc()
     with pytest.raises(Refused, match="does not hold its rows"):
         clf.as_prior()
     assert "M01" in str(clf.diagnose())

@@ -39,9 +39,13 @@ def weights_of_zero(X, y, rng):
 EDGES = (fractional_weights, no_rows, one_row, constant_column, empty_class, weights_of_zero)
 
 
-def model_of(case, statistics):
+def model_coords(case):
     coords = {axis: names for axis, names in case.prior.coords().items() if isinstance(names, list)}
-    with pm.Model(coords={"outcome": case.axes.labels, **coords}) as model:
+    return {"outcome": case.axes.labels, **coords}
+
+
+def model_of(case, statistics):
+    with pm.Model(coords=model_coords(case)) as model:
         case.prior.pymc(statistics, "")
     return model
 
@@ -128,13 +132,20 @@ def test_from_pymc_inverts_the_grouping_of_pymc(case, rng):
     assert_same_parameters(case.prior.from_pymc(case.to_pymc(parameters), ""), parameters, rtol=0)
 
 
+def page_of(case, X, y):
+    """Return the page of a family with the class of each row given."""
+    with pm.Model(coords=model_coords(case)) as model:
+        case.prior.page(X, pm.Data("labels", y), "")
+    return model
+
+
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.name, marks=marks_of(case)) for case in BY_STRUCTURE.values()]
 )
-def test_pymc_draws_the_prior(case):
-    """One prior of each structure: the density above is that of all of them, and what is drawn follows the graph."""
-    model = model_of(case, case.statistics(*case.data()))
+def test_the_page_draws_the_prior(case):
+    """One prior of each structure: what is drawn follows the graph."""
+    model = page_of(case, *case.data())
     names = [variable.name for variable in model.free_RVs]
     values = pm.draw([model[name] for name in names], draws=2000, random_seed=3, mode="FAST_COMPILE")
-    draws = case.prior.from_pymc(dict(zip(names, values, strict=True)), "")
+    draws = case.prior.of_page(dict(zip(names, values, strict=True)), "")
     assert_drawn_from(draws, case.marginals(case.prior))

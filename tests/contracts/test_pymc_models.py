@@ -1,4 +1,4 @@
-"""The PyMC models of every classifier: of statistics and of rows, one density, and data drawn from either."""
+"""The PyMC model of every classifier: a page whose density, names and answers are the classifier's own."""
 
 import warnings
 from functools import cache
@@ -6,16 +6,20 @@ from functools import cache
 import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
-from helpers.classifiers import CASES, WORDS
+from helpers.classifiers import CASES
 from helpers.families import PYTHON
 from pymc.model.transform.conditioning import remove_value_transforms
+from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.errors import Refused
+from bayesclf import pymc_models
+from bayesclf.errors import InputError, Refused
 from bayesclf.families import LearntAlpha
+from bayesclf.inference import Exact, Laplace
 
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
@@ -23,14 +27,12 @@ QUICK = ("nb", "multinomial", "tan")
 IN_CLOSED_FORM = ("nb selected", "all trees", "all forests")
 """Cases without a PyMC model, as discrete hypotheses are summed over."""
 
-LIKE_OTHERS = ("categorical", "gnb feature", "gnb class", "gnb class-feature", "lr mixed")
-"""Cases whose models consist of what those of others do: blocks of "nb" and "gnb shared", columns of "lr scale"."""
-
 MODELS = tuple(case for case in CASES if case.name not in IN_CLOSED_FORM)
 every_model = pytest.mark.parametrize(
     "case",
     [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS],
 )
+SAMPLING = {"chains": 2, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
 
 
 @cache
@@ -51,127 +53,232 @@ def mixed(mixed_table):
     return Held(mixed_table)
 
 
-def one_draw(model, seed=1):
-    names = [variable.name for variable in model.free_RVs]
-    return dict(zip(names, pm.draw([model[name] for name in names], random_seed=seed, mode=PYTHON), strict=True))
-
-
-def densities_at(point, *models):
-    return [float(remove_value_transforms(model).compile_logp(mode=PYTHON)(point)) for model in models]
-
-
-@every_model
-def test_the_model_of_rows_has_the_density_of_that_of_statistics(case, mixed):
-    clf, X, y = fitted(case, mixed)
-    of_rows = clf.to_pymc(X, y)
-    found, expected = densities_at(one_draw(clf.pymc_model_), of_rows, clf.pymc_model_)
-    assert found == pytest.approx(expected, rel=1e-9)
-
-
 @every_model
 def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
-    """log p(θ, D) − log p(θ′, D) is that of priors and of `log_likelihood`, where the draws are the two points."""
+    """Of two draws from the prior; the page has constants that the classifier leaves out, of words and histograms."""
     clf, X, y = fitted(case, mixed)
-    model, at = clf.to_pymc(X, y), clf.model_
-    points = [one_draw(model, seed) for seed in (1, 2)]
-    values = at.from_pymc({name: np.stack([point[name] for point in points]) for name in points[0]})
+    model, own = clf.to_pymc(X, y), clf.model_
+    free = [variable.name for variable in model.free_RVs]
+    points = [pm.draw([model[name] for name in free], random_seed=seed, mode=PYTHON) for seed in (1, 2)]
+    drawn = {name: np.stack(values) for name, values in zip(free, zip(*points, strict=True), strict=True)}
+    parameters = own.of_page(drawn)
+    for name, values in own.shown(parameters).items():  # and back
+        if name in free:
+            np.testing.assert_allclose(values, drawn[name], rtol=1e-8, atol=1e-12)
     rows, codes = clf.rows(X), clf.known_codes(y)
-    scores = at.log_scores(rows, values)
-    if not at.generative:
+    scores = own.log_scores(rows, parameters)
+    if not own.generative:
         scores = scores - np.logaddexp.reduce(scores, axis=2, keepdims=True)
     expected = scores[:, np.arange(len(codes)), codes].sum(axis=1)
     plain = remove_value_transforms(model)
     likelihood = plain.compile_logp(vars=plain.observed_RVs, mode=PYTHON)
-    found = np.array([float(likelihood(point)) for point in points])
-    if case.name == "nb histogram":  # where the model is of the bins that values are in, not of the values
-        found, expected = found - found[0], expected - expected[0]
+    found = np.array([float(likelihood({name: drawn[name][at] for name in free})) for at in range(2)])
+    if case.name in ("nb histogram", "multinomial"):
+        found, expected = np.diff(found), np.diff(expected)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 @every_model
-def test_names_and_dims_are_those_of_the_posterior(case, mixed):
-    if case.name == "nb histogram":
-        pytest.skip("the probabilities of bins are the parameters in PyMC, those of cells in the posterior")
+def test_the_free_variables_are_those_of_the_posterior(case, mixed):
     clf, X, y = fitted(case, mixed)
-    for model in (clf.pymc_model_, clf.to_pymc(X, y)):
-        for name, dims in clf.model_.dims().items():
-            assert model.named_vars_to_dims.get(name, ()) == dims  # a scalar is not in it
-            for dim in dims:
-                assert list(model.coords[dim]) == clf.model_.coords()[dim]
+    model, posterior = clf.to_pymc(X, y), clf.posterior_["posterior"].to_dataset()
+    for variable in model.free_RVs:
+        name, dims = variable.name, model.named_vars_to_dims.get(variable.name, ())
+        assert name in posterior
+        assert posterior[name].dims == ("chain", "draw", *dims)  # a scalar has none
+        assert posterior[name].shape[2:] == tuple(variable.shape.eval())
+        for dim in dims:
+            if model.coords.get(dim) is not None:
+                assert [str(value) for value in model.coords[dim]] == [str(v) for v in posterior[dim].values]
+    assert all(variable.name in pm.model_to_mermaid(model) for variable in model.basic_RVs)
 
 
-@every_model
-def test_models_generate_data_like_the_observed(case, mixed):
-    """What is drawn has the shape of the data, the same rows of each class, and nothing where a cell is missing."""
+@pytest.mark.slow
+@pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
+def test_every_model_in_a_users_hands(case, mixed):
+    """Draw from the prior, and rows given the posterior; hand trees to ArviZ and draws back to the classifier."""
     clf, X, y = fitted(case, mixed)
-    for model in (clf.pymc_model_, clf.to_pymc(X, y)):
-        assert all(variable.name in pm.model_to_mermaid(model) for variable in model.basic_RVs)
-        names = [variable.name for variable in model.observed_RVs]
-        drawn = dict(zip(names, pm.draw(model.observed_RVs, draws=3, random_seed=1, mode=PYTHON), strict=True))
-        for variable in model.observed_RVs:
-            name, observed = variable.name, model.rvs_to_values[variable].eval(mode=PYTHON)
-            assert drawn[name].shape == (3, *observed.shape)
-            assert np.isfinite(drawn[name]).all()
-            if name.startswith(("label_counts", "counts", "words")):
-                totals = np.broadcast_to(observed.sum(axis=-1), (3, *observed.shape[:-1]))
-                np.testing.assert_array_equal(drawn[name].sum(axis=-1), totals)
-            if name.startswith("x_scatter"):
-                assert (np.diagonal(drawn[name], axis1=-2, axis2=-1) >= 0).all()
-            if f"{name}_weight" in model and model[f"{name}_weight"].ndim == observed.ndim:
-                assert not drawn[name][:, model[f"{name}_weight"].get_value() == 0].any()
+    model = clf.to_pymc(X, y)
+    observed = {variable.name for variable in model.observed_RVs}
+    prior = pm.sample_prior_predictive(5, model=model, random_seed=1)
+    assert set(prior["prior_predictive"].data_vars) == observed
+    few = xr.DataTree.from_dict({"posterior": clf.posterior_["posterior"].to_dataset().isel(draw=slice(20))})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a free variable that the draws lack is drawn from its prior, with a warning
+        predicted = pm.sample_posterior_predictive(few, model=model, random_seed=1, progressbar=False)
+    assert set(predicted["posterior_predictive"].data_vars) == observed
+    pm.compute_log_likelihood(few, model=model, progressbar=False)
+    again = clf.with_posterior(few)
+    if case.name not in ("nb histogram", "multinomial"):
+        by_row = sum(
+            values.values.reshape(len(again.draws_.parameters[next(iter(clf.model_.dims()))]), -1).sum(axis=1)
+            for values in few["log_likelihood"].data_vars.values()
+        )
+        likelihood = again.log_likelihood(X, y)
+        own = likelihood.conditional if likelihood.joint is None else likelihood.joint
+        np.testing.assert_allclose(by_row, own.reshape(len(by_row), -1).sum(axis=1), rtol=1e-7)
+    tree = clf.to_datatree(X, y, draws=20)
+    name = next(iter(clf.model_.dims()))
+    az.plot_prior_posterior(tree, var_names=[name], backend="matplotlib")
+    az.plot_ppc_dist(tree, num_samples=10, kind="ecdf", backend="matplotlib")
+    az.plot_ppc_pava(tree, data_type="categorical", backend="matplotlib")
+    plt.close("all")
 
 
-def test_weights_are_repetitions_in_the_model_of_rows(mixed_table):
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["nb", "tan", "gda shared", "lr scale"])
+def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
+    """Within errors that parts of the chains tell; eight parts are few, hence eight errors."""
+    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+    engine = Laplace(draws=10_000) if name == "lr scale" else Exact(draws=10_000)
+    clf = clone(clf).set_params(inference=engine).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few draws
+        idata = pm.sample(draws=1000, tune=500, **SAMPLING, model=clf.to_pymc(X, y))
+        given = clf.with_posterior(idata)
+        blocks = [
+            clf.with_posterior(idata["posterior"].to_dataset().isel(chain=[chain], draw=slice(at, at + 250)))
+            for chain in range(2)
+            for at in range(0, 1000, 250)
+        ]
+    found = given.predict_proba(X, "bayes-optimal")
+    error = np.std([one.predict_proba(X, "bayes-optimal") for one in blocks], axis=0) / np.sqrt(len(blocks))
+    assert (np.abs(found - clf.predict_proba(X, "bayes-optimal")) < 8 * error + 2e-3).all()
+
+
+@pytest.mark.slow
+def test_rows_drawn_given_the_posterior_keep_a_strong_association():
+    """Of a column that is the label in 95 % of the rows; drawn from the prior of θ it would be in half."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(2, size=600)
+    X = pd.DataFrame({"told": np.where(rng.random(600) < 0.95, y, 1 - y).astype(str)})
+    clf = bc.CategoricalNB(random_state=1).fit(X, y)
+    few = xr.DataTree.from_dict({"posterior": clf.posterior_["posterior"].to_dataset().isel(draw=slice(50))})
+    drawn = pm.sample_posterior_predictive(few, model=clf.to_pymc(X, y), random_seed=1, progressbar=False)
+    same = drawn["posterior_predictive"]["x_told"].values == drawn["posterior_predictive"]["y"].values
+    assert same.mean() == pytest.approx(0.95, abs=0.02)
+
+
+@pytest.mark.slow
+def test_the_mode_of_pymc_is_that_of_the_classifier(mixed_table):
+    X, y = mixed_table[0][["ward", "fever"]], mixed_table[1]
+    clf = bc.CategoricalNB(alpha=2.0, class_prior="uniform", random_state=1).fit(X, y)
+    given = clf.with_posterior(clf.posterior_, pm.find_MAP(model=clf.to_pymc(X, y), progressbar=False))
+    np.testing.assert_allclose(given.predict_proba(X, "map"), clf.predict_proba(X, "map"), atol=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["lr scale", "gnb shared"])
+def test_other_rows_are_set_by_their_data(name, mixed):
+    """The page of other rows has the likelihood that a model of them has; P of logistic regression is its own."""
+    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+    new = X.dropna().iloc[:7]
+    model = clf.to_pymc(X.dropna(), y[X.notna().all(axis=1)])
+    with model:
+        pm.set_data(clf.pymc_data(new))
+    point = {k: v[0, 0].values for k, v in clf.posterior_["posterior"].data_vars.items()}
+    one = clf.with_posterior(clf.posterior_["posterior"].to_dataset().isel(chain=[0], draw=[0]))
+    if name == "lr scale":
+        eta = pm.draw(pm.do(model, {v.name: point[v.name] for v in model.free_RVs})["eta"])
+        P = 1 / (1 + np.exp(-eta[:, 0])) if eta.shape[1] == 1 else np.exp(eta - np.logaddexp.reduce(eta, 1)[:, None])
+        np.testing.assert_allclose(P, one.predict_proba(new, "mean")[:, -P.ndim if P.ndim == 1 else slice(None)])
+    else:
+        plain = remove_value_transforms(model)
+        log_p = float(plain.compile_logp(vars=plain.observed_RVs, mode=PYTHON)(point))
+        first = np.full(7, clf.classes_[0])
+        assert log_p == pytest.approx(one.log_likelihood(new, first).joint.sum(), rel=1e-9)
+
+
+@pytest.mark.slow
+def test_a_page_can_be_changed(mixed_table):
+    """A group effect of clinics is added to η, and the draws go back into the classifier."""
+    X, y = mixed_table[0][["age", "dose"]].fillna(0.0), (mixed_table[1] == mixed_table[1][0]).astype(int)
+    clf = bc.LogisticRegression(random_state=1).fit(X, y)
+    clinic = np.arange(len(y)) % 3
+    with clf.to_pymc(X, y) as model:
+        effect = pm.ZeroSumNormal("effect", 1.0, shape=3)
+    model = pm.do(model, {})
+    with model:
+        pm.Deterministic("moved", model["eta"][:, 0] + model["effect"][clinic])
+    idata = pm.sample(draws=50, tune=50, **SAMPLING, model=model)
+    assert effect.name in idata["posterior"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few draws
+        assert clf.with_posterior(idata).predict_proba(X).shape == (len(y), 2)
+
+
+def test_what_is_refused(mixed_table):
     X, y = mixed_table
-    X = X[["age", "ward", "fever", "visits"]]
-    weight = np.random.default_rng(3).integers(0, 3, len(y))
-    clf = bc.NaiveBayes({"visits": "poisson"}, random_state=1).fit(X, y, sample_weight=weight)
-    point = one_draw(clf.pymc_model_)
-    repeated = np.repeat(np.arange(len(y)), weight)
-    weighted, other = clf.to_pymc(X, y, weight), clf.to_pymc(X.iloc[repeated], y[repeated])
-    found, expected, of_statistics = densities_at(point, weighted, other, clf.pymc_model_)
-    assert found == pytest.approx(expected, rel=1e-9)
-    assert found == pytest.approx(of_statistics, rel=1e-9)
-
-
-def test_statistics_of_fractional_weights_refuse_to_generate(mixed_table):
-    X, y = mixed_table
-    clf = bc.GaussianNB(random_state=1).fit(X[["age"]], y, sample_weight=np.full(len(y), 0.5))
-    with pytest.raises(Refused, match="fractional weights"):
-        pm.draw(clf.pymc_model_["x_mean"], mode=PYTHON)
+    clf = bc.NaiveBayes(random_state=1).fit(X[["age", "ward"]], y)
+    with pytest.raises(Refused, match="no weights of rows; repeat a row"):
+        clf.to_pymc(X[["age", "ward"]], y, np.ones(len(y)))
+    gaps = X[["age", "ward"]].copy()
+    gaps.iloc[0, 0] = np.nan
+    with pytest.raises(Refused, match="rows with missing cells have other variables"):
+        clf.pymc_data(gaps)
+    with pytest.raises(InputError, match="the posterior lacks 'mu'"):
+        clf.with_posterior(clf.posterior_["posterior"].to_dataset()[["pi", "sigma2", "theta_ward"]])
 
 
 @pytest.mark.parametrize("name", IN_CLOSED_FORM)
 def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed):
     clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
-    for make in (lambda: clf.pymc_model_, lambda: clf.to_pymc(X, y)):
+    for make in (clf.model_.pymc, lambda: clf.to_pymc(X, y)):
         with pytest.raises(Refused, match=r"averaged over in closed form and ha(s|ve) no PyMC model"):
             make()
 
 
+PAGES = {
+    "gaussian_nb": (bc.GaussianNB, ["age", "dose"]),
+    "categorical_nb": (bc.CategoricalNB, ["ward", "fever"]),
+    "naive_bayes": (bc.NaiveBayes, ["age", "dose", "ward", "fever"]),
+    "joint_bayes": (bc.JointBayes, ["ward", "smoker"]),
+    "gaussian_discriminant_analysis": (bc.GaussianDiscriminantAnalysis, ["age", "dose"]),
+    "logistic_regression": (bc.LogisticRegression, ["age", "dose"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
+    """By the page's own defaults, and by those of the fit."""
+    make, columns = PAGES[name]
+    table = mixed_table[0][columns]
+    complete = table.notna().all(axis=1)
+    X, y = table[complete], np.asarray(mixed_table[1])[complete]
+    options = {} if name in ("gaussian_nb", "gaussian_discriminant_analysis", "logistic_regression") else {"alpha": 2.0}
+    clf = make(inference="map", random_state=1, **options).fit(X, y)
+    models = [getattr(pymc_models, name)(X, y), clf.to_pymc(X, y)]
+    names = [variable.name for variable in models[0].free_RVs]
+    assert sorted(names) == sorted(variable.name for variable in models[1].free_RVs)
+    point = dict(zip(names, pm.draw([models[0][one] for one in names], random_seed=1, mode=PYTHON), strict=True))
+    found = float(remove_value_transforms(models[0]).compile_logp(mode=PYTHON)(point))
+    if name == "logistic_regression":  # in the directions of the fit, which may have other signs and another order
+        own = pymc_models.Columns.of(X, np.ones(2, dtype=bool)).directions
+        point["epsilon"] = clf.model_.page_settings["directions"][0].T @ own @ point["epsilon"]
+    expected = float(remove_value_transforms(models[1]).compile_logp(mode=PYTHON)(point))
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scope", ["block", "feature"])
-def test_learned_concentrations_integrate_theta_out_of_the_model_of_rows(scope, mixed_table):
+def test_learned_concentrations_integrate_theta_out_for_nuts(scope, mixed_table):
     """p(α, D) = p(α, θ, D)/p(θ | α, D), Bayes' rule at any θ."""
-    X, y = mixed_table[0][WORDS], mixed_table[1]
-    settings = LearntAlpha("posterior", scope)
-    clf = bc.CategoricalNB(settings, inference="map", random_state=1).fit(X, y)
-    of_rows = clf.to_pymc(X, y)
-    point = one_draw(of_rows)
-    joint = densities_at(point, of_rows)[0]
-    collapsed = densities_at({name: point[name] for name in ("pi", "alpha")}, clf.pymc_model_)[0]
-    statistics = clf.model_.blocks[0].statistics
-    log_conditional = 0.0
-    for size in (2, 3):
-        place = np.flatnonzero(np.asarray(statistics.axes.sizes) == size)
-        for j, feature in enumerate(place):
-            start = int(np.sum(statistics.axes.sizes[:feature]))
-            alpha = point["alpha"] if scope == "block" else point["alpha"][feature]
-            for k in range(3):
-                concentration = statistics.counts[k, start : start + size] + alpha
-                log_conditional += pm.logp(pm.Dirichlet.dist(concentration), point[f"theta_{size}"][k, j]).eval(
-                    mode=PYTHON
-                )
+    X, y = mixed_table[0][["ward", "fever"]].dropna(), mixed_table[1]
+    y = np.asarray(y)[X.index]
+    clf = bc.CategoricalNB(LearntAlpha("posterior", scope), inference="map", random_state=1).fit(X, y)
+    of_rows, (block,) = clf.to_pymc(X, y), clf.model_.blocks
+    free = [variable.name for variable in of_rows.free_RVs]
+    point = dict(zip(free, pm.draw([of_rows[name] for name in free], random_seed=1, mode=PYTHON), strict=True))
+    joint, collapsed = (
+        float(remove_value_transforms(model).compile_logp(mode=PYTHON)({k: v for k, v in point.items() if k in model}))
+        for model in (of_rows, clf.model_.pymc())
+    )
+    counts, start, log_conditional = block.statistics.counts, 0, 0.0
+    for j, (name, size) in enumerate(zip(block.statistics.axes.features, block.statistics.axes.sizes, strict=True)):
+        alpha = counts[:, start : start + size] + (point["alpha"] if scope == "block" else point["alpha"][j])
+        log_conditional += pm.logp(pm.Dirichlet.dist(alpha), point[f"theta_{name}"]).sum().eval(mode=PYTHON)
+        start += size
     assert joint - log_conditional == pytest.approx(collapsed, rel=1e-9)
 
 
@@ -184,54 +291,3 @@ def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):
     assert named.model_.dims()["rate_2"] == ("outcome", "feature_2")
     assert named.model_.coords()["feature"] == ["age", "dose"]
     assert named.model_.coords()["feature_2"] == ["visits"]
-
-
-@pytest.mark.slow
-# A grid of shapes that are summed over is a factor of the density; what is drawn from the prior does not show it.
-@pytest.mark.filterwarnings("ignore:The effect of Potentials:UserWarning")
-@pytest.mark.parametrize("case", [case for case in MODELS if case.name not in LIKE_OTHERS], ids=lambda case: case.name)
-def test_every_model_in_a_users_hands(case, mixed):
-    """Fit, look at the graphs, sample statistics given the prior and rows given draws, hand the tree to ArviZ.
-
-    PyMC compiles both as it does for a user. The tests above look at the densities and draws of both models.
-    """
-    clf, X, y = fitted(case, mixed)
-    of_statistics, of_rows = clf.pymc_model_, clf.to_pymc(X, y)
-    for model in (of_statistics, of_rows):
-        assert "graph" in pm.model_to_mermaid(model)
-    prior = pm.sample_prior_predictive(20, model=of_statistics, random_seed=1)
-    assert set(prior["prior_predictive"].data_vars) == {variable.name for variable in of_statistics.observed_RVs}
-    draws = xr.DataTree.from_dict({"posterior": prior["prior"]})
-    of_both = [variable.name for variable in of_statistics.free_RVs]
-    options = {"freeze_vars": of_both, "random_seed": 1, "progressbar": False}
-    predicted = pm.sample_posterior_predictive(draws, model=of_rows, **options)
-    assert set(predicted["posterior_predictive"].data_vars) == {variable.name for variable in of_rows.observed_RVs}
-    tree = clf.to_datatree(X, y, draws=20)
-    name = next(iter(clf.model_.dims()))
-    if "no_log_prior" not in tree.attrs:
-        assert {"prior", "likelihood"} <= set(az.psense_summary(tree, var_names=[name]).columns)
-    az.plot_prior_posterior(tree, var_names=[name], backend="matplotlib")
-    az.plot_ppc_dist(tree, num_samples=10, kind="ecdf", backend="matplotlib")
-    az.plot_ppc_pava(tree, data_type="categorical", backend="matplotlib")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # k̂ of twenty draws
-        az.plot_loo_pava(tree, data_type="categorical", backend="matplotlib")
-    plt.close("all")
-
-
-@pytest.mark.slow
-def test_sampling_rows_gives_the_exact_posterior(mixed_table):
-    X, y = mixed_table
-    clf = bc.NaiveBayes(random_state=1).fit(X[["age", "ward"]], y)
-    model = clf.to_pymc(X[["age", "ward"]], y)
-    options = {"draws": 1000, "tune": 500, "chains": 4, "cores": 1, "random_seed": 1, "progressbar": False}
-    idata = pm.sample(**options, quiet=True, model=model)
-    exact = clf.model_.mean()
-    for name, expected in exact.items():
-        draws = idata.posterior[name].values
-        error = az.mcse(idata.posterior.to_dataset()[[name]])[name].values
-        assert (np.abs(draws.mean(axis=(0, 1)) - expected[0]) <= 5 * error).all(), name
-    pm.compute_log_likelihood(idata, model=model, progressbar=False)
-    by_row = sum(values.sum(values.dims[3:]) for values in idata.log_likelihood.data_vars.values())
-    own = clf.with_posterior(idata).log_likelihood(X[["age", "ward"]], y).joint
-    np.testing.assert_allclose(by_row.values.reshape(own.shape), own, rtol=1e-9)

@@ -178,16 +178,19 @@ TABLE = pd.DataFrame(DESIGN, columns=["x0", "x1"])
 def logistic_prior(classes, draws, rng):
     """Return parameters (draw, ...), the intercept at x = 0 as in `posterior_`, and scores of the rows.
 
-    Scores are (draw, outcome, row), 0 for the reference, the first of two classes or the last of more.
+    Scores are (draw, outcome, row), 0 for the reference, the first of two classes or the last of more; the parameters
+    of more than two add up to 0.
     """
     scales = np.array([INTERCEPT_SCALE, WEIGHT_SCALE, WEIGHT_SCALE])
     # Differences of independent vectors from the reference.
     vectors = rng.normal(size=(draws, classes, 3)) * scales / np.sqrt(2)
     reference = 0 if classes == 2 else classes - 1
     theta = np.delete(vectors, reference, axis=1) - vectors[:, [reference]] + [0.0, WEIGHT_MEAN, WEIGHT_MEAN]
-    intercept, weight = theta[..., 0], theta[..., 1:]
-    scores = np.insert(intercept[..., None] + weight @ DESIGN.T, reference, 0.0, axis=1)
-    return {"intercept": intercept, "weight": weight}, scores
+    scores = np.insert(theta[..., :1] + theta[..., 1:] @ DESIGN.T, reference, 0.0, axis=1)
+    if classes > 2:
+        theta = np.insert(theta, reference, 0.0, axis=1)
+        theta -= theta.mean(axis=1, keepdims=True)
+    return {"intercept": theta[..., 0], "weight": theta[..., 1:]}, scores
 
 
 def logistic(classes, rng):
@@ -200,25 +203,19 @@ def logistic(classes, rng):
 LEARNED_SPREAD = 0.8
 
 
-def logistic_with_a_scale(powers, classes, rng):
-    """Return a truth, the prior scale among it, and labels of fixed rows, whose columns have sds of their own."""
-    scale = np.exp(LEARNED_SPREAD * rng.normal())
+def logistic_with_a_scale(classes, rng):
+    """Return a truth, the prior scale and correlation among it, and labels of fixed rows, of different sds."""
+    scale, rho = np.exp(LEARNED_SPREAD * rng.normal()), rng.uniform()
     vectors = INTERCEPT_SCALE * rng.normal(size=(classes, 3)) / np.sqrt(2)
-    covariance = as_columns(rng.choice(powers))
+    covariance = (1 - rho) * np.eye(2) + rho * np.corrcoef(DESIGN.T)
     vectors[:, 1:] = scale * rng.multivariate_normal(np.zeros(2), covariance, size=classes) / np.sqrt(2)
-    reference = 0 if classes == 2 else classes - 1
-    theta = np.delete(vectors, reference, axis=0) - vectors[reference]
-    intercept, weight = theta[:, 0], theta[:, 1:] / DESIGN.std(axis=0)
-    scores = np.insert(intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T, reference, 0.0, axis=0)
+    every = vectors[1:] - vectors[:1] if classes == 2 else vectors - vectors.mean(axis=0)
+    intercept, weight = every[:, 0], every[:, 1:] / DESIGN.std(axis=0)
+    scores = intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T
+    scores = np.insert(scores, 0, 0.0, axis=0) if classes == 2 else scores
     y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
-    return {"intercept": intercept, "weight": weight, "prior_scale": np.array(scale)}, TABLE, y
-
-
-def as_columns(power):
-    """Return the covariance of the columns of the fixed rows to a power, as the prior of their weights has it."""
-    values, vectors = np.linalg.eigh(np.corrcoef(DESIGN.T))
-    covariance = (vectors * values**power) @ vectors.T
-    return 0.99 * covariance / np.diag(covariance).mean() + 0.01 * np.eye(len(covariance))
+    scales = {"prior_scale": np.array(scale), "prior_correlation": np.array(rho)}
+    return {"intercept": intercept, "weight": weight, **scales}, TABLE, y
 
 
 def ranks(simulate, make, simulations, thin=1, classes=LABELS):
@@ -303,10 +300,7 @@ LOGISTIC = bc.LogisticRegression(
 )
 
 
-def with_a_learned_scale(power):
-    """Return logistic regression that learns the scale, and λ where there are several."""
-    settings = bc.LearnedScale(spread=LEARNED_SPREAD, power=power)
-    return bc.LogisticRegression(prior_scale=settings, intercept_scale=INTERCEPT_SCALE)
+LEARNED = bc.LogisticRegression(prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD), intercept_scale=INTERCEPT_SCALE)
 
 
 EXACT = Exact(draws=99, chains=1)
@@ -417,63 +411,22 @@ def test_laplace(classes):
     assert_uniform(found, draws, bins=10)
 
 
-@pytest.mark.parametrize(("classes", "power"), mainly([(3, 0.0), (2, (0.0, 2.0))], (3, 0.0), others=NIGHTLY))
-def test_a_learned_scale(classes, power):
-    """Of the scale and of the weights; the draws of the scale are spread between the nodes of its grid.
-
-    The number of classes makes no difference to the grids, nor that of the powers to what two classes have of weights.
-    """
-    simulate = partial(logistic_with_a_scale, np.atleast_1d(power), classes)
-    make = with_engine(with_a_learned_scale(power), PROPOSALS)
-    found, draws = ranks(simulate, make, 500, classes=LABELS[:classes])
+@pytest.mark.parametrize("classes", mainly([2, 3], 3, others=NIGHTLY))
+def test_a_learned_scale(classes):
+    """Of the scale, the correlation and the weights."""
+    make = with_engine(LEARNED, PROPOSALS)
+    found, draws = ranks(partial(logistic_with_a_scale, classes), make, 500, classes=LABELS[:classes])
     assert len(found) > 400
     assert_uniform(found, draws, bins=10)
 
 
-def logistic_with_local_scales(shape, classes, rng):
-    """Return a truth, the scales among it, and labels of fixed rows."""
-    if shape == "student-t":
-        local = np.sqrt(4 / rng.chisquare(4, 2))
-        scales = {"prior_scale": np.exp(LEARNED_SPREAD * rng.normal()), "local_scale": local}
-        sds = scales["prior_scale"] * local
-    else:  # one of two columns is expected to matter, so that τ₀ = 2/√n
-        tau, local = 2 / np.sqrt(ROWS) * np.abs(rng.standard_cauchy()), np.abs(rng.standard_cauchy(2))
-        slab = 1.5 * np.sqrt(4 / rng.chisquare(4))
-        scales = {"prior_scale": tau, "local_scale": local, "slab_scale": slab}
-        sds = slab * tau * local / np.hypot(slab, tau * local)
-    vectors = rng.normal(size=(classes, 3)) * [INTERCEPT_SCALE, *sds] / np.sqrt(2)
-    reference = 0 if classes == 2 else classes - 1
-    theta = np.delete(vectors, reference, axis=0) - vectors[reference]
-    intercept, weight = theta[:, 0], theta[:, 1:] / DESIGN.std(axis=0)
-    scores = np.insert(intercept[:, None] + weight @ (DESIGN - DESIGN.mean(axis=0)).T, reference, 0.0, axis=0)
-    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
-    truth = {name: np.asarray(value) for name, value in scales.items()}
-    return {"intercept": intercept, "weight": weight, **truth}, TABLE, y
-
-
-LOCAL_SCALES = {
-    "student-t": bc.LearnedScale(spread=LEARNED_SPREAD, shape="student-t"),
-    "horseshoe": bc.LearnedScale(shape=bc.HorseshoeWeights(nonzero=1, slab_scale=1.5)),
-}
-
-
 @NIGHTLY
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize(("classes", "shape"), [(2, "student-t"), (3, "horseshoe")])
-def test_nuts_of_local_scales(classes, shape):
-    clf = bc.LogisticRegression(prior_scale=LOCAL_SCALES[shape], intercept_scale=INTERCEPT_SCALE)
-    simulate = partial(logistic_with_local_scales, shape, classes)
-    found = ranks(simulate, with_engine(clf, SHORT), 100, thin=10, classes=LABELS[:classes])
+@pytest.mark.parametrize("classes", [3, 2])
+def test_nuts_of_a_learned_scale(classes):
+    make = with_engine(LEARNED, SHORT)
+    found = ranks(partial(logistic_with_a_scale, classes), make, 60, thin=10, classes=LABELS[:classes])
     assert_uniform(*found, bins=5)
-
-
-@NIGHTLY
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize(("classes", "power"), [(3, 0.0), (2, (0.0, 2.0))])
-def test_nuts_of_a_learned_scale(classes, power):
-    simulate = partial(logistic_with_a_scale, np.atleast_1d(power), classes)
-    make = with_engine(with_a_learned_scale(power), SHORT)
-    assert_uniform(*ranks(simulate, make, 60, thin=10, classes=LABELS[:classes]), bins=5)
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

@@ -68,7 +68,7 @@ def test_single_parameters_are_named_as_arviz_names_them():
 def test_parameters_that_cannot_vary_are_left_out():
     X, y = word_rows(60)
     clf = bc.CategoricalNB(random_state=1).fit(X[["wind"]].assign(site="here"), y)
-    found = scalars(clf.posterior_["posterior"].to_dataset())
+    found = scalars(clf.posterior_draws())
     assert found.of == len(found.names) + 2
     assert not any("site" in name for name in found.names)
 

@@ -125,7 +125,9 @@ def log_prior_by_scipy(family, draw):
                 for mu, m, kappa in zip(draw["mu"], family.m, family.kappa, strict=True)
             )
             measure = (d + 1) / 2 * np.linalg.slogdet(Sigma)[1]
-            return of_mu + stats.invwishart.logpdf(Sigma, float(family.nu[0]), family.psi[0]) + measure
+            c = draw["nu"] - d - 1
+            of_nu = stats.lognorm.logpdf(c, 1, scale=d) + np.log(c)
+            return of_mu + stats.invwishart.logpdf(Sigma, draw["nu"], c * np.diag(family.scale[0])) + of_nu + measure
 
 
 CASES = {

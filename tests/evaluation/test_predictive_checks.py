@@ -188,6 +188,7 @@ def test_prior_draws_of_logistic_regression_have_the_prior_s_moments():
     draws = prior_draws(clf.model_, np.random.default_rng(2), 40_000)
     prior = clf.model_.weight_prior
     theta = np.concatenate([draws["intercept"][:, :, None], draws["weight"] * clf.model_.design.scale], axis=2)
+    theta = theta[:, :2] - theta[:, 2:]
     covariance = np.linalg.inv(prior.precision())
     found = np.cov(theta.reshape(len(theta), -1).T)
     sd = np.sqrt(np.diag(covariance))

@@ -282,7 +282,8 @@ def test_models_in_pymc_have_the_chosen_families(table, fitted):
     model = fitted.to_pymc(frame[:30], y[:30])
     names = {variable.name.partition("_")[0] for variable in model.free_RVs}
     assert {"mu", "sigma2", "rate", "theta"} <= names
-    assert np.isfinite(fitted.pymc_model_.compile_logp(mode="FAST_COMPILE")(fitted.pymc_model_.initial_point()))
+    of_statistics = fitted.model_.pymc()
+    assert np.isfinite(of_statistics.compile_logp(mode="FAST_COMPILE")(of_statistics.initial_point()))
     with pytest.raises(Refused, match="linear"):
         fitted.to_logistic()
 

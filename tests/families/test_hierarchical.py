@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pymc as pm
-import pytensor.tensor as pt
 import pytest
 from arviz_stats.base import array_stats
 from helpers.suites import mainly
@@ -17,7 +16,6 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.hierarchical import HIGHEST, LOWEST, TEXTBOOK, UNDETERMINED, most_probable
-from bayesclf.families.pymc import observe_tables
 from bayesclf.inference import NUTS
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
@@ -148,16 +146,6 @@ def test_a_maximum_beside_the_end_of_the_range_is_refined():
     tables = Tables(np.array([[3.0, 4.0], [4.0, 3.0]]), (2,))
     narrow = LearntAlpha("posterior", median=950.0, spread=1e-3)
     np.testing.assert_allclose(most_probable(tables, "block", narrow), 950.0, rtol=1e-4)
-
-
-def test_tables_of_any_sizes_are_drawn_with_their_totals():
-    sizes, counts = (2, 3, 2), np.array([[3.0, 1.0, 2.0, 2.0, 0.0, 1.0, 3.0], [5.0, 0.0, 1.0, 1.0, 3.0, 0.0, 5.0]])
-    with pm.Model() as model:
-        observe_tables(pt.constant(0.7), counts, sizes, "")
-    drawn = pm.draw(model["alpha_counts"], draws=20, random_seed=1, mode=PYTHON)
-    starts = [0, 2, 5]
-    np.testing.assert_array_equal(np.add.reduceat(drawn, starts, axis=2)[3], np.add.reduceat(counts, starts, axis=1))
-    assert np.ptp(drawn, axis=0).all()
 
 
 @every_scope

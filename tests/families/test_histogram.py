@@ -181,23 +181,23 @@ def test_pymc_model_is_that_of_the_most_probable_cuts(rng):
             total += ((alpha - 1) * np.log(drawn)).sum()
         points.append({name: np.stack(parts, axis=1) for name, parts in theta.items()})
         expected.append(total)
-    for model in (clf.pymc_model_, clf.to_pymc(frame, y)):
-        free = [variable for variable in model.free_RVs if variable.name.startswith("theta")]
-        of_rows = [v for v in model.observed_RVs if v.name.startswith(("counts", "codes"))]
-        joint = model.compile_fn(
-            sum(term.sum() for term in model.logp(vars=[*free, *of_rows], jacobian=False, sum=False)),
-            inputs=model.value_vars,
-            on_unused_input="ignore",
-            mode=PYTHON,
-        )
-        values = []
-        for point in points:
-            start = model.initial_point(random_seed=1)
-            for variable in free:
-                transform = model.rvs_to_transforms[variable]
-                start[model.rvs_to_values[variable].name] = transform.forward(point[variable.name]).eval()
-            values.append(joint(start))
-        np.testing.assert_allclose(values[1] - values[0], expected[1] - expected[0], rtol=1e-8)
+    model = clf.model_.pymc()
+    free = [variable for variable in model.free_RVs if variable.name.startswith("theta")]
+    of_rows = [v for v in model.potentials if v.name.startswith("counts")]
+    joint = model.compile_fn(
+        sum(term.sum() for term in model.logp(vars=[*free, *of_rows], jacobian=False, sum=False)),
+        inputs=model.value_vars,
+        on_unused_input="ignore",
+        mode=PYTHON,
+    )
+    values = []
+    for point in points:
+        start = model.initial_point(random_seed=1)
+        for variable in free:
+            transform = model.rvs_to_transforms[variable]
+            start[model.rvs_to_values[variable].name] = transform.forward(point[variable.name]).eval()
+        values.append(joint(start))
+    np.testing.assert_allclose(values[1] - values[0], expected[1] - expected[0], rtol=1e-8)
 
 
 def test_cells_follow_from_the_bins_of_the_pymc_model():

@@ -180,7 +180,7 @@ def test_what_follows_a_fit_takes_the_concentration_as_given(rng):
     np.testing.assert_allclose(loo, expected, rtol=1e-12)
     score = score_of(clf, X, y)(alpha[0, 0]) - LEFT_OUT.log_prior(alpha[0, 0])
     np.testing.assert_allclose(loo, score, rtol=1e-10)
-    np.testing.assert_array_equal(clf.pymc_model_["theta_alpha"].get_value(), alpha)
+    np.testing.assert_array_equal(clf.model_.pymc()["theta_alpha"].get_value(), alpha)
 
 
 def test_selected_columns_can_learn_it(rng):

@@ -4,12 +4,9 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
-from helpers.families import PYTHON
 from helpers.suites import mainly
 from numpy.testing import assert_allclose
-from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import integrate, special, stats
 
 import bayesclf as bc
@@ -271,22 +268,6 @@ def test_columns_are_selected(name):
 def test_contributions_are_explained(name):
     explanation = fitted(name).explain(table(name)[:2])
     assert explanation is not None
-
-
-@pytest.mark.slow
-@every_family
-def test_the_model_of_rows_has_the_density_of_that_of_statistics(name):
-    weight = np.random.default_rng(3).integers(0, 3, N)
-    clf = make(name).fit(table(name), Y, sample_weight=weight)
-    models = clf.pymc_model_, clf.to_pymc(table(name), Y, weight)
-    names = [variable.name for variable in models[0].free_RVs]
-    drawn = pm.draw([models[0][name] for name in names], random_seed=1, mode=PYTHON)
-    point = dict(zip(names, drawn, strict=True))
-    found, expected = (float(remove_value_transforms(model).compile_logp(mode=PYTHON)(point)) for model in models)
-    assert found == pytest.approx(expected, rel=1e-9)
-    of_rows = models[1]
-    gradient = of_rows.compile_dlogp(mode=PYTHON)(of_rows.initial_point())
-    assert np.isfinite(gradient).all()
 
 
 @pytest.mark.parametrize("scale", [1e-95, 1e95])

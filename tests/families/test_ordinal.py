@@ -294,25 +294,25 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(rng):
     lengths = family._lengths
     assert (lengths > 1).any()
     assert (lengths > 1).sum() < len(lengths)
-    for model in (clf.pymc_model_, clf.to_pymc(frame, y)):
-        free = [variable.name for variable in model.free_RVs]
-        log_density = remove_value_transforms(model).compile_logp(mode=PYTHON)
-        found, expected = [], []
-        for seed in range(2):
-            values = pm.draw([model[name] for name in (*free, "theta")], random_seed=seed, mode=PYTHON)
-            point = dict(zip(free, values, strict=False))
-            theta = family.from_pymc({name: value[None] for name, value in point.items()}, "")["theta"]
-            assert_allclose(theta[0], values[-1], rtol=1e-12)
-            found.append(float(log_density(point)))
-            starts = np.flatnonzero(family._begins)
-            alpha = family._prior_of_cells
-            of_runs = np.add.reduceat(theta[0], starts, axis=1)
-            total = ((np.add.reduceat(alpha, starts) - 1) * np.log(of_runs)).sum()
-            shares = theta[0, 0] / np.repeat(of_runs[0], lengths)
-            total += ((alpha - 1) * np.log(shares))[np.repeat(lengths > 1, lengths)].sum()
-            total += (counts * np.log(theta[0])).sum() + np.log(point["pi"]) @ np.bincount(y)
-            expected.append(total)
-        assert_allclose(found[1] - found[0], expected[1] - expected[0], rtol=1e-8)
+    model = clf.model_.pymc()
+    free = [variable.name for variable in model.free_RVs]
+    log_density = remove_value_transforms(model).compile_logp(mode=PYTHON)
+    found, expected = [], []
+    for seed in range(2):
+        values = pm.draw([model[name] for name in (*free, "theta")], random_seed=seed, mode=PYTHON)
+        point = dict(zip(free, values, strict=False))
+        theta = family.from_pymc({name: value[None] for name, value in point.items()}, "")["theta"]
+        assert_allclose(theta[0], values[-1], rtol=1e-12)
+        found.append(float(log_density(point)))
+        starts = np.flatnonzero(family._begins)
+        alpha = family._prior_of_cells
+        of_runs = np.add.reduceat(theta[0], starts, axis=1)
+        total = ((np.add.reduceat(alpha, starts) - 1) * np.log(of_runs)).sum()
+        shares = theta[0, 0] / np.repeat(of_runs[0], lengths)
+        total += ((alpha - 1) * np.log(shares))[np.repeat(lengths > 1, lengths)].sum()
+        total += (counts * np.log(theta[0])).sum() + np.log(point["pi"]) @ np.bincount(y)
+        expected.append(total)
+    assert_allclose(found[1] - found[0], expected[1] - expected[0], rtol=1e-8)
 
 
 @pytest.mark.slow

@@ -9,7 +9,8 @@ from pymc.distributions.transforms import simplex
 from scipy import sparse
 
 from bayesclf.errors import Refused
-from bayesclf.families.pymc import PAIR, dense
+from bayesclf.families.cells import dense
+from bayesclf.families.pymc import PAIR
 
 
 def test_the_number_of_a_lone_pair_is_that_of_the_simplex():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ class Case:
     name: str
     family: Any
     axes: Axes
+
+    marginal_modes: ClassVar[tuple[str, ...]] = ()
+    """Parameters whose `map` is the mode of their own distribution, the others integrated out."""
 
     def data(self, seed=0, n=24):
         """Return rows X with missing cells and labels y."""

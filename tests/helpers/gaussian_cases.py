@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,16 @@ class GaussianCase(Case):
 
 @dataclass(frozen=True, eq=False)
 class MultivariateGaussianCase(Case):
-    """Real rows without missing cells, which alone are conjugate; a point is (μ, Σ)."""
+    """Real rows without missing cells, which alone are conjugate; a point is (μ, Σ), and ν where it is learned."""
+
+    @property
+    def learned(self):
+        return self.family.nu is None
+
+    @property
+    def marginal_modes(self):
+        """Return the parameters whose `map` is the mode of their own distribution, the others integrated out."""
+        return ("nu",) if self.learned else ()
 
     @property
     def groups(self):
@@ -108,7 +117,9 @@ class MultivariateGaussianCase(Case):
 
     def point(self, rng):
         factor = rng.normal(size=(self.groups, 3, 3)) / 2 + np.eye(3)
-        return self.named(rng.normal(size=(3, 3)), factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3))
+        found = self.named(rng.normal(size=(3, 3)), factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3))
+        nu = 4 + np.exp(1 + rng.normal(size=(1, self.groups)) / 2) if self.learned else None
+        return found if nu is None else {**found, "nu": nu[:, 0] if self.groups == 1 else nu}
 
     def named(self, mu, Sigma):
         return {"mu": mu[None], "Sigma": Sigma[:1] if self.groups == 1 else Sigma[None]}
@@ -124,14 +135,43 @@ class MultivariateGaussianCase(Case):
         return np.array([normals[k].logpdf(x) for x, k in zip(X, y, strict=True)], dtype=float)
 
     def log_prior(self, family, parameters):
-        Sigma = self.by_class(parameters)
-        covariances = zip(Sigma[: self.groups], family.nu, family.psi, strict=True)
-        total = sum(stats.invwishart.logpdf(own, nu, psi) for own, nu, psi in covariances)
+        Sigma, (of_nu, nu, psi) = self.by_class(parameters), self.given_nu(family, parameters)
+        covariances = zip(Sigma[: self.groups], nu, psi, strict=True)
+        total = of_nu + sum(stats.invwishart.logpdf(own, nu, psi) for own, nu, psi in covariances)
         means = zip(parameters["mu"][0], family.m, Sigma, family.kappa, strict=True)
         return total + sum(stats.multivariate_normal.logpdf(mu, m, own / kappa) for mu, m, own, kappa in means)
 
     def marginals(self, family):
         """Return the distribution of each parameter: Student's t for a mean, and that of an entry of Σ."""
+        if not self.learned:
+            return self.marginals_given(family)
+        t = np.linspace(np.log(3) - 9, np.log(3) + 9, 721)
+        weight = special.softmax(freedom_log_density(family, t[:, None]), axis=0)
+        of_nu = FreedomMarginals(np.exp(t) + 4, weight[:, 0] if self.groups == 1 else weight)
+        c, weight = np.exp(t[::10]), weight[::10] / weight[::10].sum(axis=0)
+        kept = np.flatnonzero((weight > 1e-14).any(axis=1))
+        at = [replace(family, nu=family.nu + own, psi=psi_at(family, own), scale=None) for own in c[kept]]
+        parts = [self.marginals_given(own) for own in at]
+        return {
+            "mu": Mixed([part["mu"] for part in parts], weight[kept].reshape(-1, self.groups, 1)),
+            "Sigma": Mixed(
+                [part["Sigma"] for part in parts],
+                weight[kept, 0] if self.groups == 1 else weight[kept].reshape(-1, self.groups, 1, 1),
+            ),
+            "nu": of_nu,
+        }
+
+    def given_nu(self, family, parameters):
+        """Return the log density of ν, and ν and Ψ of Σ's distribution given it."""
+        if not self.learned:
+            return 0.0, family.nu, family.psi
+        c = parameters["nu"].reshape(-1) - 4
+        t = np.linspace(-8, 10, 145)[:, None]
+        total = special.logsumexp(freedom_log_density(family, t), axis=0) + np.log(t[1] - t[0])
+        of_nu = freedom_log_density(family, np.log(c)[None])[0] - np.log(c) - total
+        return of_nu.sum(), family.nu + c, psi_at(family, c)
+
+    def marginals_given(self, family):
         freedom = family.nu - 2
         scale = np.diagonal(family.psi, axis1=1, axis2=2) / freedom[:, None] / family.kappa[:, None]
         t = stats.t(np.broadcast_to(freedom[:, None], (3, 3)), loc=family.m, scale=np.sqrt(scale))
@@ -173,6 +213,64 @@ class MultivariateGaussianCase(Case):
         variance = np.diagonal(Sigma, axis1=1, axis2=2)
         of_entry = (Sigma**2 + variance[:, :, None] * variance[:, None, :]) / (n * 3 / self.groups)
         return {"mu": np.sqrt(variance / n), "Sigma": np.sqrt(of_entry[0] if self.groups == 1 else of_entry)}
+
+
+def psi_at(family, c):
+    """Return Ψ (group, feature, other_feature) at c (group), or one c."""
+    return family.psi + np.reshape(c, (-1, 1, 1)) * family.scale[:, :, None] * np.eye(family.scale.shape[1])
+
+
+def freedom_log_density(family, t):
+    """Return the log density of t = log(ν − d − 1) times the evidence of the rows, (node, group), up to a constant."""
+    d, c = family.scale.shape[1], np.exp(t)
+    before, after = c + d + 1, c + family.nu
+    psi = family.psi + (c[..., None] * family.scale)[..., None] * np.eye(d)
+    of_rows = special.multigammaln(after / 2, d) - special.multigammaln(before / 2, d)
+    of_rows = of_rows + (after - before) * d / 2 * np.log(2) - after / 2 * np.linalg.slogdet(psi)[1]
+    of_rows += before / 2 * np.log(c[..., None] * family.scale).sum(axis=-1)
+    return of_rows + stats.norm.logpdf(t, np.log(d))
+
+
+@dataclass(frozen=True, eq=False)
+class Mixed:
+    """A mixture of distributions of one shape, weights (node, …)."""
+
+    parts: Any
+    weight: Any
+
+    def mean(self):
+        return sum(w * part.mean() for w, part in zip(self.weight, self.parts, strict=True))
+
+    def cdf(self, x):
+        """Return it exactly at a few hundred quantiles of many draws, and between these by interpolation."""
+        knots = np.quantile(x, np.linspace(0, 1, 301), axis=0) if len(x) > 301 else np.asarray(x)
+        exact = sum(w * part.cdf(knots) for w, part in zip(self.weight, self.parts, strict=True))
+        if len(x) <= 301:
+            return exact
+        columns = (np.reshape(values, (len(values), -1)).T for values in (x, knots, exact))
+        return np.stack([np.interp(*column) for column in zip(*columns, strict=True)], axis=-1).reshape(x.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class FreedomMarginals:
+    """ν on a grid with weights (node) or (node, outcome), its logarithm even."""
+
+    nu: Any
+    weight: Any
+
+    def mean(self):
+        return self.nu @ self.weight
+
+    def cdf(self, x):
+        """Return the sum of the weights below, half of a node's own with it, in the logarithm of ν − d − 1."""
+        weight = self.weight.reshape(len(self.nu), -1)
+        cumulative = np.cumsum(weight, axis=0) - weight / 2
+        columns = np.asarray(x).reshape(-1, weight.shape[1]).T
+        found = [
+            np.interp(np.log(own - 4), np.log(self.nu - 4), below)
+            for own, below in zip(columns, cumulative.T, strict=True)
+        ]
+        return np.stack(found, axis=-1).reshape(np.shape(x))
 
 
 @dataclass(frozen=True, eq=False)

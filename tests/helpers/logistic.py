@@ -80,11 +80,13 @@ def mixed_of_kind[M: LogisticModel](kind: type[M], n_labels: int, prior: Logisti
 def scaled_points(model: LearnedScaleModel, number: int) -> dict[str, Array]:
     """Draw some parameters of a model of a learned scale, (draw, …)."""
     rng = np.random.default_rng(3)
-    vectors, columns = len(model.labels) - 1, len(model.design)
+    theta = rng.normal(size=(number, len(model.labels) - 1, 1 + len(model.design)))
+    rho = rng.uniform(0.05, 0.95, size=number)
+    fixed = model.scale_prior.correlation
     return {
-        "intercept": rng.normal(size=(number, vectors)),
-        "weight": rng.normal(size=(number, vectors, columns)) / model.design.scale,
+        **model.hypotheses(theta),
         "prior_scale": np.exp(rng.normal(size=number)),
+        "prior_correlation": rho if fixed is None else np.full(number, fixed),
     }
 
 

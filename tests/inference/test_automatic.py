@@ -79,14 +79,14 @@ def test_nuts_otherwise(sizes: list[int]) -> None:
 )
 def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.Laplace, enough: bool) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
-    sample, _ = attempt(model, settings, seed=1)
+    sample, _ = attempt(model, settings, bc.NUTS(), seed=1)
     assert (sample is not None) == enough
 
 
 def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_wine(return_X_y=True)).model_
     monkeypatch.setattr(engines, "HOPELESS", 0.0)
-    sample, _ = attempt(model, bc.Laplace(limit=np.inf), seed=0)
+    sample, _ = attempt(model, bc.Laplace(limit=np.inf), bc.NUTS(), seed=0)
     assert sample is None
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
 
@@ -94,7 +94,7 @@ def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkey
 def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
     """On iris about a quarter of the proposals count, so that there are more than on other tables."""
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_iris(return_X_y=True)).model_
-    sample, _ = attempt(model, bc.Laplace(limit=1.0), seed=0)
+    sample, _ = attempt(model, bc.Laplace(limit=1.0), bc.NUTS(), seed=0)
     assert sample is not None
     assert sample.ess >= 4000
     assert 16_000 < sizes[1] <= 32_000
@@ -105,7 +105,7 @@ def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
 ) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
-    sample, note = attempt(model, LAPLACE, seed=1)
+    sample, note = attempt(model, LAPLACE, bc.NUTS(), seed=1)
     assert sample is None
     assert note.startswith("the posterior was sampled by NUTS: the Laplace approximation of 4 parameters is refused")
 

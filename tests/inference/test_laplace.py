@@ -61,8 +61,8 @@ def test_shapes_statistics_and_seed() -> None:
     model = model_of(X, y, LogisticPrior(), ("a", "b", "c"))
     settings = Laplace(draws=50, chains=2)
     first, again, other = (sample(model, settings, seed) for seed in (3, 3, 4))
-    assert first.parameters["intercept"].shape == (2, 50, 2)
-    assert first.parameters["weight"].shape == (2, 50, 2, 2)
+    assert first.parameters["intercept"].shape == (2, 50, 3)
+    assert first.parameters["weight"].shape == (2, 50, 3, 2)
     assert dict(first.stats.sizes) == {"chain": 2, "draw": 50}
     assert float(first.stats["pareto_k"]) == first.khat < 0.7
     assert float(first.stats["importance_ess"]) == first.ess > 200

@@ -23,10 +23,9 @@ def test_the_normal_has_the_mean_and_covariance_of_the_draws(mixed_table):
         X[["age", "ward"]], y
     )
     prior = clf.as_prior().prior
-    posterior = clf.posterior_["posterior"].to_dataset().stack(sample=("chain", "draw"))
-    ill = np.concatenate(
-        [posterior["intercept"].sel(outcome="ill").values[None], posterior["weight"].sel(outcome="ill").values]
-    )
+    parameters = clf.draws_.parameters  # the intercept is at the means of the numbers
+    every = np.concatenate([parameters["intercept"][:, :, None], parameters["weight"]], axis=2)
+    ill = (every[:, 0] - every[:, 2]).T
     np.testing.assert_allclose(prior.mean[0], ill.mean(axis=1))
     np.testing.assert_allclose(prior.covariance[: len(ill), : len(ill)], np.cov(ill))
     assert prior.design is clf.model_.design

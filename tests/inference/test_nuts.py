@@ -5,6 +5,7 @@ import dataclasses
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pymc as pm
@@ -197,7 +198,10 @@ class Target:
     def function(self):
         return SimpleNamespace(address=ctypes.cast(self.c_function, ctypes.c_void_p).value)
 
-    def parameters(self, z):
+    target_accept = None
+    nutpie_options: ClassVar = {}
+
+    def parameters(self, z, rng):
         return {"x": 3 + 10 * z}
 
 

@@ -549,7 +549,7 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     refused("cannot be added", lambda: other + clf)
     refused("cannot be turned into a prior", clf.as_prior)
     refused("8 training rows have no label", clf.model_.log_evidence)
-    refused("8 training rows have no label", lambda: clf.pymc_model_)
+    refused("8 training rows have no label", clf.model_.pymc)
     refused("8 training rows have no label", clf.model_.mean)
     refused("8 training rows have no label", clf.model_.map)
     assert clf.model_.log_predictive(clf.rows(WORDS)) is None

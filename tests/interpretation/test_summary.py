@@ -35,6 +35,7 @@ def draws(clf, name):
 def test_odds_are_those_of_the_draws(drawn):
     table = drawn.summary(ci_prob=0.8)
     weight = draws(drawn, "weight").sel(feature="age")
+    weight = weight - weight.sel(outcome="well")
     for outcome in ("ill", "mild"):
         line, own = table.loc[(outcome, "age")], weight.sel(outcome=outcome).values
         assert line["odds_ratio"] == pytest.approx(np.median(np.exp(own)), rel=1e-3)
@@ -119,7 +120,8 @@ def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
     X, y = mixed_table
     clf = clf.set_params(random_state=1).fit(X[columns], y)
     found = clf.summary(of="parameters")
-    expected = az.summary(clf.posterior_, ci_prob=0.89, ci_kind="eti", round_to="none")
+    names = list(clf.model_.dims())
+    expected = az.summary(clf.posterior_, var_names=names, ci_prob=0.89, ci_kind="eti", round_to="none")
     assert len(found) == len(expected)
     names = {"mean": "mean", "sd": "sd", "low": "eti89_lb", "high": "eti89_ub"}
     if isinstance(clf.inference, bc.NUTS):
@@ -187,7 +189,7 @@ DRAWS = 400
 DISTRIBUTIONS = {
     "log": np.log,
     "Normal": lambda mean, variance: stats.norm(mean, np.sqrt(variance)),
-    "LogNormal": lambda mean, sd: stats.lognorm(sd, scale=np.exp(mean)),
+    "LogNormal": lambda mean, sd, least=0: stats.lognorm(sd, loc=least, scale=np.exp(mean)),
     "Gamma": lambda shape, rate: stats.gamma(shape, scale=1 / np.asarray(rate)),
     "InvGamma": lambda shape, scale: stats.invgamma(shape, scale=scale),
     "Beta": stats.beta,
@@ -206,6 +208,7 @@ def meant(prior, parameters):
     """Return the SciPy distribution that the words of a prior state, given the draws of other parameters."""
     text = prior.replace("−", "-").replace("·", "*").replace("²", "**2")
     text = re.sub(r"log ([0-9.e+-]+)", r"log(\1)", text)
+    text = re.sub(r"^(\d+) \+ (.*)\)$", r"\2, \1)", text)
     return eval(text, {"__builtins__": {}}, DISTRIBUTIONS | parameters)
 
 
@@ -234,6 +237,15 @@ def test_draws_from_the_prior_follow_its_words(case):
                 alpha = dirichlet_alpha(line.prior, theta.shape[1])
                 np.testing.assert_allclose(theta.sum(axis=1), 1, atol=1e-12)
                 uniform = [stats.beta(a, alpha.sum() - a).cdf(cell) for a, cell in zip(alpha, theta.T, strict=True)]
+            elif line.prior.startswith("InvWishart(nu"):
+                least, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
+                nu = draws["nu"].reshape(DRAWS, -1)[:, outcome if draws["nu"].ndim > 1 else 0]
+                uniform = [
+                    stats.invgamma((nu - len(diagonal) + 1) / 2, scale=(nu - least) * own / 2).cdf(
+                        at(draws["Sigma"], dims["Sigma"], outcome, feature)
+                    )
+                    for feature, own in enumerate(diagonal)
+                ]
             elif line.prior.startswith("InvWishart"):
                 nu, *diagonal = map(float, re.findall(r"[0-9.]+(?:e[+-]\d+)?", line.prior))
                 shape = (nu - len(diagonal) + 1) / 2
@@ -264,17 +276,17 @@ def test_the_prior_of_logistic_regression_is_that_of_its_settings():
     clf = bc.LogisticRegression(prior_scale=given, prior_form="reference", inference="map").fit(X, y)
     table = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
     assert table["prior_scale", ""] == "LogNormal(log 1, 1.5)"
-    assert table["prior_power", ""] == "0 or 1, each as likely as any other"
+    assert table["prior_correlation", ""] == "Uniform(0, 1)"
     assert table["intercept", ""] == "Normal(0, 5²)"
     assert table["weight", "sepal length (cm)"] == "Normal(0, 1²)"
     assert table["weight", "sepal width (cm)"] == "Normal(0, C·prior_scale²)"
     assert table["weight", "petal width (cm)"] == "flat"
-    assert "power prior_power" in clf.prior_summary().attrs["model"][1]
-    settings = bc.LearnedScale(given=given, power=0)
+    assert "C = (1 − prior_correlation)·I + prior_correlation·the columns'" in clf.prior_summary().attrs["model"][1]
+    settings = bc.LearnedScale(given=given, correlation=0)
     clf = bc.LogisticRegression(prior_scale=settings, prior_form="reference", inference="map").fit(X, y)
     independent = clf.prior_summary()
     table = independent.set_index(["parameter", "feature"])["prior"]
-    assert "prior_power" not in table
+    assert "prior_correlation" not in table
     assert len(independent.attrs["model"]) == 1
     assert table["weight", "sepal width (cm)"] == "Normal(0, prior_scale²)"
     scales = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]
@@ -314,7 +326,7 @@ def test_means_of_weights_are_those_against_the_reference():
     assert table["weight", "x0"] == "against the reference class, Normal(0.5, 1²)"
     assert table["intercept", ""] == "between any two classes, Normal(0, 5²)"
     drawn = clf.model_.prior_draw(np.random.default_rng(0), 4_000)["weight"][..., 0] * clf.model_.design.scale[0]
-    assert drawn.mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.06)
+    assert (drawn[:, :2] - drawn[:, 2:]).mean(axis=0) == pytest.approx([0.5, 0.5], abs=0.06)
     assert (drawn[:, 0] - drawn[:, 1]).mean() == pytest.approx(0, abs=0.06)
 
 

@@ -36,20 +36,17 @@ def table():
 def test_any_blocks_have_a_model_whose_draws_are_their_parameters(name, table):
     X, y = table
     clf = bc.NaiveBayes(BLOCKS[name], inference="map", alpha=2.0, random_state=1).fit(X, y)
-    for model in (clf.pymc_model_, clf.to_pymc(X, y)):
-        # The cells of histograms are no variables of their model, whose bins are.
-        of_bins = {"theta_4"} if "histogram" in BLOCKS[name].values() else set()
-        parameters = clf.model_.dims()
-        assert set(parameters) - set(model.named_vars) == of_bins
-        for parameter in parameters.keys() - of_bins:
-            assert model.named_vars_to_dims[parameter] == parameters[parameter]
-    free = [variable.name for variable in clf.pymc_model_.free_RVs]
-    flat = [one for one in clf.model_.dims() if one not in free and one in clf.pymc_model_.named_vars]
-    values = pm.draw([clf.pymc_model_[one] for one in (*free, *flat)], random_seed=1, mode="FAST_COMPILE")
-    drawn = {one: value[None] for one, value in zip((*free, *flat), values, strict=True)}
-    found = clf.model_.from_pymc({one: drawn[one] for one in free})
-    for one in flat:
-        np.testing.assert_allclose(found[one], drawn[one], rtol=1e-12)
+    model = clf.to_pymc(X, y)
+    free = [variable.name for variable in model.free_RVs]
+    assert set(free) <= clf.model_.shown_dims().keys()
+    values = pm.draw([model[one] for one in free], random_seed=1, mode="FAST_COMPILE")
+    drawn = {one: value[None] for one, value in zip(free, values, strict=True)}
+    parameters = clf.model_.of_page(drawn)
+    assert parameters.keys() == clf.model_.dims().keys()
+    shown = clf.model_.shown(parameters)
+    for one in free:
+        np.testing.assert_allclose(shown[one], drawn[one], rtol=1e-12)
+    assert np.isfinite(clf.model_.pymc().compile_logp(mode="FAST_COMPILE")(clf.model_.pymc().initial_point()))
 
 
 @pytest.mark.slow

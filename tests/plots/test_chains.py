@@ -28,7 +28,7 @@ def chains():
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
     return SimpleNamespace(
         posterior_=tree,
-        model_=SimpleNamespace(discrete=()),
+        model_=SimpleNamespace(dims=lambda: {"weight": ("feature",)}),
         inference=bc.NUTS(),
         inference_=bc.NUTS(),
         classes_=np.array(["a", "b"]),
@@ -102,5 +102,5 @@ def test_chains_of_nuts():
     fit = bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=100, tune=300, chains=2), random_state=0)
     fit.fit(data.data, data.target)
     for draw_it in (plots.posterior_trace, plots.posterior_rank):
-        assert any(text.startswith("3 of 10 parameters") for text in texts(draw_it(fit, limit=3)))
+        assert any(text.startswith("3 of 15 parameters") for text in texts(draw_it(fit, limit=3)))
     assert any(text.startswith("E-BFMI") for text in texts(plots.energy(fit)))

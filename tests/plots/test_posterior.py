@@ -44,9 +44,9 @@ def test_forest_of_weights_and_a_scale_of_no_class(labels):
     X, y = rng.normal(size=(40, 2)), np.arange(40) % labels
     figure = plots.posterior_forest(bc.LogisticRegression(inference=bc.Laplace(draws=50), random_state=1).fit(X, y))
     panels = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.lines}
-    free = labels - 1
-    assert {len(ax.lines) // 2 for title, ax in panels.items() if "scale" not in title} == {free}
-    assert [len(ax.lines) // 2 for title, ax in panels.items() if "scale" in title] == [1]
+    free = 1 if labels == 2 else labels
+    assert {len(ax.lines) // 2 for title, ax in panels.items() if "prior" not in title} == {free}
+    assert [len(ax.lines) // 2 for title, ax in panels.items() if "prior" in title] == [1, 1]
 
 
 def test_figures_of_a_posterior_that_is_not_there(comparison):

@@ -98,14 +98,3 @@ def test_what_cannot_be_drawn_is_refused(rows, monkeypatch):
     monkeypatch.setattr(priors, "MOST_NUMBERS", 1_000)
     with pytest.raises(Refused, match="the prior has 10 parameters, too many"):
         plots.prior_posterior(clf)
-
-
-def test_what_takes_a_few_values_has_no_density(rows):
-    """The posterior of two powers is a pair of shares, nearly all of it in one of them here."""
-    X, y = rows
-    clf = bc.LogisticRegression(random_state=1).fit(X.assign(z=X["x"] ** 2, u=np.sin(X["x"])), y)
-    assert "prior_power" in clf.posterior_["posterior"]
-    for draw in (plots.prior_posterior, plots.posterior_forest):
-        titles = [ax.get_title(loc="left") for ax in draw(clf).axes]
-        assert "prior_scale" in titles
-        assert "prior_power" not in titles

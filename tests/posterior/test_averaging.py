@@ -15,6 +15,7 @@ from bayesclf.models.base import Rows
 from bayesclf.models.logistic import design as linear_scores
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -167,10 +168,9 @@ class TestMixture:
         """By the model's own parameters, one draw after the other."""
         model, parameters, rows = logistic(rng)
         scores = model.log_scores(rows, parameters)
-        weight, unseen = parameters["weight"], parameters["unseen"]
-        by_hand = parameters["intercept"][:, None] + model.design.matrix(rows) * model.design.scale @ weight.swapaxes(
-            1, 2
-        )
+        weight = against_reference(parameters["weight"], model.symmetric, axis=1)
+        intercept, unseen = against_reference(parameters["intercept"], model.symmetric), parameters["unseen"]
+        by_hand = intercept[:, None] + model.design.matrix(rows) * model.design.scale @ weight.swapaxes(1, 2)
         by_hand += model.design.unseen(rows) @ unseen.swapaxes(1, 2)
         np.testing.assert_allclose(scores[..., :2], by_hand, rtol=1e-12, atol=1e-12)
         expected = logsumexp(log_softmax(scores, axis=2), axis=0) - np.log(len(scores))
@@ -185,7 +185,7 @@ def logistic(rng: np.random.Generator) -> tuple[LogisticModel, dict[str, np.ndar
     rows = Rows((numbers, codes), 60)
     y = np.arange(60) % 3
     model = LogisticModel(("a", "b", "c"), design, design.matrix(rows), y, np.ones(60), LogisticPrior())
-    parameters = {"intercept": rng.standard_normal((50, 2)), "weight": rng.standard_normal((50, 2, len(design)))}
+    parameters = {"intercept": rng.standard_normal((50, 3)), "weight": rng.standard_normal((50, 3, len(design)))}
     parameters["unseen"] = model.unseen_prior({}).draw(rng, 50)
     numbers, codes = numbers.copy(), codes.copy()
     numbers[5:15, 0], codes[10:20], codes[:3] = np.nan, -2, -1

@@ -165,21 +165,17 @@ def test_the_paragraph_keeps_thousands_and_joins_ranges():
     assert "Normal(0, 1 to 4²) for weight" in _priors(priors_of(lr))
 
 
-OR_INDEPENDENT = "; where prior_power is 0, weights are independent"
-
-
-@pytest.mark.parametrize(
-    ("power", "said", "also"), [(None, "prior_power", OR_INDEPENDENT), ((0.5, 1), "prior_power", ""), (1, "1", "")]
-)
-def test_the_paragraph_says_what_the_covariance_of_weights_is(power, said, also):
+@pytest.mark.parametrize(("correlation", "said"), [("learned", "prior_correlation"), (0.5, "0.5")])
+def test_the_paragraph_says_what_the_covariance_of_weights_is(correlation, said):
     X, y = load_iris(return_X_y=True)
-    lr = bc.LogisticRegression(prior_scale=bc.LearnedScale(power=power), inference="map").fit(X, y)
+    lr = bc.LogisticRegression(prior_scale=bc.LearnedScale(correlation=correlation), inference="map").fit(X, y)
     priors = priors_of(lr)
     text = _priors(priors)
     assert "Normal(0, C·prior_scale²) for weight" in text
-    assert text.endswith(f", where C is the columns' covariance to the power {said}, of average variance 1{also}.")
+    of_columns = "the columns' covariance, scaled to an average variance of 1"
+    assert text.endswith(f", where C = (1 − {said})·I + {said}·{of_columns}.")
     assert any(priors.symbols[0] in sentence for sentence in priors.model)
-    independent = bc.LogisticRegression(prior_scale=bc.LearnedScale(power=0), inference="map").fit(X, y)
+    independent = bc.LogisticRegression(prior_scale=bc.LearnedScale(correlation=0), inference="map").fit(X, y)
     assert "where C" not in _priors(priors_of(independent))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,7 @@ from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
+from bayesclf.wording import in_names
 
 type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
 
@@ -85,6 +83,8 @@ def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
     out = np.full((len(names), len(names)), -np.inf)
     for i, j in combinations(range(len(names)), 2):
         both = statistics.of_pair(i, j)
+        if both.cells().constant().any():  # in the rows that have both cells
+            continue
         apart = evidence(both, ())
         for parent, child in ((i, j), (j, i)):
             if complete[parent] and (category[parent] or not category[child]):
@@ -427,22 +427,82 @@ class ConditionalGaussian(Family[GroupedMoments]):
         observe_sums(add_regressions(self.axes, list(self.parts()), sums, suffix), sums, suffix)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: GroupedMoments, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, σ² and β; they observe codes, and numbers given these and each other."""
-        from bayesclf.families.mixed.pymc import add_regressions, observe_rows
+        import pymc as pm
+
+        from bayesclf import pymc_models
 
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
         require_conjugate(self.network.coupling(X, seen), "such rows have no PyMC model: leave them out")
-        codes = None
+        columns: dict[int, Any] = {}
         if self.of_categories is not None:
-            import pymc as pm
+            codes, tables = np.where(seen, X, MISSING)[:, category].astype(np.intp), self.of_categories
+            found = tables.page_columns(codes, row, tables.page_theta(tables.simplexes()[0], suffix), suffix)
+            places = np.flatnonzero(category).tolist()
+            columns = {places[j]: column for j, column in found.items()}
+        pm.modelcontext(None).add_coords(self.page_coords(suffix))
+        for own, part in self.parts():
+            names = {self.axes.features[j]: columns[j] for j in own.given}
+            on, centered = [self.axes.features[j] for j in own.on], []
+            for j, center in zip(own.on, part.centre, strict=True):
+                centered.append(columns[j] - center)
+            precision = np.diagonal(part.precision, axis1=-2, axis2=-1)
+            if (part.precision != precision[..., None] * np.eye(own.width)).any():
+                raise Refused("coefficients that depend on each other in the prior have no page of PyMC")
+            prior: Any = tuple(_in_page(own, values) for values in (part.m, precision, part.a, part.b))
+            name = self.axes.features[own.of]
+            values = pymc_models.regression(name, on, prior, list(names), own.class_free)
+            columns[own.of] = pymc_models.number(name, values, X[:, own.of], row, centered, names, own.class_free)
 
-            cells = np.where(seen, X, MISSING)[:, category].astype(np.intp)
-            self.of_categories.pymc_rows(cells, rows, statistics.row_counts(), suffix)
-            codes = pm.modelcontext(None)[f"codes{suffix}"]
-        sums = [Sums.of(own, statistics) for own in self.regressions]
-        variables = add_regressions(self.axes, list(self.parts()), sums, suffix)
-        observe_rows(self.axes, self.regressions, variables, X, rows, codes, suffix)
+    @override
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return θ of each category, and β, from the means of what it is on, and σ² of each number."""
+        of_categories = self.of_categories
+        out = {} if of_categories is None else dict(of_categories.page_variables(parameters, suffix))
+        for own, part in self.parts():
+            name = in_names(self.axes.features[own.of])
+            beta = part.moved(own.of_terms(parameters["beta"]), back=True)
+            out[f"beta_{name}"] = _in_page(own, beta, 1)
+            out[f"sigma2_{name}"] = _in_page(own, own.of_regressions(parameters["sigma2"]), 1)
+        return out
+
+    @override
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return their axis words."""
+        dims = {} if self.of_categories is None else self.of_categories.page_dims(suffix)
+        for own in self.regressions:
+            name = in_names(self.axes.features[own.of])
+            given = [f"{in_names(self.axes.features[j])}_level" for j in own.given]
+            axes = (*(() if own.class_free else ("outcome",)), *given)
+            dims |= {f"beta_{name}": (*axes, f"{name}_term"), f"sigma2_{name}": axes}
+        return dims
+
+    @override
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the levels of each category, and the terms of each number."""
+        names = [in_names(name) for name in self.axes.features]
+        coords: dict[str, Any] = {
+            f"{names[j]}_level": list(self.axes.levels[j]) for own in self.regressions for j in own.given
+        }
+        coords |= {
+            f"{names[own.of]}_term": ["intercept", *(self.axes.features[j] for j in own.on)] for own in self.regressions
+        }
+        return {**coords, **({} if self.of_categories is None else self.of_categories.page_coords(suffix))}
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, β and σ²."""
+        theta = {} if self.of_categories is None else self.of_categories.of_page(draws, suffix)
+        found: list[tuple[Array, Array]] = []
+        for own, part in self.parts():
+            beta, sigma2 = (draws[f"{of}_{in_names(self.axes.features[own.of])}"] for of in ("beta", "sigma2"))
+            labels = 1 if own.class_free else len(self.axes.labels)
+            shape = (len(beta), labels, own.count)
+            every = (len(beta), len(self.axes.labels), own.count)
+            moved = part.moved(np.broadcast_to(beta.reshape(*shape, own.width), (*every, own.width)))
+            found.append((moved, np.broadcast_to(sigma2.reshape(shape), every)))
+        return {**theta, **self._flat(found)}
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -592,3 +652,20 @@ class ConditionalGaussian(Family[GroupedMoments]):
         ]
         joined = (np.concatenate([v.reshape(*v.shape[:2], -1) for v in of], axis=2) for of in zip(*tied, strict=True))
         return dict(zip(("beta", "sigma2"), joined, strict=True))
+
+
+def _in_page(own: Regression, values: Array, lead: int = 0) -> Array:
+    """Return values (…, outcome, configuration, …) with an axis for each category given, and none of tied classes.
+
+    Parameters
+    ----------
+    own
+        The regressions.
+    values
+        Of their coefficients or variances.
+    lead
+        Number of axes before that of the classes.
+    """
+    kept = values.take(0, axis=lead) if own.class_free else values
+    place = lead + (not own.class_free)
+    return kept.reshape(*kept.shape[:place], *own.sizes, *kept.shape[place + 1 :])

@@ -16,13 +16,9 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
 from bayesclf.families.base import Axes
-from bayesclf.families.mixed.groups import are_categories, are_seen
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, names
-from bayesclf.families.pymc import ALL, LabeledRows, observe, whole
+from bayesclf.families.pymc import ALL
 from bayesclf.typing import Array
-
-RANK_TOLERANCE = 1e-13
-"""Share of the largest eigenvalue of the parents' correlations, for each, below which one is a rounding error of 0."""
 
 
 class _Located(Transform):  # type: ignore[misc]
@@ -132,8 +128,8 @@ def add_regressions(
         beta = pm.CustomDist(
             f"beta{name}",
             *(data["m"], data["whiten"], sigma2, data["centre"], data["factor"], data["inverse"]),
-            dist=_normal_dist,
             logp=_normal_logp,
+            dist=lambda m, whiten, sigma2, center, *factors: center,  # for its shape: NUTS draws none
             support_point=lambda rv, size, m, whiten, sigma2, center, *factors: center,
             signature="(t),(t,t),(),(t),(t,t),(t,t)->(t)",
             transform=_Located(),
@@ -194,111 +190,17 @@ def _normal_logp(beta: Any, m: Any, whiten: Any, sigma2: Any, *reference: Any) -
     return log_det - 0.5 * (squares + beta.shape[-1] * pt.log(2 * np.pi * sigma2))
 
 
-def _normal_dist(m: Any, whiten: Any, sigma2: Any, *reference: Any) -> Any:
-    noise = pm.Normal.dist(shape=m.shape)
-    return m + pt.sqrt(sigma2)[..., None] * _product(pt.linalg.inv(whiten), noise)
-
-
 def observe_sums(variables: list[tuple[Sized, Any, Any]], sums: list[Sums], suffix: str) -> None:
-    """Observe the moments of numbers given those of their parents.
-
-    Log likelihood −(n/2) log 2πσ² − Σ(x − βᵀz)²/2σ², for any real n ≥ 0. The mean x̄, the products with the parents S_zx
-    and S_xx are drawn given the parents' own: x̄ ~ Normal(βᵀz̄, σ²/n), S_zx = S_zz β + e with e ~ Normal(0, σ²S_zz), and
-    S_xx = βᵀS_zzβ + 2βᵀe + eᵀS_zz⁻¹e + σ²χ²(n − 1 − r), r the rank of S_zz.
-    """
+    """Add the log likelihood −(n/2) log 2πσ² − Σ(x − βᵀz)²/2σ² of numbers, from their moments and their parents'."""
     for group, beta, sigma2 in variables:
         name = group.suffix + suffix
         n, mean, scatter = (group.joined([getattr(own, of) for own in sums]) for of in ("n", "mean", "scatter"))
         z = np.concatenate([np.ones((*mean.shape[:-1], 1)), mean[..., :-1]], axis=-1)
-        within = np.zeros((*mean.shape, mean.shape[-1]))
-        within[..., 1:, 1:] = scatter[..., :-1, :-1]
-        root, rank = _roots(within, n)
-        given = {"n": n, "z": z, "within": within, "root": root, "rank": rank}
-        observed = np.concatenate([mean[..., -1:], scatter[..., -1, :]], axis=-1)
-        pm.CustomDist(
-            f"x{name}",
-            beta,
-            sigma2,
-            *(pm.Data(f"x_{of}{name}", values) for of, values in given.items()),
-            dist=_sums_dist,
-            logp=_sums_logp,
-            signature="(t),(),(),(t),(t,t),(t,t),()->(s)",
-            observed=pm.Data(f"x{name}_data", observed),
-        )
-
-
-def _roots(within: Array, n: Array) -> tuple[Array, Array]:
-    """Return R with RRᵀ the scatters (…, term, other term), its last columns 0, and the number of the others."""
-    sd = np.sqrt(np.diagonal(within, axis1=-2, axis2=-1))
-    sd = np.where(sd > 0, sd, 1.0)
-    values, vectors = np.linalg.eigh(within / (sd[..., :, None] * sd[..., None, :]))
-    values, vectors = values[..., ::-1], vectors[..., ::-1]
-    rank = np.minimum((values > RANK_TOLERANCE * len(values.T) * values[..., :1]).sum(axis=-1), np.maximum(n - 1, 0))
-    kept = np.arange(values.shape[-1]) < rank[..., None]
-    return sd[..., None] * vectors * np.sqrt(np.where(kept, values, 0.0))[..., None, :], rank.astype(float)
-
-
-def _sums_logp(value: Any, beta: Any, sigma2: Any, n: Any, z: Any, within: Any, *rest: Any) -> Any:
-    terms = beta.shape[-1]
-    cross = pt.concatenate([pt.zeros_like(beta[..., :1]), value[..., 1:terms]], axis=-1)
-    squares = value[..., terms] - 2 * (beta * cross).sum(axis=-1) + (beta * _product(within, beta)).sum(axis=-1)
-    squares += n * (value[..., 0] - (beta * z).sum(axis=-1)) ** 2
-    return -0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2
-
-
-def _sums_dist(beta: Any, sigma2: Any, n: Any, z: Any, within: Any, root: Any, rank: Any, size: Any) -> Any:
-    sd, rows = pt.sqrt(sigma2), whole(n)
-    noise = pm.Normal.dist(shape=z.shape) * (pt.arange(z.shape[-1]) < rank[..., None]) * sd[..., None]
-    cross = _product(within, beta) + _product(root, noise)
-    freedom = rows - 1 - rank
-    rest = pt.switch(freedom > 0, pm.ChiSquared.dist(pt.maximum(freedom, 1.0)), 0.0) * sigma2
-    square = (beta * (cross + _product(root, noise))).sum(axis=-1) + (noise**2).sum(axis=-1) + rest
-    mean = (beta * z).sum(axis=-1) + sd * pm.Normal.dist(shape=n.shape) / pt.sqrt(pt.maximum(rows, 1.0))
-    return pt.concatenate([(mean * pt.gt(n, 0))[..., None], cross[..., 1:], square[..., None]], axis=-1)
-
-
-def observe_rows(
-    axes: Axes,
-    regressions: tuple[Regression, ...],
-    variables: list[tuple[Sized, Any, Any]],
-    X: Array,
-    rows: LabeledRows,
-    codes: Any,
-    suffix: str,
-) -> None:
-    """Observe numbers given their parents, one variable "x[name]" for each: those of other numbers and `codes`.
-
-    Parameters
-    ----------
-    axes, regressions
-        Of the block, and of its numbers.
-    variables
-        As `add_regressions` returns them.
-    X
-        Cells (row, feature) in which nothing that is observed depends on what is missing.
-    rows
-        Their labels and weights.
-    codes
-        The variable of the codes of the categories, (row, category); None without any.
-    suffix
-        What is added to the names.
-    """
-    seen = are_seen(X, axes)
-    place = np.cumsum(are_categories(axes)) - 1
-    found = {
-        number: (beta[:, own], sigma2[:, own], group.class_free)
-        for group, beta, sigma2 in variables
-        for number, own in group.starts(regressions)
-    }
-    cells: dict[int, Any] = {}
-    for number, own in enumerate(regressions):
-        beta, sigma2, of_all = found[number]
-        label = pt.zeros_like(rows.y) if of_all else rows.y
-        configuration = pt.zeros_like(rows.y)
-        for j, size in zip(own.given, own.sizes, strict=True):
-            configuration = configuration * size + codes[:, int(place[j])]
-        terms = beta[label, configuration]
-        expected = terms[:, 0] + sum(terms[:, 1 + i] * cells[j] for i, j in enumerate(own.on))
-        sd = pt.sqrt(sigma2[label, configuration])
-        name, counts = f"x[{axes.features[own.of]}]{suffix}", rows.weight * seen[:, own.of]
-        cells[own.of] = observe(name, pm.Normal, (expected, sd), X[:, own.of], ("row",), counts)
+        within, cross = np.zeros((*mean.shape, mean.shape[-1])), np.zeros(mean.shape)
+        within[..., 1:, 1:], cross[..., 1:] = scatter[..., :-1, :-1], scatter[..., :-1, -1]
+        given = {"n": n, "z": z, "within": within, "cross": cross, "x": mean[..., -1], "square": scatter[..., -1, -1]}
+        held = {of: pm.Data(f"x_{of}{name}", values) for of, values in given.items()}
+        squares = held["square"] - 2 * (beta * held["cross"]).sum(axis=-1)
+        squares += (beta * _product(held["within"], beta)).sum(axis=-1)
+        squares += held["n"] * (held["x"] - (beta * held["z"]).sum(axis=-1)) ** 2
+        pm.Potential(f"x{name}", (-0.5 * held["n"] * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())

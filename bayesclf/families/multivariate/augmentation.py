@@ -14,6 +14,7 @@ import numpy as np
 from bayesclf.families.cells import Booleans
 from bayesclf.families.multivariate import scatters
 from bayesclf.families.multivariate.covariance import cholesky, inverse_wishart_factors, outer
+from bayesclf.families.multivariate.freedom import Freedom, Spectrum
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -36,6 +37,8 @@ class NormalInverseWishart:
         (group) and (group, feature, other_feature).
     shared
         Whether there is one covariance.
+    scale
+        s (group, feature) where ν is learned: then ν and Ψ are less by c and c diag(s); see `Freedom`.
     """
 
     m: Array
@@ -43,25 +46,31 @@ class NormalInverseWishart:
     nu: Array
     psi: Array
     shared: bool
+    scale: Array | None = None
 
-    def draw(self, n: Array, mean: Array, scatter: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Draw μ and Σ given weight (outcome), and means and scatters (chain, outcome, …) of each chain's rows.
+    def draw(self, n: Array, mean: Array, scatter: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
+        """Draw μ, Σ and ν given weight (outcome), and means and scatters (chain, outcome, …) of each chain's rows.
 
         Returns
         -------
         tuple
-            (chain, outcome, feature) and (chain, group, feature, other_feature).
+            (chain, outcome, feature), (chain, group, feature, other_feature) and (chain, group).
         """
         kappa, deviation = self.kappa + n, mean - self.m
         shrunk = (self.kappa * n / kappa)[:, None, None] * deviation[..., :, None] * deviation[..., None, :]
         moments = scatter + shrunk
         psi = self.psi + (moments.sum(axis=1, keepdims=True) if self.shared else moments)
-        nu = self.nu + scatters.shared_scatter(n, self.shared)
-        flat = inverse_wishart_factors(np.tile(nu, len(mean)), psi.reshape(-1, *psi.shape[2:]), rng, 1)
-        factors = flat.reshape(psi.shape)
+        nu = np.broadcast_to(self.nu + scatters.shared_scatter(n, self.shared), psi.shape[:2])
+        drawn = np.broadcast_to(self.nu, nu.shape)
+        if self.scale is not None:
+            least = psi.shape[-1] + 1
+            scale = np.broadcast_to(self.scale, psi.shape[:3])
+            c = Freedom(nu - least, Spectrum.of(psi, scale)).draw(rng, 1)[0]
+            drawn, nu, psi = c + least, nu + c, psi + (c[..., None] * scale)[..., None] * np.eye(least - 1)
+        factors = inverse_wishart_factors(nu, psi, rng, len(mean))
         noise = rng.standard_normal((*mean.shape, 1)) / np.sqrt(kappa)[:, None, None]
         mu = self.m + (n / kappa)[:, None] * deviation + (factors @ noise)[..., 0]
-        return mu, outer(factors)
+        return mu, outer(factors), drawn
 
 
 @dataclass(frozen=True)
@@ -165,16 +174,19 @@ class CompletedScatters:
         scale = np.broadcast_to(np.diag(self.spread), shape).reshape(-1, *shape[2:])
         factors = inverse_wishart_factors(np.full(len(scale), shape[-1] + 2.0), scale, rng, 1).reshape(shape)
         mu = self.center + (factors @ rng.standard_normal((self.chains, *self.center.shape, 1)))[..., 0]
-        return self._joined(mu, outer(factors))
+        return self._joined(mu, outer(factors), np.tile(self.prior.nu, (self.chains, 1)))
 
     def step(self, state: Array, rng: np.random.Generator) -> Array:
-        """Draw completed moments, and μ and Σ given them."""
-        return self._joined(*self.prior.draw(*self.completed(*self._parted(state.reshape(self.chains, -1)), rng), rng))
+        """Draw completed moments, and μ, Σ and ν given them."""
+        mu, Sigma, _ = self._parted(state.reshape(self.chains, -1))
+        return self._joined(*self.prior.draw(*self.completed(mu, Sigma, rng), rng))
 
     def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
-        """Return μ (draw, outcome, feature) and Σ (draw, …, feature, other_feature)."""
-        mu, Sigma = self._parted(states)
-        return {"mu": mu, "Sigma": Sigma[:, 0] if self.prior.shared else Sigma}
+        """Return μ (draw, outcome, feature), Σ (draw, …, feature, other_feature) and, where it is learned, ν."""
+        mu, Sigma, nu = (
+            values[:, 0] if self.prior.shared and axis else values for axis, values in enumerate(self._parted(states))
+        )
+        return {"mu": mu, "Sigma": Sigma} | ({} if self.prior.scale is None else {"nu": nu})
 
     def completed(self, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Draw the moments of all rows.
@@ -209,14 +221,15 @@ class CompletedScatters:
         shift = first / np.maximum(total, 1)[:, None]
         return total, self.center + shift, second - first[..., :, None] * shift[..., None, :]
 
-    def _joined(self, mu: Array, Sigma: Array) -> Array:
-        """Return states of all chains from μ and Σ (chain, …)."""
-        return np.hstack([mu.reshape(self.chains, -1), Sigma.reshape(self.chains, -1)]).ravel()
+    def _joined(self, *parameters: Array) -> Array:
+        """Return states of all chains from μ, Σ and ν (chain, …)."""
+        return np.hstack([values.reshape(self.chains, -1) for values in parameters]).ravel()
 
-    def _parted(self, states: Array) -> tuple[Array, Array]:
-        """Return μ (draw, outcome, feature) and Σ (draw, group, feature, other_feature) from states (draw, number)."""
-        mu, Sigma = np.split(states, [self.center.size], axis=1)
-        return mu.reshape(-1, *self.center.shape), Sigma.reshape(-1, *self.prior.psi.shape)
+    def _parted(self, states: Array) -> list[Array]:
+        """Return μ (draw, outcome, feature), Σ (draw, group, feature, other_feature) and ν (draw, group) of states."""
+        shapes = self.center.shape, self.prior.psi.shape, self.prior.nu.shape
+        parts = np.split(states, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
+        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _drawn(rows: Incomplete, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array]:

@@ -18,13 +18,24 @@ from bayesclf.typing import Array
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""
 
+SINGULAR = float(np.finfo(float).eps)
+"""Smallest eigenvalue likewise of a matrix whose inverse still has digits."""
+
+FEW_ROWS, COORDINATES = 8, 16
+"""Up to so many rows, so many coordinates are whitened at a time: reading the factors takes longer than computing."""
+
+COLLINEAR = (
+    "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
+    "from the rows; drop such a column, or give m and psi nearer to the rows"
+)
+
 CACHE_BYTES = 2**28
 """Largest total size of the whitenings that are cached between blocks of rows."""
 
 
 @dataclass(frozen=True)
 class Whitening:
-    """Inverse Cholesky factors of the covariances of many hypotheses.
+    """Inverse Cholesky factors of the covariances of many hypotheses, and where these put their means.
 
     Attributes
     ----------
@@ -32,17 +43,45 @@ class Whitening:
         (outcome, feature, other_feature, draw), lower triangular; a single outcome where the classes share it.
     log_det
         log|Σ|, (outcome, draw).
+    center
+        c, the median of a class's draws of μ, (outcome, feature).
+    shift
+        μ − c, whitened, (outcome, feature, draw).
     """
 
     factor: Array
     log_det: Array
+    center: Array
+    shift: Array
 
     @classmethod
-    def of(cls, Sigma: Array) -> Whitening:
-        """Return that of covariances (draw, outcome, feature, other_feature)."""
+    def of(cls, Sigma: Array, mu: Array) -> Whitening:
+        """Return that of covariances (draw, outcome, feature, other_feature) and means (draw, outcome, feature)."""
         factor = cholesky(Sigma)
         log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
-        return cls(np.ascontiguousarray(np.moveaxis(inverse_lower(factor), 0, -1)), log_det)
+        inverse, center = inverse_lower(factor), np.median(mu, axis=0)
+        shift = (np.broadcast_to(inverse, (*mu.shape, mu.shape[2])) @ (mu - center)[..., None])[..., 0]
+        arrays = (np.ascontiguousarray(np.moveaxis(values, 0, -1)) for values in (inverse, shift))
+        factor, shift = arrays
+        return cls(factor, log_det, center, shift)
+
+    def squares(self, X: Array) -> Array:
+        """Return (x − μ)ᵀ Σ⁻¹ (x − μ) of complete rows (row, feature), (row, outcome, draw).
+
+        x is whitened by the inverse Cholesky factor of each draw, some coordinates at a time, around c: as μ − c is
+        small nothing cancels, whatever the origin of x.
+        """
+        labels, features, draws = self.shift.shape
+        out = np.zeros((len(X), labels, draws))
+        step = 1 if len(X) > FEW_ROWS else COORDINATES
+        for k in range(labels):
+            W, moved = self.factor[min(k, len(self.factor) - 1)], X - self.center[k]
+            for start in range(0, features, step):
+                end = min(start + step, features)
+                z = moved[:, :end] @ W[start:end, :end]
+                z -= self.shift[k, start:end, None]
+                out[:, k] += np.square(z, out=z).sum(axis=0)
+        return out
 
 
 def cholesky(Sigma: Array) -> Array:
@@ -56,74 +95,42 @@ def cholesky(Sigma: Array) -> Array:
     try:
         return np.linalg.cholesky(Sigma)
     except np.linalg.LinAlgError:
-        raise Refused(
-            "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
-            "from the rows; drop such a column, or give m and psi nearer to the rows"
-        ) from None
+        raise Refused(COLLINEAR) from None
 
 
 class Whitenings:
-    """Cache of whitenings: rows come in blocks that all use the same draws of covariances.
+    """Cache of whitenings: rows come in blocks that all use the same draws of means and covariances.
 
     Arrays are identified by their id while they exist, as parameters are never changed in place.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, bytes], Whitening] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int, bytes], Whitening] = OrderedDict()
 
-    def of(self, Sigma: Array, by_label: Array, seen: NDArray[np.bool_]) -> Whitening:
+    def of(self, Sigma: Array, mu: Array, by_label: Array, seen: NDArray[np.bool_]) -> Whitening:
         """Return the whitening of the observed features.
 
         Parameters
         ----------
-        Sigma
-            The array whose whitening is requested repeatedly.
+        Sigma, mu
+            The arrays whose whitening is requested repeatedly.
         by_label
-            The same as (draw, outcome, feature, other_feature).
+            Σ as (draw, outcome, feature, other_feature).
         seen
             (feature).
         """
         if len(Sigma) == 1:
-            return Whitening.of(submatrix(by_label, seen))
-        key = id(Sigma), seen.tobytes()
+            return Whitening.of(submatrix(by_label, seen), mu[:, :, seen])
+        key = id(Sigma), id(mu), seen.tobytes()
         found = self._kept.get(key)
         if found is None:
-            found = Whitening.of(submatrix(by_label, seen))
-            finalize(Sigma, self._kept.pop, key, None)
+            found = Whitening.of(submatrix(by_label, seen), mu[:, :, seen])
+            for array in (Sigma, mu):
+                finalize(array, self._kept.pop, key, None)
             self._kept[key] = found
             while len(self._kept) > 1 and sum(kept.factor.nbytes for kept in self._kept.values()) > CACHE_BYTES:
                 self._kept.popitem(last=False)
         return found
-
-
-def quadratic_forms(X: Array, mu: Array, whitening: Whitening) -> Array:
-    """Return (x − μ)ᵀ Σ⁻¹ (x − μ), (row, outcome, draw).
-
-    x is whitened by the inverse Cholesky factor of each draw, one matrix product per coordinate, around c, the median
-    of a class's draws: as μ − c is small nothing cancels, whatever the origin of x.
-
-    Parameters
-    ----------
-    X
-        Complete rows (row, feature).
-    mu
-        (draw, outcome, feature).
-    whitening
-        Of Σ.
-    """
-    draws, labels, features = mu.shape
-    out = np.empty((len(X), labels, draws))
-    for k in range(labels):
-        W = whitening.factor[min(k, len(whitening.factor) - 1)]
-        center = np.median(mu[:, k], axis=0)
-        moved, shift = X - center, np.einsum("ijd,dj->id", W, mu[:, k] - center)
-        total = np.zeros((len(X), draws))
-        for i in range(features):
-            z = moved[:, : i + 1] @ W[i, : i + 1]
-            z -= shift[i]
-            total += np.square(z, out=z)
-        out[:, k] = total
-    return out
 
 
 def inverse_lower(factor: Array) -> Array:
@@ -170,16 +177,16 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
     Parameters
     ----------
     nu
-        Degrees of freedom (group), each above the number of features less one.
+        Degrees of freedom (group) or (draw, group), each above the number of features less one.
     psi
-        Scale (group, feature, other_feature).
+        Scale (group, feature, other_feature), or with the draw as first axis.
     """
-    groups, size = psi.shape[:2]
+    groups, size = psi.shape[-3:-1]
     U = np.triu(rng.standard_normal((draws, groups, size, size)), 1)
-    freedom = nu[:, None] - np.arange(size)[::-1]
+    freedom = nu[..., None] - np.arange(size)[::-1]
     diagonal = np.sqrt(rng.chisquare(freedom, size=(draws, groups, size)))
     U[..., np.arange(size), np.arange(size)] = diagonal
-    transposed = np.linalg.solve(U, cholesky(psi).swapaxes(1, 2))
+    transposed = np.linalg.solve(U, cholesky(psi).swapaxes(-1, -2))
     return np.asarray(np.tril(transposed.swapaxes(2, 3)))
 
 

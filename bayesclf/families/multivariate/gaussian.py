@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Self, override
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.special import multigammaln
+from scipy.special import logsumexp, multigammaln
 
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
@@ -26,32 +26,44 @@ from bayesclf.families.base import (
     require_positive,
 )
 from bayesclf.families.cells import by_pattern
-from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.multivariate import scatters
 from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
 from bayesclf.families.multivariate.covariance import (
     LKJ,
-    Whitening,
     Whitenings,
     cholesky,
     inverse_wishart_factors,
     outer,
-    quadratic_forms,
     submatrix,
 )
+from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, listing, prior_lines
+from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.wording import listed
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
 
     from bayesclf.families.multivariate.pymc import Reference
-    from bayesclf.families.pymc import LabeledRows
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
+
+INVERSE_WISHART = "inverse-wishart"
+"""Variant of a family whose ν is given."""
+
+WEIGHT = 2.0
+"""Rows that the pooled variance counts for beside those within the classes, so that no expected variance is 0."""
+
+INTERVAL_DRAWS = 4000
+"""Draws of which an interval of ν in words is made."""
+
+UPDATED = (
+    "a prior of covariances that is the posterior of other rows, with its degrees of freedom learned, has no page of "
+    "PyMC; fit all rows together, or give nu"
+)
 
 WHITENINGS = Whitenings()
 
@@ -63,6 +75,7 @@ class MultivariateGaussian(Family[Scatters]):
     ========= ================= ================== =========================================
     parameter support           prior              posterior
     ========= ================= ================== =========================================
+    ν         above d + 1       d + 1 + LogNormal  mixture, by quadrature
     Σ         positive definite InvWishart(ν, Ψ)   InvWishart(ν + n, Ψ + S + κn/(κ+n) δδᵀ)
     μ_k | Σ   real              Normal(m_k, Σ/κ)   Normal((κm + n x̄)/(κ + n), Σ/(κ + n))
     ========= ================= ================== =========================================
@@ -83,13 +96,18 @@ class MultivariateGaussian(Family[Scatters]):
     m, kappa, nu, psi
         Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
         number per covariance, above d − 1; Ψ is a matrix (feature, other_feature), one per class (outcome, feature,
-        other_feature), or a diagonal: a number or (feature). Where None they are unit information from the pooled
-        rows: m the columns' means, κ = 1, ν = d + 2, Ψ = (ν − d − 1) diag(s²) with s² the columns' variances, so
-        that E[Σ] = diag(s²): features are independent a priori, and fewer rows than features are enough.
+        other_feature), or a diagonal: a number or (feature). Where None, m are the columns' means and κ is 1. Without
+        ν and Ψ, ν is learned, one for each covariance: log(ν − d − 1) ~ Normal(log d, 1), so that a priori Σ is worth
+        as many rows as there are columns, give or take. Without Ψ it is (ν − d − 1) diag(s), so that E[Σ] = diag(s):
+        features are independent a priori, and fewer rows than features are enough. With Ψ alone, ν is d + 2.
     covariance_prior : LKJ or None
         A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
     axes : Axes
         Set by `resolve_prior`.
+    scale : float, array or None
+        s, (feature) or (group, feature); where None the variances within the classes, or within the own class, of n − 1
+        degrees of freedom a class, beside which the variances of the pooled rows count for two more. They are set by
+        the rows too, for which the evidence of one column grows with ν without end: hence the prior of ν.
 
     References
     ----------
@@ -103,22 +121,24 @@ class MultivariateGaussian(Family[Scatters]):
     psi: float | Array | None = None
     covariance_prior: LKJ | None = None
     axes: Axes = field(default=Axes((), ()), repr=False)
+    scale: float | Array | None = None
     name: ClassVar[str] = "multivariate-gaussian"
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Normal(mu, Sigma)"
     statistics_type: ClassVar[type[Statistics]] = Scatters
+    keeps_draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
         require(OrNone(Number(array=True)), m=self.m, psi=self.psi)
-        require_positive(kappa=self.kappa, nu=self.nu)
+        require_positive(kappa=self.kappa, nu=self.nu, scale=self.scale)
         if not self.axes.features:
             require(LOCATION, m=self.m)
         if self.covariance_prior is None:
             return
         if not isinstance(self.covariance_prior, LKJ):
             raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {self.covariance_prior!r}")
-        for name in ("kappa", "nu", "psi"):
+        for name in ("kappa", "nu", "psi", "scale"):
             if getattr(self, name) is not None:
                 raise InputError(f"{name} belongs to the normal-inverse-Wishart prior; leave it out with an LKJ prior")
         if not self.axes.features:
@@ -134,12 +154,13 @@ class MultivariateGaussian(Family[Scatters]):
             prior = self.covariance_prior.resolve(np.sqrt(s2))
             return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
         groups = 1 if self._shared else labels
-        nu = broadcast("nu", d + 2.0 if self.nu is None else self.nu, (groups,))
+        scale, learned = self._expected_variances(statistics, s2), self.nu is None and self.psi is None
+        nu = broadcast("nu", d + (1.0 if learned else 2.0) if self.nu is None else self.nu, (groups,))
         if not (nu > d - 1).all():
             raise InputError(f"nu is {nu.min():g}, but {d} features need one above {d - 1}")
-        if self.psi is None and not (nu > d + 1).all():
+        if self.psi is None and not learned and not (nu > d + 1).all():
             raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
-        psi = (nu - d - 1)[:, None, None] * np.diag(s2)
+        psi = (nu - d - 1)[:, None, None] * scale[:, None] * np.eye(d)
         if self.psi is not None:
             psi = scatters.given_scale(self.psi, (groups, d, d))
         return replace(
@@ -149,7 +170,17 @@ class MultivariateGaussian(Family[Scatters]):
             nu=nu,
             psi=psi,
             axes=statistics.axes,
+            scale=scale if learned else None,
         )
+
+    def _expected_variances(self, statistics: Scatters, pooled: Array) -> Array:
+        """Return s (group, feature), the expectation of Σ's diagonal, given the variances of the pooled rows."""
+        cells = statistics.cells()
+        freedom, scatter = (
+            scatters.shared_scatter(values, self._shared) for values in (np.maximum(cells.n - 1, 0), cells.scatter)
+        )
+        within = (WEIGHT * pooled + scatter) / (WEIGHT + freedom)
+        return within if self.scale is None else broadcast("scale", self.scale, within.shape)
 
     def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
@@ -167,20 +198,86 @@ class MultivariateGaussian(Family[Scatters]):
             return self.covariance_prior.priors(self.axes, m)
         means = prior_lines("mu", "Normal({m}, Sigma/{kappa})", self.axes, m=m, kappa=kappa[:, None])
         labels = self.axes.labels if len(nu) > 1 else ("",)
+        if self.learned:
+            return [*means, *self._priors_given_nu(labels)]
         matrices = [
             PriorLine("Sigma", label, "", *_inverse_wishart(float(own), scale))
             for label, own, scale in zip(labels, nu, psi, strict=True)
         ]
         return [*means, *matrices]
 
+    def _priors_given_nu(self, labels: tuple[str, ...]) -> list[PriorLine]:
+        """Return the prior of ν, the same for all covariances, and those of Σ given ν."""
+        _, _, nu, psi = self._hyperparameters()
+        d, ends = psi.shape[1], self.freedom_interval()
+        lines = [
+            PriorLine(
+                "nu", "", "", "{least} + LogNormal(log {d}, {spread})", {"least": d + 1, "d": d, "spread": SPREAD}
+            )
+        ]
+        if psi.any():
+            lines = [
+                PriorLine("nu", label, "", "95 % within {ends}", {"ends": tuple(own)})
+                for label, own in zip(labels, ends.tolist(), strict=True)
+            ]
+        matrices = []
+        for own, rows, added in zip(np.asarray(self.scale), nu - d - 1, psi, strict=True):
+            diagonal, numbers = listing("s", own, MOST_VALUES)
+            form = f"InvWishart(nu, (nu - {{least}}) diag({diagonal}))"
+            if added.any():
+                form = f"InvWishart(nu + {{rows}}, (nu - {{least}}) diag({diagonal}) + a matrix)"
+                numbers |= {"rows": float(rows)}
+            matrices.append((form, {**numbers, "least": d + 1}))
+        return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
+
+    @override
+    def remarks(self, statistics: Scatters) -> list[str]:
+        """Return between which numbers ν lies."""
+        if not self.learned:
+            return []
+        what = "the degrees of freedom of the covariance's prior are learned"
+        if self.not_conjugate(statistics):
+            return [f"{what} together with it: nu in posterior_, as cells are missing"]
+        ends = self.posterior(statistics).freedom_interval()
+        labels = [""] if self._shared else [f" in class {label!r}" for label in self.axes.labels]
+        found = [f"nu is within {span([tuple(own)])}{label}" for own, label in zip(ends.tolist(), labels, strict=True)]
+        rows = f"worth nu − {len(self.axes.features) + 1} rows"
+        return [f"{what}: {listed(found, MOST_VALUES)}, with probability .95; the prior is {rows}"]
+
+    def freedom_interval(self) -> Array:
+        """Return the ends of the central 95 % of ν, (group, end)."""
+        drawn = self.freedom.draw(np.random.default_rng(0), INTERVAL_DRAWS)
+        return np.quantile(drawn, [0.025, 0.975], axis=0).T + len(self.axes.features) + 1
+
+    @property
+    def learned(self) -> bool:
+        """Whether ν has a prior: then `nu` and `psi` are ν and Ψ less c and c·diag(`scale`), at c = ν − d − 1."""
+        return self.scale is not None and self.covariance_prior is None
+
+    @cached_property
+    def freedom(self) -> Freedom:
+        """The distribution of ν under these hyperparameters."""
+        _, _, nu, psi = self._hyperparameters()
+        return Freedom(nu - psi.shape[1] - 1, Spectrum.of(psi, np.asarray(self.scale)))
+
     def mle(self, statistics: Scatters) -> Parameters:
-        """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular."""
+        """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular.
+
+        The likelihood says nothing of ν, which is as in `map`.
+        """
         scatters.require_estimable(statistics, self._shared)
         of_complete = partial(scatters.maximum_likelihood, shared=self._shared)
-        return scatters.estimate(statistics, of_complete, scatters.start(statistics, self._shared))
+        found = scatters.estimate(statistics, of_complete, scatters.start(statistics, self._shared))
+        if not self.learned:
+            return found
+        return {**found, "nu": self._mode(scatters.expectation(statistics, found))["nu"]}
 
     def map(self, statistics: Scatters) -> Parameters:
-        """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior."""
+        """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior.
+
+        Where ν is learned it is at the mode of log(ν − d − 1), means and covariances integrated out, and they are at
+        theirs given ν. With missing cells ν is that of the moments that are expected at these.
+        """
         if self.covariance_prior is not None:
             raise DoesNotExist("the posterior mode under an LKJ prior has no closed form; take another rule than 'map'")
         return scatters.estimate(statistics, self._mode, scatters.start(statistics, self._shared))
@@ -205,7 +302,8 @@ class MultivariateGaussian(Family[Scatters]):
     @override
     def alternation(self, statistics: Scatters, chains: int) -> CompletedScatters:
         """Return the alternation between completed scatters, and μ and Σ."""
-        prior = NormalInverseWishart(*self._hyperparameters(), self._shared)
+        scale = np.asarray(self.scale) if self.learned else None
+        prior = NormalInverseWishart(*self._hyperparameters(), self._shared, scale)
         return CompletedScatters.of(prior, statistics, chains)
 
     def posterior(self, statistics: Scatters) -> Self:
@@ -223,18 +321,28 @@ class MultivariateGaussian(Family[Scatters]):
             mu = m + np.asarray(self.covariance_prior.mean_scale) * rng.standard_normal((draws, *m.shape))
             return {"mu": mu, "Sigma": self._squeeze(Sigma)}
         m, kappa, nu, psi = self._hyperparameters()
+        of_nu: Parameters = {}
+        if self.learned:
+            c = self.freedom.draw(rng, draws)
+            of_nu = self._named_nu(c)
+            nu, psi = nu + c, psi + c[..., None, None] * self._target()
         factors = inverse_wishart_factors(nu, psi, rng, draws)
         noise = rng.standard_normal((draws, *m.shape, 1)) / np.sqrt(kappa)[:, None, None]
-        return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors))}
+        return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors)), **of_nu}
 
     def mean(self) -> Parameters:
-        """Return E[μ] = m and E[Σ] = Ψ/(ν − d − 1); raises `DoesNotExist` where ν ≤ d + 1."""
+        """Return E[μ] = m, E[Σ] = E[Ψ/(ν − d − 1)] and E[ν]; raises `DoesNotExist` where a given ν ≤ d + 1."""
         if self.covariance_prior is not None:
             m = np.asarray(self.m)
             Sigma = np.broadcast_to(self.covariance_prior.mean(), (1, len(m), *m.shape[1:] * 2))
             return {"mu": m[None], "Sigma": self._squeeze(Sigma)}
         m, _, nu, psi = self._hyperparameters()
         freedom = nu - m.shape[1] - 1
+        if self.learned:
+            grid, c = self.freedom.grid, np.exp(self.freedom.grid.nodes)
+            shares = [grid.expectation(share)[:, None, None] for share in (1 / (freedom + c), c / (freedom + c))]
+            Sigma = shares[0] * psi + shares[1] * self._target()
+            return {"mu": m[None], "Sigma": self._squeeze(Sigma[None]), **self._named_nu(grid.expectation(c)[None])}
         if np.any(freedom <= 0):
             raise DoesNotExist("the posterior mean of a covariance is infinite (ν ≤ d + 1); give a larger nu")
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
@@ -247,15 +355,98 @@ class MultivariateGaussian(Family[Scatters]):
         observe_scatters(suffix, *self._pymc_parameters(statistics, suffix), statistics)
 
     @override
-    def pymc_rows(self, X: Array, rows: LabeledRows, statistics: Scatters, suffix: str) -> None:
+    def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
-        from bayesclf.families.multivariate.pymc import observe_rows
+        import pymc as pm
+        import pytensor.tensor as pt
 
-        observe_rows(suffix, *self._pymc_parameters(statistics, suffix), X, rows, ("row", f"feature{suffix}"))
+        from bayesclf import pymc_models
+
+        m, prior, d = np.asarray(self.m), self.covariance_prior, len(self.axes.features)
+        both, of_class = ("outcome", f"feature{suffix}"), () if self._shared else ("outcome",)
+        if prior is not None:
+            sd_scale: Array = np.asarray(prior.sd_scale)
+            chol = pymc_models.lkj(float(prior.eta), sd_scale, None if self._shared else self.axes.labels, suffix)
+            mu = pm.Normal(f"mu{suffix}", m, np.asarray(prior.mean_scale), dims=both)
+        else:
+            _, kappa, nu, psi = self._hyperparameters()
+            if self.learned:
+                if (nu != d + 1).any():
+                    raise Refused(UPDATED)
+                c = pm.LogNormal(f"c{suffix}", np.log(d), SPREAD, dims=of_class)
+                nu = pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
+                sd = pt.sqrt(c[..., None] * self._one(np.asarray(self.scale)))
+                root = sd[..., None] * np.eye(d)
+            else:
+                nu, root = self._one(nu), np.linalg.cholesky(self._one(psi))
+            chol = pymc_models.covariance(nu, root, d, of_class, suffix)
+            mu = pm.MvNormal(f"mu{suffix}", m, chol=chol / np.sqrt(kappa)[:, None, None], dims=both)
+        pymc_models.multivariate_normals(mu, chol, X, row, suffix)
+
+    @override
+    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+        """Return c = ν − d − 1 and Bartlett's factor, or the factor of Σ under an LKJ prior."""
+        Sigma, d = parameters["Sigma"], len(self.axes.features)
+        if self.covariance_prior is not None:
+            packed = np.linalg.cholesky(Sigma)[..., *np.tril_indices(d)]
+            each = [packed] if self._shared else np.moveaxis(packed, 1, 0)
+            return dict(zip(self.page_dims(suffix), each, strict=True))
+        out: dict[str, Array] = {}
+        if self.learned:
+            c = out[f"c{suffix}"] = parameters["nu"] - d - 1
+            root = np.sqrt(c[..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(d)
+        else:
+            root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
+        A = np.linalg.inv(np.linalg.solve(root, np.linalg.cholesky(Sigma))).swapaxes(-1, -2)
+        out[f"squares{suffix}"] = np.diagonal(A, axis1=-2, axis2=-1) ** 2
+        out[f"above{suffix}"] = A[..., *np.triu_indices(d, 1)]
+        return out
+
+    @override
+    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
+        """Return their axis words."""
+        of_class = () if self._shared else ("outcome",)
+        if self.covariance_prior is not None:
+            names = ("",) if self._shared else tuple(f"_{label}" for label in self.axes.labels)
+            return {f"chol{name}{suffix}": (f"triangle{suffix}",) for name in names}
+        of_nu = {f"c{suffix}": of_class} if self.learned else {}
+        return {
+            **of_nu,
+            f"squares{suffix}": (*of_class, f"feature{suffix}"),
+            f"above{suffix}": (*of_class, f"pair{suffix}"),
+        }
+
+    @override
+    def page_coords(self, suffix: str) -> dict[str, list[str]]:
+        """Return the pairs of features of the factors."""
+        d, lkj = len(self.axes.features), self.covariance_prior is not None
+        places = zip(*(np.tril_indices(d) if lkj else np.triu_indices(d, 1)), strict=True)
+        return {f"{'triangle' if lkj else 'pair'}{suffix}": [f"{i}, {j}" for i, j in places]}
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ, Σ, and ν where it is learned; from its factor where Σ itself is not there."""
+        mu, d = draws[f"mu{suffix}"], len(self.axes.features)
+        found = {"nu": draws[f"c{suffix}"] + d + 1} if self.learned else {}
+        if f"Sigma{suffix}" in draws:
+            return {"mu": mu, "Sigma": draws[f"Sigma{suffix}"], **found}
+        if self.covariance_prior is not None:
+            packed = np.stack([draws[name] for name in self.page_dims(suffix)], axis=1)
+            L = np.zeros((*packed.shape[:2], d, d))
+            L[..., *np.tril_indices(d)] = packed
+            return {"mu": mu, "Sigma": (L @ L.swapaxes(-1, -2))[:, 0 if self._shared else slice(None)]}
+        if self.learned:
+            root = np.sqrt(draws[f"c{suffix}"][..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(d)
+        else:
+            root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
+        A = np.sqrt(draws[f"squares{suffix}"])[..., None] * np.eye(d)
+        A[..., *np.triu_indices(d, 1)] = draws[f"above{suffix}"]
+        L = root @ np.linalg.inv(A).swapaxes(-1, -2)
+        return {"mu": mu, "Sigma": L @ L.swapaxes(-1, -2), **found}
 
     def _pymc_parameters(self, statistics: Scatters, suffix: str) -> tuple[TensorVariable, TensorVariable]:
         """Add μ and Σ to the open PyMC model; return them."""
-        from bayesclf.families.multivariate.pymc import add_inverse_wishart, add_lkj
+        from bayesclf.families.multivariate.pymc import add_freedom, add_inverse_wishart, add_lkj
 
         lkj, conjugate = self.covariance_prior, self
         if lkj is not None:
@@ -267,15 +458,17 @@ class MultivariateGaussian(Family[Scatters]):
         if lkj is not None:
             return add_lkj(lkj, m, reference, suffix)
         _, kappa, nu, psi = self._hyperparameters()
-        return add_inverse_wishart((m, kappa, self._one(nu), self._one(psi)), reference, suffix)
+        c = add_freedom(self.freedom, self._shared, suffix) if self.learned else None
+        target = self._one(self._target()) if self.learned else None
+        return add_inverse_wishart((m, kappa, self._one(nu), self._one(psi), target), c, reference, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log Normal(x; μ_k, Σ_k) of the observed cells, shape (draw, row, outcome)."""
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
         out = np.zeros((len(X), mu.shape[1], len(mu)))
         for seen, rows in by_pattern(np.isnan(X)):
-            whitening = WHITENINGS.of(parameters["Sigma"], Sigma, seen)
-            squares = quadratic_forms(X[rows][:, seen], mu[:, :, seen], whitening)
+            whitening = WHITENINGS.of(parameters["Sigma"], mu, Sigma, seen)
+            squares = whitening.squares(X[rows][:, seen])
             squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
             squares *= -0.5
             out[rows] = squares
@@ -285,14 +478,12 @@ class MultivariateGaussian(Family[Scatters]):
         """Return the log density of the multivariate Student's t over the observed cells, (row, outcome)."""
         if self.covariance_prior is not None:
             raise Refused("there is no closed-form predictive under an LKJ prior; use the rule 'bayes-optimal'")
-        m, kappa, nu, psi = self._hyperparameters()
-        freedom = np.broadcast_to(nu - m.shape[1] + 1, (len(m),))
-        scale = psi * ((kappa + 1) / (kappa * freedom))[:, None, None]
+        m, kappa, _, _ = self._hyperparameters()
         out = np.zeros((len(X), len(m)))
         for seen, rows in by_pattern(np.isnan(X)):
-            whitening = Whitening.of(submatrix(scale, seen)[None])
-            distance = quadratic_forms(X[rows][:, seen], m[None, :, seen], whitening)[..., 0]
-            out[rows] = log_student_t(distance, freedom, float(seen.sum()), whitening.log_det[:, 0])
+            for k, own in enumerate(self._mixtures(seen)):
+                z = own.coordinates(X[rows][:, seen] - m[k, seen])
+                out[rows, k] = logsumexp(own.log_weight + own.log_t(own.products(z, z), 1 + 1 / kappa[k]), axis=1)
         return out
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
@@ -306,6 +497,8 @@ class MultivariateGaussian(Family[Scatters]):
     def log_normalizer(self) -> Array:
         """log 2^(νd/2) Γ_d(ν/2) |Ψ|^(−ν/2) Π κ^(−d/2), the product over the means that share the covariance.
 
+        Where ν is learned, each term is relative to that before any row, and integrated over ν.
+
         References
         ----------
         Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 266.
@@ -313,6 +506,8 @@ class MultivariateGaussian(Family[Scatters]):
         _, kappa, nu, psi = self._hyperparameters()
         d = len(self.axes.features)
         of_means = scatters.shared_scatter(0.5 * d * np.log(kappa), self._shared)
+        if self.learned:
+            return np.asarray(self.freedom.grid.log_total - of_means)[:, None]
         of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
         return np.asarray(of_covariance - of_means)[:, None]
 
@@ -322,7 +517,7 @@ class MultivariateGaussian(Family[Scatters]):
         return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
 
     def log_prior(self, parameters: Parameters) -> Density:
-        """μ_k | Σ ~ Normal(m_k, Σ/κ) and Σ ~ InvWishart(ν, Ψ); one part if the classes share Σ, else one per class."""
+        """μ_k | Σ ~ Normal(m_k, Σ/κ), Σ | ν ~ InvWishart(ν, Ψ) and ν; one part if Σ is shared, else one per class."""
         if self.covariance_prior is not None:
             raise Refused("the density of an LKJ prior is not available")
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
@@ -333,11 +528,24 @@ class MultivariateGaussian(Family[Scatters]):
         square = np.einsum("ski,skij,skj->sk", deviation, np.broadcast_to(inverse, (*mu.shape, d)), deviation)
         of_means = -0.5 * (kappa * square + log_det)
         of_covariance = -0.5 * (nu * log_det + np.einsum("gij,sgji->sg", psi, inverse))
+        if self.learned:
+            c = self._c(parameters)
+            squares = np.einsum("gi,sgii->sg", np.asarray(self.scale), inverse)
+            of_covariance += self.freedom.log_joint(c) - 0.5 * c * (log_det + squares)
         densities = of_covariance + (of_means.sum(axis=1, keepdims=True) if self._shared else of_means)
         part = np.zeros(labels, dtype=np.intp) if self._shared else np.arange(labels)
         of_mu = np.broadcast_to(part[:, None], (labels, d))
         of_Sigma = np.broadcast_to(part[:, None, None], (labels, d, d))
-        return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma})
+        of_nu = {"nu": np.zeros((), dtype=np.intp) if self._shared else part} if self.learned else {}
+        return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma, **of_nu})
+
+    @override
+    def log_scaled_prior(self, parameters: Parameters) -> Density:
+        """Return that of log(ν − d − 1) before any row where ν is learned, else that of μ and Σ."""
+        whole = self.log_prior(parameters)
+        if not self.learned:
+            return whole
+        return replace(whole, log_density=self.freedom.log_prior(np.log(self._c(parameters))))
 
     def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
@@ -361,20 +569,25 @@ class MultivariateGaussian(Family[Scatters]):
         return np.asarray(mu[y] + np.einsum("rij,rj->ri", factors[y], rng.standard_normal((len(y), mu.shape[1]))))
 
     def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first if not shared."""
-        return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance]}
+        """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first if not shared, as ν is."""
+        of_nu: dict[str, tuple[str, ...]] = {"nu": () if self._shared else ("outcome",)} if self.learned else {}
+        return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance], **of_nu}
 
     @property
     @override
     def variant(self) -> str:
         """Name of the prior of the covariance."""
-        return "inverse-wishart" if self.covariance_prior is None else "lkj"
+        if self.covariance_prior is not None:
+            return "lkj"
+        return "inverse-wishart of learned nu" if self.learned else INVERSE_WISHART
 
     def reference(self, statistics: Scatters) -> Reference:
         """Return the approximate location and width of the posterior, for NUTS to start at; it need not be accurate."""
         from bayesclf.families.multivariate.pymc import Reference
 
         m, kappa, nu, psi = self._hyperparameters()
+        if self.learned:
+            nu, psi = nu + m.shape[1], psi + m.shape[1] * self._target()
         guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
         point, _ = scatters.maximize(statistics, self._mode, guess, steps=100)
         n = statistics.n.sum(axis=0)
@@ -396,46 +609,77 @@ class MultivariateGaussian(Family[Scatters]):
 
     def _mode(self, complete: Scatters) -> Parameters:
         """Return the joint posterior mode given complete rows."""
-        m, _, nu, psi = self._updated(complete)
+        m, kappa, nu, psi = self._updated(complete)
+        of_nu: Parameters = {}
+        if self.learned:
+            posterior = replace(self, m=m, kappa=kappa, nu=nu, psi=psi)
+            c = posterior.freedom.mode()
+            of_nu = self._named_nu(c[None])
+            nu, psi = nu + c, psi + c[:, None, None] * self._target()
         Sigma = psi / (nu + m.shape[1] + 1 + (len(m) if self._shared else 1))[:, None, None]
-        return {"mu": m[None], "Sigma": self._squeeze(Sigma[None])}
+        return {"mu": m[None], "Sigma": self._squeeze(Sigma[None]), **of_nu}
 
     def _log_t_without(self, X: Array, y: Integers) -> Array:
-        """Return the predictive without each row itself, for complete rows."""
-        m, kappa, nu, psi = self._hyperparameters()
-        d = m.shape[1]
-        group = np.zeros_like(y) if self._shared else y
-        factors = cholesky(psi)
-        log_det = 2 * np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)[group]
+        """Return the predictive without each row itself, for complete rows.
 
-        def whitened(labels: Integers) -> Array:
-            """Return L⁻¹(x − m_k), (row, feature), with Ψ = LLᵀ of the row's own group."""
-            out, deviation = np.empty_like(X), X - m[labels]
-            for g in np.unique(group):
-                rows = group == g
-                out[rows] = linalg.solve_triangular(factors[g], deviation[rows].T, lower=True).T
-            return out
-
-        own, c = whitened(y), kappa[y] / (kappa[y] - 1)
-        remaining = 1 - c * (own**2).sum(axis=1)
-        kept = remaining > LOST
-        remaining = np.where(kept, remaining, 1.0)
-        freedom = nu[group] - d
-
-        def log_density(squares: Array, spread: Array) -> Array:
-            """Return the log density of t from (x − m)ᵀ(Ψ − cuuᵀ)⁻¹(x − m), (row), scaled by `spread`/freedom."""
-            scale = spread / freedom
-            log_scale = log_det + np.log(remaining) + d * np.log(scale)
-            return log_student_t(squares / scale, freedom, float(d), log_scale)
-
+        Without the row its ν is one less and its Ψ less c uu', u = x − m and c = κ/(κ − 1) of its class; ν and Ψ have
+        the same c and s whichever rows there are, so that the row changes the weights of the mixture only by 1/p(x).
+        """
+        m, kappa, _, _ = self._hyperparameters()
         out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))
-        for k in range(len(m)) if self._shared else ():
-            other = whitened(np.full_like(y, k))
-            squares = (other**2).sum(axis=1) + c * (own * other).sum(axis=1) ** 2 / remaining
-            out[:, k] = log_density(squares, (kappa[k] + 1) / kappa[k])
-        out[np.arange(len(y)), y] = log_density(c**2 * (own**2).sum(axis=1) / remaining, c)
-        out[~kept] = np.nan
+        for label, own in enumerate(self._mixtures(np.ones(X.shape[1], dtype=bool))):
+            rows = np.flatnonzero(y == label)
+            z, c = own.coordinates(X[rows] - m[label]), kappa[label] / (kappa[label] - 1)
+            squares = own.products(z, z)
+            left = 1 - c * squares
+            kept = (left > LOST).all(axis=1)
+            left = np.where(kept[:, None], left, 1.0)
+            log_weight = own.log_weight - own.log_t(c**2 * squares / left, c, 1, left)
+            total = logsumexp(log_weight, axis=1)
+            for k in range(len(m)) if self._shared else ():
+                other = own.coordinates(X[rows] - m[k])
+                crossed = own.products(other, other) + c * own.products(z, other) ** 2 / left
+                log_t = own.log_t(crossed, 1 + 1 / kappa[k], 1, left)
+                out[rows, k] = logsumexp(log_weight + log_t, axis=1) - total
+            out[rows, label] = -total
+            out[rows[~kept]] = np.nan
         return out
+
+    def _mixtures(self, seen: NDArray[np.bool_]) -> list[StudentMixture]:
+        """Return the predictive of each class over some columns: a mixture over ν, or one t where ν is given."""
+        if seen.all():
+            return self._mixtures_of_all
+        return self._mixtures_of(seen)
+
+    @cached_property
+    def _mixtures_of_all(self) -> list[StudentMixture]:
+        return self._mixtures_of(np.ones(len(self.axes.features), dtype=bool))
+
+    def _mixtures_of(self, seen: NDArray[np.bool_]) -> list[StudentMixture]:
+        m, _, nu, psi = self._hyperparameters()
+        matrix = submatrix(psi, seen)
+        if self.learned:
+            spectrum = Spectrum.of(matrix, np.asarray(self.scale)[:, seen])
+            log_weight, c = self.freedom.grid.log_weight, np.exp(self.freedom.grid.nodes)
+        else:
+            spectrum = Spectrum.of(matrix, np.diagonal(matrix, axis1=1, axis2=2))
+            log_weight = c = np.zeros((1, len(nu)))
+        of_groups = spectrum.mixtures(c, nu + c - m.shape[1] + 1, log_weight)
+        return of_groups * len(m) if self._shared else of_groups
+
+    def _target(self) -> Array:
+        """Return diag(s), (group, feature, other_feature)."""
+        return np.asarray(self.scale)[:, :, None] * np.eye(len(self.axes.features))
+
+    def _c(self, parameters: Parameters) -> Array:
+        """Return c (draw, group) of ν: the inverse of `_named_nu`."""
+        nu = parameters["nu"]
+        return np.asarray((nu[:, None] if self._shared else nu) - len(self.axes.features) - 1)
+
+    def _named_nu(self, c: Array) -> Parameters:
+        """Return ν of c (draw, group), under its name and in the shape that `dims` promises."""
+        nu = c + len(self.axes.features) + 1
+        return {"nu": nu[:, 0] if self._shared else nu}
 
     @property
     def _shared(self) -> bool:

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
+from pymc.distributions.transforms import Interval
 from pymc.logprob.transforms import Transform
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
 from bayesclf.families.multivariate.covariance import LKJ
+from bayesclf.families.multivariate.freedom import SPREAD, Freedom
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.families.pymc import LabeledRows, whole
 from bayesclf.typing import Array
 
 
@@ -122,19 +123,46 @@ def _batch(value: TensorVariable, core: int) -> list[Any]:
     return [value.shape[axis] for axis in range(value.ndim - core)]
 
 
+def add_freedom(freedom: Freedom, shared: bool, suffix: str) -> Any:
+    """Add ν of one covariance, or of each class, with log(ν − d − 1) ~ Normal(log d, 1) before any row; return c."""
+    spectrum = freedom.spectrum
+    n, values, total = (
+        array[0] if shared else array for array in (freedom.n, np.maximum(spectrum.values, 0.0), freedom.grid.log_total)
+    )
+    d = values.shape[-1]
+    nu = pm.CustomDist(
+        f"nu{suffix}",
+        pm.Data(f"nu_n{suffix}", n),
+        pm.Data(f"nu_values{suffix}", values),
+        pm.Data(f"nu_total{suffix}", total + 0.5 * n * (spectrum.log_scale[0] if shared else spectrum.log_scale)),
+        logp=_freedom_logp,
+        dist=lambda n, values, total, size: 2.0 * values.shape[-1] + 1 + 0 * n,  # where NUTS starts
+        signature="(),(d),()->()",
+        transform=Interval(d + 1.0, None),
+        dims=() if shared else ("outcome",),
+    )
+    return nu - d - 1
+
+
 def add_inverse_wishart(
-    hyperparameters: tuple[Array, Array, Array, Array], reference: Reference, suffix: str
+    hyperparameters: tuple[Array, Array, Array, Array, Array | None], c: Any, reference: Reference, suffix: str
 ) -> tuple[Any, Any]:
     """Add Σ ~ InvWishart(ν, Ψ) and μ_k ~ Normal(m_k, Σ/κ_k); return them.
 
     Parameters
     ----------
     hyperparameters
-        m (outcome, feature), κ (outcome), and ν and Ψ of one covariance, or with the outcome as first axis.
+        m (outcome, feature), κ (outcome), and ν and Ψ of one covariance, or with the outcome as first axis; and by
+        which matrix times c Ψ is larger, as ν is by c.
+    c
+        A variable, of one covariance or (outcome); None without it.
     """
-    m, kappa, nu, psi = hyperparameters
+    m, kappa, nu, psi, target = hyperparameters
     parameters = pm.Data(f"Sigma_nu{suffix}", nu), pm.Data(f"Sigma_psi{suffix}", psi)
-    functions = {"logp": _inverse_wishart_logp, "dist": _inverse_wishart_dist}
+    if target is not None:
+        own = c[..., None, None] * pm.Data(f"Sigma_target{suffix}", target)
+        parameters = parameters[0] + c, parameters[1] + own
+    functions = {"logp": _inverse_wishart_logp}
     Sigma = _add_covariance(parameters, functions, "(),(d,d)", reference, suffix)
     spread = (Sigma if psi.ndim == 3 else Sigma[None]) / pm.Data(f"mu_kappa{suffix}", kappa)[:, None, None]
     return _add_means(m, spread, reference, suffix), Sigma
@@ -145,7 +173,7 @@ def add_lkj(prior: LKJ, m: Array, reference: Reference, suffix: str) -> tuple[An
     sd_scale = np.array(np.broadcast_to(np.asarray(prior.sd_scale), reference.Sigma.shape[:-1]))
     eta = np.full(sd_scale.shape[:-1], float(prior.eta))
     parameters = pm.Data(f"Sigma_eta{suffix}", eta), pm.Data(f"Sigma_sd_scale{suffix}", sd_scale)
-    functions = {"logp": _lkj_logp, "dist": _lkj_dist}
+    functions = {"logp": _lkj_logp}
     Sigma = _add_covariance(parameters, functions, "(),(d)", reference, suffix)
     variance = np.diag(np.asarray(prior.mean_scale) ** 2)
     spread = pm.Data(f"mu_covariance{suffix}", np.tile(variance, (len(m), 1, 1)))
@@ -153,79 +181,21 @@ def add_lkj(prior: LKJ, m: Array, reference: Reference, suffix: str) -> tuple[An
 
 
 def observe_scatters(suffix: str, mu: TensorVariable, Sigma: TensorVariable, statistics: Scatters) -> None:
-    """Observe (n, x̄, S) of rows that are Normal(μ_k, Σ_k), one set for each pattern of missing cells.
+    """Add the log likelihood of (n, x̄, S) of rows that are Normal(μ_k, Σ_k), for each pattern of missing cells.
 
-    It generates x̄ ~ Normal(μ, Σ/n) and S ~ Wishart(n − 1, Σ). All of the log likelihood is the logp of x̄; see
-    `bayesclf.families.pymc.observe_moments`.
-
-    Log likelihood −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the observed columns, for any real n ≥ 0 and
-    S ⪰ 0. A missing column enters as a standard normal coordinate of its own, which adds nothing.
+    −(n/2) log|2πΣ| − ½ tr Σ⁻¹(S + n(x̄ − μ)(x̄ − μ)ᵀ) of the observed columns, for any real n ≥ 0 and S ⪰ 0. A missing
+    column enters as a standard normal coordinate of its own, which adds nothing.
     """
     covariance = Sigma[None] if Sigma.ndim == 3 else Sigma[None, None]
-    n, scatter = pm.Data(f"x_n{suffix}", statistics.n), pm.Data(f"x_scatter{suffix}_data", statistics.scatter)
-    cells = np.broadcast_to(statistics.seen[:, None].astype(float), statistics.mean.shape)
-    seen = pm.Data(f"x_seen{suffix}", np.array(cells))
-    pm.CustomDist(
-        f"x_mean{suffix}",
-        mu[None],
-        covariance,
-        n,
-        scatter,
-        seen,
-        dist=_scatter_means_dist,
-        logp=_scatters_logp,
-        signature="(d),(d,d),(),(d,d),(d)->(d)",
-        observed=pm.Data(f"x_mean{suffix}_data", statistics.mean),
-    )
-    pm.CustomDist(
-        f"x_scatter{suffix}",
-        covariance,
-        n,
-        seen,
-        dist=_scatters_dist,
-        logp=lambda scatter, Sigma, n, seen: pt.zeros_like(n),
-        signature="(d,d),(),(d)->(d,d)",
-        observed=scatter,
-    )
-
-
-def observe_rows(
-    suffix: str, mu: TensorVariable, Sigma: TensorVariable, X: Array, rows: LabeledRows, dims: tuple[str, ...]
-) -> None:
-    """Observe x ~ Normal(μ_y, Σ_y) of the observed cells of rows; covariances are inverted once for each pattern."""
-    patterns, of_row = np.unique(~np.isnan(X), axis=0, return_inverse=True)
-    seen = pm.Data(f"x_seen{suffix}", (~np.isnan(X)).astype(float), dims=dims)
-    pattern = pm.Data(f"x_pattern{suffix}", of_row.ravel(), dims=dims[:1])
-    by_class = pt.broadcast_to(Sigma, (mu.shape[0], mu.shape[1], mu.shape[1]))
-    kept = pm.Data(f"x_patterns{suffix}", patterns.astype(float))
-    both = kept[:, None, :, None] * kept[:, None, None, :]
-    covariance = _of_observed(by_class, both)
-    precision, log_det = _inverse(covariance), _log_det(covariance)
-
-    def logp(x: Any, mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any) -> Any:
-        """Return the log density of each row's observed cells, times its weight."""
-        deviation = (x - mu) * seen
-        square = (deviation[..., :, None] * precision * deviation[..., None, :]).sum(axis=(-2, -1))
-        return -0.5 * weight * (seen.sum(axis=-1) * np.log(2 * np.pi) + log_det + square)
-
-    def dist(mu: Any, Sigma: Any, precision: Any, log_det: Any, seen: Any, weight: Any, size: Any) -> Any:
-        """Draw rows, 0 where a cell is missing."""
-        return _normal_dist(mu, Sigma) * seen
-
-    pm.CustomDist(
-        f"x{suffix}",
-        mu[rows.y],
-        by_class[rows.y],
-        precision[pattern, rows.y],
-        log_det[pattern, rows.y],
-        seen,
-        pm.Data(f"x_weight{suffix}", rows.weight, dims=dims[:1]),
-        dist=dist,
-        logp=logp,
-        signature="(d),(d,d),(d,d),(),(d),()->(d)",
-        observed=pm.Data(f"x{suffix}_data", np.where(np.isnan(X), 0.0, X), dims=dims),
-        dims=dims,
-    )
+    cells = np.array(np.broadcast_to(statistics.seen[:, None].astype(float), statistics.mean.shape))
+    given = {"n": statistics.n, "mean": statistics.mean, "scatter": statistics.scatter, "seen": cells}
+    n, mean, scatter, seen = (pm.Data(f"x_{name}{suffix}", values) for name, values in given.items())
+    of_seen = _of_observed(covariance, seen[..., :, None] * seen[..., None, :])
+    deviation = (mean - mu[None]) * seen
+    moment = scatter + n[..., None, None] * deviation[..., :, None] * deviation[..., None, :]
+    squares = (_inverse(of_seen) * moment).sum(axis=(-2, -1))
+    log_det = np.log(2 * np.pi) * seen.sum(axis=-1) + _log_det(of_seen)
+    pm.Potential(f"x{suffix}", (-0.5 * n * log_det - 0.5 * squares).sum())
 
 
 def _add_covariance(
@@ -239,6 +209,7 @@ def _add_covariance(
         pm.Data(f"Sigma_factor{suffix}", np.linalg.cholesky(reference.Sigma)),
         pm.Data(f"Sigma_width{suffix}", 1 / np.sqrt(reference.rows_of_covariance)),
         **functions,
+        dist=lambda first, second, factor, width, size: _product(factor, factor.mT),  # for its shape: NUTS draws none
         support_point=lambda rv, size, first, second, factor, width: _product(factor, factor.mT),
         signature=f"{signature},(d,d),()->(d,d)",
         transform=_Covariance(reference.Sigma.shape[-1]),
@@ -255,8 +226,8 @@ def _add_means(m: Array, spread: TensorVariable, reference: Reference, suffix: s
         spread,
         pm.Data(f"mu_centre{suffix}", reference.mu),
         pm.Data(f"mu_factor{suffix}", factor),
-        dist=_normal_dist,
         logp=_normal_logp,
+        dist=lambda m, spread, center, factor, size: center,  # for its shape, likewise
         support_point=lambda rv, size, m, spread, center, factor: center,
         signature="(d),(d,d),(d),(d,d)->(d)",
         transform=_Location(),
@@ -268,11 +239,6 @@ def _normal_logp(mu: Any, m: Any, spread: Any, *reference: Any) -> Any:
     deviation = mu - m
     square = (deviation[..., :, None] * _inverse(spread) * deviation[..., None, :]).sum(axis=(-2, -1))
     return -0.5 * (mu.shape[-1] * np.log(2 * np.pi) + _log_det(spread) + square)
-
-
-def _normal_dist(m: Any, spread: Any, *reference: Any) -> Any:
-    noise = pm.Normal.dist(shape=m.shape)
-    return m + _product(pt.linalg.cholesky(spread), noise[..., None])[..., 0]
 
 
 def _product(left: Any, right: Any) -> Any:
@@ -327,6 +293,17 @@ def _inverse_wishart_logp(Sigma: Any, nu: Any, psi: Any, *reference: Any) -> Any
     return constant - (nu + d + 1) / 2 * _log_det(Sigma) - trace / 2
 
 
+def _freedom_logp(nu: Any, n: Any, values: Any, total: Any) -> Any:
+    """Return the log density of ν, that of `Freedom.log_density`."""
+    d = values.shape[-1]
+    c, half = nu - d - 1, (nu[..., None] - pt.arange(d)) / 2
+    rising = (pt.gammaln(half + n[..., None] / 2) - pt.gammaln(half)).sum(axis=-1) + 0.5 * n * d * np.log(2)
+    ratio = -0.5 * nu * pt.log1p(values / c[..., None]).sum(axis=-1)
+    added = pt.log(c[..., None] + values).sum(axis=-1)
+    prior = -0.5 * ((pt.log(c) - pt.log(d)) / SPREAD) ** 2 - np.log(SPREAD) - 0.5 * np.log(2 * np.pi) - pt.log(c)
+    return prior + rising + ratio - 0.5 * n * added - total
+
+
 def _lkj_logp(Sigma: Any, eta: Any, sd_scale: Any, *reference: Any) -> Any:
     """Return log p(τ) + log p(R) − log|dΣ/d(τ, R)|, the last being Σ_i log 2τ_i^d."""
     d = sd_scale.shape[-1]
@@ -350,65 +327,3 @@ def _of_observed(Sigma: Any, both: Any) -> Any:
     Of Σ·both + I·(1 − both) PyTensor makes I + (Σ − I)·both, which loses the digits of a small variance.
     """
     return pt.switch(pt.gt(both, 0), Sigma, pt.eye(Sigma.shape[-1]))
-
-
-def _scatters_logp(mean: Any, mu: Any, Sigma: Any, n: Any, scatter: Any, seen: Any) -> Any:
-    both = seen[..., :, None] * seen[..., None, :]
-    covariance = _of_observed(Sigma, both)
-    deviation = (mean - mu) * seen
-    moment = scatter + n[..., None, None] * deviation[..., :, None] * deviation[..., None, :]
-    squares = (_inverse(covariance) * moment).sum(axis=(-2, -1))
-    return -0.5 * n * (np.log(2 * np.pi) * seen.sum(axis=-1) + _log_det(covariance)) - 0.5 * squares
-
-
-def _wishart_factor(df: Any, size: Any) -> Any:
-    """Return A (…, row, column) with AAᵀ ~ Wishart(df, I), for any number of degrees of freedom: Bartlett's matrix.
-
-    Below d degrees of freedom only as many columns are not 0, which asks for whole numbers of them. A is lower
-    triangular, with A_jj² ~ χ²(df − j) and standard normals below.
-
-    References
-    ----------
-    Anderson (2003), An introduction to multivariate statistical analysis, theorem 7.2.1.
-    """
-    freedom = df[..., None] - pt.arange(size)
-    some = pt.gt(freedom, 0)
-    squares = pm.ChiSquared.dist(pt.switch(some, freedom, 1.0))
-    below = pm.Normal.dist(shape=(*_shape(df), size, size)) * pt.gt(pt.arange(size)[:, None], pt.arange(size))
-    return (below + pt.sqrt(squares)[..., None, :] * pt.eye(size)) * some[..., None, :]
-
-
-def _shape(value: Any) -> list[Any]:
-    return [value.shape[axis] for axis in range(value.ndim)]
-
-
-def _scatters_dist(Sigma: Any, n: Any, seen: Any, size: Any) -> Any:
-    """Draw S ~ Wishart(n − 1, Σ) of the observed columns."""
-    both = seen[..., :, None] * seen[..., None, :]
-    d = Sigma.shape[-1]
-    factor = _product(pt.linalg.cholesky(_of_observed(Sigma, both)), _wishart_factor(whole(n) - 1, d))
-    return _product(factor, factor.mT) * both
-
-
-def _scatter_means_dist(mu: Any, Sigma: Any, n: Any, scatter: Any, seen: Any, size: Any) -> Any:
-    noise = pm.Normal.dist(shape=(*_shape(n), Sigma.shape[-1]))
-    deviation = _product(pt.linalg.cholesky(Sigma), noise[..., None])[..., 0]
-    return (mu + deviation / pt.sqrt(pt.maximum(whole(n), 1.0))[..., None]) * seen * pt.gt(n, 0)[..., None]
-
-
-def _inverse_wishart_dist(nu: Any, psi: Any, *reference: Any) -> Any:
-    factor = _product(pt.linalg.cholesky(psi), _inverse(_wishart_factor(nu, psi.shape[-1])).mT)
-    return _product(factor, factor.mT)
-
-
-def _lkj_dist(eta: Any, sd_scale: Any, *reference: Any) -> Any:
-    """Draw each row i of a correlation's factor: uniform on a sphere of radius² ~ Beta(i/2, η + (d − 1 − i)/2)."""
-    d = sd_scale.shape[-1]
-    i = pt.arange(d)
-    noise = pm.Normal.dist(shape=(*_shape(sd_scale), d)) * pt.gt(i[:, None], i)
-    norm = pt.sqrt((noise**2).sum(axis=-1, keepdims=True))
-    squares = pm.Beta.dist(pt.maximum(i, 1) / 2, eta[..., None] + (d - 1 - i) / 2) * pt.gt(i, 0)
-    radius, rest = pt.sqrt(squares)[..., None], pt.sqrt(1 - squares)[..., None]
-    factor = noise / pt.where(pt.gt(norm, 0), norm, 1.0) * radius + rest * pt.eye(d)
-    factor = factor * pm.HalfNormal.dist(sd_scale)[..., None]
-    return _product(factor, factor.mT)

@@ -19,8 +19,11 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.multivariate.covariance import collinear, submatrix
 from bayesclf.typing import Array, Integers, Parameters
 
-COPIES = 12
-"""Matrices (feature, other_feature) that a fit holds at once in addition to the scatters, measured."""
+COPIES, COPIES_OF_CLASS = 12, 6
+"""Matrices (feature, other_feature) that a fit holds at once in addition to the scatters, and for each class, measured.
+
+Those of a class are of the spectra with which the degrees of freedom are learned.
+"""
 
 TOLERANCE = 1e-11
 """Largest change of an estimate in one step, in standard deviations, that counts as convergence."""
@@ -65,7 +68,7 @@ class Scatters(Statistics):
         labels, features = len(axes.labels), X.shape[1]
         kinds = len(patterns) if len(patterns) > 1 else 1
         memory.require(
-            (COPIES + 2.0 * kinds * labels) * 8 * features**2,
+            (COPIES + (2.0 * kinds + COPIES_OF_CLASS) * labels) * 8 * features**2,
             f"covariances of {features:,} columns",
             "take fewer columns (--drop on the command line) or another model, such as naive Bayes",
         )

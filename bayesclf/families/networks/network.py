@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +30,11 @@ from bayesclf.families.networks import factors, row_counts, structure
 from bayesclf.families.networks.augmentation import CompletedTables
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Integers, Parameters
-
-if TYPE_CHECKING:
-    from bayesclf.families.pymc import LabeledRows
+from bayesclf.wording import in_names
 
 LARGEST_THETA = 2**15
 """Probabilities (outcome × cell) of one hypothesis above which a table is refused."""
@@ -188,20 +187,25 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        from bayesclf.families.networks.pymc import add_tables, observe_sums
+        from bayesclf.families.pymc import add_tables, observe_completions
 
         layout = self.layout(self.axes)
         counts, sums = row_counts.split(layout, statistics)
         theta = add_tables(layout, self.simplexes()[0], suffix, counts)
         if len(sums):
-            observe_sums(f"sums{suffix}", theta, sums)
+            observe_completions(f"sums{suffix}", theta, sums)
 
     @override
     def pymc_theta(self, alpha: Any, suffix: str) -> Any:
         """Add θ, (outcome, cell), above the simplexes of each size."""
-        from bayesclf.families.networks.pymc import add_tables
+        from bayesclf.families.pymc import add_tables
 
         return add_tables(self.layout(self.axes), alpha, suffix)
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ, the tables of all classes in each."""
+        return {"theta": self.layout(self.axes).tied(super().of_page(draws, suffix)["theta"])}
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -218,11 +222,64 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return {"theta": theta}
 
     @override
-    def pymc_cells(self, X: Integers, rows: LabeledRows, theta: Any, suffix: str) -> None:
-        """Observe the level codes of rows, one table after the other; missing cells are summed out."""
-        from bayesclf.families.networks.pymc import observe_codes
+    def page_tables(self, suffix: str) -> list[PageTable]:
+        """Return a table for each column; none for a table of all combinations, whose θ is the page's own."""
+        layout, axes = self.layout(self.axes), self.axes
+        if any(len(factor.of) > 1 for factor in layout.factors):
+            return []
+        if not any(factor.given or factor.class_free for factor in layout.factors):
+            return page_tables(axes.features, axes.levels, suffix)
+        tables = []
+        for factor, start in zip(layout.factors, layout.starts, strict=True):
+            names = [axes.features[j] for j in factor.scope]
+            levels = {
+                f"{in_names(name)}_level": list(axes.levels[j]) for name, j in zip(names, factor.scope, strict=True)
+            }
+            given = tuple(zip(names[:-1], factor.given, strict=True))
+            cells = start + np.arange(layout.count(factor.scope))
+            tables.append(PageTable((names[-1],), factor.of, levels, cells, given, factor.class_free))
+        return tables
 
-        observe_codes(f"codes{suffix}", self.layout(self.axes), theta[rows.y], X, rows.weight, f"column{suffix}")
+    @override
+    def page_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ of each column, or of all combinations."""
+        import pymc as pm
+
+        if tables := self.page_tables(suffix):
+            return [own.add(alpha) for own in tables]
+        pm.modelcontext(None).add_coord(f"cell{suffix}", self.layout(self.axes).names())
+        return pm.Dirichlet(f"theta{suffix}", alpha, dims=("outcome", f"cell{suffix}"))
+
+    @override
+    def page_cells(self, X: Integers, row: Any, theta: Any, suffix: str) -> None:
+        """Observe the level codes of rows."""
+        self.page_columns(X, row, theta, suffix)
+
+    def page_columns(self, X: Integers, row: Any, theta: Any, suffix: str) -> dict[int, Any]:
+        """Observe the level codes of rows; return the variables of the columns by their positions.
+
+        Raises
+        ------
+        Refused
+            Where a column depends on a missing cell.
+        """
+        from bayesclf import pymc_models
+
+        layout, tables = self.layout(self.axes), self.page_tables(suffix)
+        if not tables:
+            (factor,) = layout.factors
+            if (X < 0).any():
+                raise Refused(GAPS.format(column=self.axes.features[int(np.argwhere(X < 0)[0, 1])]))
+            joint = pymc_models.joint(theta, X @ layout.strides(factor), row, suffix)
+            strides = zip(factor.of, layout.strides(factor).tolist(), strict=True)
+            return {j: joint // stride % self.axes.sizes[j] for j, stride in strides}
+        found: dict[str, Any] = {}
+        for own, of_own in zip(tables, theta, strict=True):
+            for name, j in own.given:
+                if ((X[:, j] < 0) & (X[:, own.places[0]] >= 0)).any():
+                    raise Refused(GAPS.format(column=name))
+            found[own.columns[0]] = own.observe(of_own, X, row, found)
+        return {self.axes.features.index(name): column for name, column in found.items()}
 
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_f log θ (draw, row, outcome), missing cells summed out."""
@@ -327,6 +384,9 @@ def _require_irrelevant(layout: Layout, undefined: NDArray[np.bool_], theta: Arr
                 cell = layout.names()[start + number * width].partition(" | ")[2]
                 where = f" where {cell}" if cell else ""
                 raise DoesNotExist(f"class {layout.axes.labels[label]!r} has no value in column {names}{where}")
+
+
+GAPS = "other columns depend on {column!r}, which has missing cells: leave their rows out, or fit with missing='level'"
 
 
 @dataclass(frozen=True, repr=False)

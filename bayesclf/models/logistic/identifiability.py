@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -18,7 +17,6 @@ from scipy import linalg, optimize, sparse
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, listed
@@ -268,6 +266,11 @@ class ColumnSpace:
         """Return 1 and Z for rows X, (row, 1 + coordinate)."""
         return np.column_stack([np.ones(len(X)), (X - self.mean) @ self.basis])
 
+    @property
+    def columns(self) -> Array:
+        """T with θ = γ T, (1 + coordinate, 1 + column)."""
+        return self.weights(np.eye(1 + self.basis.shape[1]))
+
     def of_weights(self, theta: Array) -> Array:
         """Return the coordinates (label, 1 + coordinate) that give the rows the log-odds of θ (outcome, 1 + column)."""
         weights, inverse = theta[:, 1:], self.basis / (self.basis**2).sum(axis=0)
@@ -277,41 +280,6 @@ class ColumnSpace:
         """Return θ (outcome, 1 + column) of least norm from coordinates (label, 1 + coordinate)."""
         weights = gamma[:, 1:] @ self.basis.T
         return np.column_stack([gamma[:, 0] - weights @ self.mean, weights])
-
-
-@dataclass(frozen=True, eq=False)
-class ProjectedLikelihood:
-    """The likelihood of rows as a function of the coordinates γ (outcome, 1 + coordinate) of a column space.
-
-    It does what a `Likelihood` of the coordinates of the rows would do, without forming these, which are not sparse.
-    """
-
-    likelihood: Likelihood
-    space: ColumnSpace
-
-    def log_odds(self, gamma: Array) -> Array:
-        """Return the log-odds against the reference, (row, outcome)."""
-        return self.likelihood.log_odds(self.space.weights(gamma))
-
-    def value(self, gamma: Array) -> float:
-        """Return the log likelihood."""
-        return self.likelihood.value(self.space.weights(gamma))
-
-    def gradient(self, gamma: Array) -> tuple[float, Array]:
-        """Return the log likelihood and its gradient (outcome, 1 + coordinate)."""
-        value, slope = self.likelihood.gradient(self.space.weights(gamma))
-        return value, slope @ self._map.T
-
-    def derivatives(self, gamma: Array) -> tuple[float, Array, Array]:
-        """Return log likelihood, gradient, and minus the Hessian of γ raveled."""
-        value, slope, curvature = self.likelihood.derivatives(self.space.weights(gamma))
-        every = np.kron(np.eye(len(gamma)), self._map)
-        return value, slope @ self._map.T, every @ curvature @ every.T
-
-    @cached_property
-    def _map(self) -> Array:
-        """θ = γ M, (1 + coordinate, 1 + column)."""
-        return self.space.weights(np.eye(1 + self.space.basis.shape[1]))
 
 
 SUSPECT = 1e-12

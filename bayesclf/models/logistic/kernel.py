@@ -162,6 +162,134 @@ def log_density_of_normal(size: Any, z: Any, gradient: Any, value: Any, data: An
     return 0 if math.isfinite(total) else 1
 
 
+def log_density_of_scale(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
+    """Write log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z).
+
+    The first two are in units of their posterior, and γ = m + D R z with the modes m, the scales D = s √(1 − ρ + ρ e)
+    of the prior, and the roots R; m and R are interpolated between the nodes of a `Lattice`.
+    """
+    sizes = data[0]
+    vectors, columns, blocks = types.intp(sizes[0]), types.intp(sizes[1]), types.intp(sizes[2])
+    rows, others, learns = types.intp(sizes[3]), types.intp(sizes[4]), sizes[5] > 0
+    count = size - 2
+    place = nb.carray(data[1], 11)  # first (2), step (2), center (2), unit (2), log median, spread, fixed ρ
+    values, learned = nb.carray(data[2], columns), nb.carray(data[3], columns)
+    sd, mean = nb.carray(data[4], columns), nb.carray(data[5], vectors)
+    contrast = nb.carray(data[6], (vectors, vectors))
+    modes = nb.carray(data[7], (rows, others, count))
+    roots = nb.carray(data[8], (rows, others, count, count))
+    X = nb.carray(data[9], (blocks, columns, ROWS))
+    y, weight = nb.carray(data[10], (blocks, ROWS)), nb.carray(data[11], (blocks, ROWS))
+    at, slope_at = nb.carray(x, size), nb.carray(gradient, size)
+    log_scale, logit = place[4] + place[6] * at[0], place[5] + place[7] * at[1]
+    rho = 1 / (1 + math.exp(-logit)) if learns else place[10]
+    rest = 1 / (1 + math.exp(logit)) if learns else 1 - place[10]
+
+    # the four nodes around (log s, logit ρ), their shares, and the slopes of these
+    i, a, da = _between(log_scale, place[0], place[2], rows)
+    j, b, db = _between(logit, place[1], place[3], others)
+    share, by_scale, by_logit = np.empty(4), np.empty(4), np.empty(4)
+    above, beside = np.empty(4, np.intp), np.empty(4, np.intp)
+    for corner in range(4):
+        up, right = corner // 2, corner % 2
+        p, dp = (a, da) if up else (1 - a, -da)
+        q, dq = (b, db) if right else (1 - b, -db)
+        share[corner], by_scale[corner], by_logit[corner] = p * q, dp * q, p * dq
+        above[corner], beside[corner] = min(i + up, rows - 1), min(j + right, others - 1)
+
+    # γ, its slopes along log s and logit ρ at the same z, and the log determinant
+    gamma, along_scale, along_logit = np.empty(count), np.empty(count), np.empty(count)
+    times, turn = np.empty(columns), np.empty(columns)
+    total, of_scale, of_logit = 0.0, 0.0, 0.0
+    for c in range(columns):
+        variance = rest + rho * values[c]
+        times[c] = math.exp(log_scale) * math.sqrt(variance) if learned[c] > 0 else 1.0
+        turn[c] = 0.5 * (values[c] - 1) * rho * rest / variance if learned[c] > 0 and learns else 0.0
+    for p in range(count):
+        c = p % columns
+        middle, middle_s, middle_l, spread, spread_s, spread_l, diagonal, diagonal_s, diagonal_l = (
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+        )  # fmt: skip
+        for corner in range(4):
+            if share[corner] == 0 and by_scale[corner] == 0 and by_logit[corner] == 0:
+                continue
+            root = roots[above[corner], beside[corner], p]
+            along, mode = _dot(root, at[2:], p + 1), modes[above[corner], beside[corner], p]
+            middle += share[corner] * mode
+            middle_s += by_scale[corner] * mode
+            middle_l += by_logit[corner] * mode
+            spread += share[corner] * along
+            spread_s += by_scale[corner] * along
+            spread_l += by_logit[corner] * along
+            diagonal += share[corner] * root[p]
+            diagonal_s += by_scale[corner] * root[p]
+            diagonal_l += by_logit[corner] * root[p]
+        own = 1.0 if learned[c] > 0 else 0.0
+        gamma[p] = middle + times[c] * spread
+        along_scale[p] = middle_s + times[c] * (spread_s + own * spread)
+        along_logit[p] = middle_l + times[c] * (spread_l + turn[c] * spread)
+        total += math.log(diagonal) + math.log(times[c])
+        of_scale += diagonal_s / diagonal + own
+        of_logit += diagonal_l / diagonal + turn[c]
+
+    # the prior
+    slope = np.empty(count)
+    for p in range(count):
+        c = p % columns
+        deviation = (gamma[p] - (mean[p // columns] if c == 0 else 0.0)) / (sd[c] * times[c])
+        total -= 0.5 * deviation**2
+        slope[p] = -deviation / (sd[c] * times[c])
+        if learned[c] > 0:
+            total -= math.log(times[c])
+            of_scale += deviation**2 - 1
+            of_logit += (deviation**2 - 1) * turn[c]
+    z = (log_scale - place[8]) / place[9]
+    total -= 0.5 * z**2
+    of_scale -= z / place[9]
+    if learns:
+        total += math.log(rho) + math.log(rest)
+        of_logit += rest - rho
+    else:
+        total -= 0.5 * at[1] ** 2  # a coordinate without meaning
+
+    # the rows
+    theta, of_theta = np.zeros((vectors, columns)), np.zeros((vectors, columns))
+    for k in range(vectors):
+        for own_contrast in range(vectors):
+            for c in range(columns):
+                theta[k, c] += contrast[k, own_contrast] * gamma[own_contrast * columns + c]
+    total += log_likelihood(theta, X, y, weight, of_theta)
+    for own_contrast in range(vectors):
+        for k in range(vectors):
+            for c in range(columns):
+                slope[own_contrast * columns + c] += contrast[k, own_contrast] * of_theta[k, c]
+
+    for entry in range(size):
+        slope_at[entry] = 0.0
+    for p in range(count):
+        of_scale += slope[p] * along_scale[p]
+        of_logit += slope[p] * along_logit[p]
+        for corner in range(4):
+            if share[corner] != 0:
+                scaled = share[corner] * times[p % columns] * slope[p]
+                _add(scaled, roots[above[corner], beside[corner], p], p + 1, slope_at[2:])
+    slope_at[0], slope_at[1] = of_scale * place[6], (of_logit * place[7] if learns else -at[1])
+    value[0] = total
+    return 0 if math.isfinite(total) else 1
+
+
+@inlined
+def _between(at: float, first: float, step: float, nodes: int) -> tuple[int, float, float]:
+    """Return the node below, the share of the next one, and its slope; beyond the ends, those of the end."""
+    place = (at - first) / step
+    if place <= 0 or nodes == 1:
+        return 0, 0.0, 0.0
+    if place >= nodes - 1:
+        return nodes - 2, 1.0, 0.0
+    below = int(place)
+    return below, place - below, 1 / step
+
+
 @inlined
 def _log_normal_prior(theta: Array, mean: Array, precision: Array, slope: Array) -> float:
     """Return −½ uᵀ precision u with u = θ − mean raveled, and set `slope` to its gradient."""

@@ -1,35 +1,37 @@
-"""Logistic regression whose prior has a scale that is learned with the weights, and the correlation of these."""
+"""Logistic regression whose prior has a scale, and a correlation of the weights, that are learned with these."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, override
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import logit
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
+from bayesclf.models.logistic.likelihood import (
+    LaplaceApproximation,
+    Likelihood,
+    LogPosterior,
+    MappedLikelihood,
+    t_distributed,
+)
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_grid import Component, Node, ScaleGrid, Starts, explore, explored, mode
-from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
+from bayesclf.models.logistic.scaled_prior import GivenScale, Moments, ScaledPrior
 from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
-    from bayesclf.models.logistic.density import LogisticDensity
+    from bayesclf.models.logistic.density import ScaledDensity
 
-
-SPREAD_SHARE = 0.1
-"""Share of the proposals of which all nodes of the grid have as many, except those that are hopeless ..."""
-HOPELESS = 10.0
-"""... because their density is this much, in nats, below the largest."""
+LARGEST_LOGIT = 30.0
+"""Logits of ρ are cut here, where ρ is 0 or 1 but for rounding."""
 
 
 def not_learnable(X: Matrix, weights: int) -> str:
@@ -43,50 +45,27 @@ def not_learnable(X: Matrix, weights: int) -> str:
 
 def learns_nothing(prior: LogisticPrior, design: LogisticDesign) -> bool:
     """Return whether the scales of all columns of a design are given, or there is no column."""
-    return not ScaledWeightPrior.of(prior, design, 1).size
-
-
-def mixture(members: Sequence[LearnedScaleModel]) -> tuple[Component, ...]:
-    """Return the normal approximation of the weights at each node of the models' grids that is not hopeless.
-
-    The nodes share the proposals as they share the posterior, but all have as many of `SPREAD_SHARE` of them.
-    """
-    grids = [member.scale_grid for member in members]
-    top = max(grid.log_densities.max() for grid in grids)
-    alive = [(m, i) for m, grid in enumerate(grids) for i in np.flatnonzero(grid.log_densities > top - HOPELESS)]
-    masses = softmax([grids[m].log_masses[i] for m, i in alive])
-    shares = (1 - SPREAD_SHARE) * masses + SPREAD_SHARE / len(alive)
-    powers = [member.power if len(members) > 1 else None for member in members]
-    return tuple(
-        Component(
-            members[m].approximation(grids[m].nodes[i]), float(share), replace(grids[m].cells[i], power=powers[m])
-        )
-        for (m, i), share in zip(alive, shares, strict=True)
-    )
-
-
-def learns_correlations(prior: LogisticPrior, design: LogisticDesign) -> bool:
-    """Return whether several columns have scales that are learned, so that λ, of several, makes a difference."""
-    assert isinstance(prior.prior_scale, LearnedScale)
-    return len(prior.prior_scale.powers) > 1 and ScaledWeightPrior.of(prior, design, 1).size > 1
+    unit, double = (prior.resolve(design, 1, scale) for scale in (1.0, 2.0))
+    return not (double.scale > unit.scale).any()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LearnedScaleModel(LogisticModel):
-    """P(y = k | x) ∝ exp(b_k + w_k·(x − center)) with w_kj ~ N(0, s²/sd_j²), log s ~ N(log median, spread²).
+    """P(y = k | x) ∝ exp(b_k + w_k·(x − center)) with w_k ~ N(0, s² [(1 − ρ) I + ρ C]), s and ρ unknown.
 
-    =========== ======= ============================================== ==============================
-    parameter   support prior (symmetric)                              axes
-    =========== ======= ============================================== ==============================
-    prior_scale above 0 LogNormal(log median, spread)                  ()
-    intercept   real    as in `LogisticModel`, of a given scale        (outcome), the log-odds at the means
-    weight      real    N(0, s²/sd_j²) for any two classes, given s    (outcome, feature), per unit of x_j
-    =========== ======= ============================================== ==============================
+    ================= =========== ============================================ =====================================
+    parameter         support     prior (symmetric)                            axes
+    ================= =========== ============================================ =====================================
+    prior_scale       above 0     LogNormal(log median, spread)                ()
+    prior_correlation [0, 1]      Uniform(0, 1), or a number                   ()
+    intercept         real        as in `LogisticModel`                        (outcome), the log-odds at the means
+    weight            real        N(0, s² [(1 − ρ) I + ρ C]) per sd, for any   (outcome, feature), per unit of x_j
+                                  two classes, given s and ρ
+    ================= =========== ============================================ =====================================
 
-    MAP: the mode of log s given D, and the mode of the weights given that s. Their joint density has no useful maximum:
-    it is unbounded at s = 0 wherever the prior density of s is above 0 there, and where that goes to 0, as a
-    log-normal's does, the maximum is at an absurdly small s. The evidence of s is Laplace's approximation; importance
-    weights of draws correct it.
+    C is the covariance of the standardized columns, see `LearnedScale`. MAP: the mode of (log s, logit ρ) given D, and
+    the mode of the weights given these. Their joint density has no useful maximum: it is unbounded as s → 0. The
+    evidence of s and ρ is Laplace's approximation; importance weights of draws, or NUTS, correct it.
 
     References
     ----------
@@ -94,140 +73,128 @@ class LearnedScaleModel(LogisticModel):
     """
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if reason := not_learnable(self.X, self.weight_prior.mean.size):
+        if reason := not_learnable(self.X, (len(self.labels) - 1) * (1 + len(self.design))):
             raise Refused(f"the prior scale is not learned, because {reason}; take a number, such as prior_scale=2.5")
+        super().__post_init__()
 
     @cached_property
-    def scale_prior(self) -> ScaledWeightPrior:
-        """The prior of the scale, and of the weights given it, in numbers."""
+    def moments(self) -> Moments:
+        """Means and covariance of the columns over the training rows."""
+        return Moments.of(np.asarray(self.X), self.sample_weight)
+
+    @cached_property
+    def scale_prior(self) -> ScaledPrior:
+        """The prior of s and ρ, and of the weights given both, in numbers."""
         assert isinstance(self.prior, LogisticPrior)
-        rows = None if isinstance(self.X, CenteredRows) else (self.X, self.sample_weight)
-        return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, rows)
-
-    @override
-    def log_evidence(self) -> float:
-        """Return log ∫ p(D | s) p(s) ds: Laplace's approximation of p(D | s), summed over the grid of s."""
-        return self.scale_grid.log_evidence
-
-    @override
-    def components(self) -> tuple[Component, ...]:
-        """Return the normal approximation of the weights at each node of the grid that is not hopeless."""
-        return mixture((self,))
-
-    @override
-    def density(self) -> LogisticDensity:
-        """Return the log density of the weights given the scale at its mode, whitened there; raises as `map`."""
-        return self.density_at(self.best)
-
-    def density_at(self, node: Node) -> LogisticDensity:
-        """Return log p(θ, D | s) of a node's scale in coordinates in which it is nearly standard normal."""
-        return self._whitened(self.approximation(node), self.scale_prior.at(np.exp(node.log_scale)))
-
-    def _correlated(self, unscaled: Array) -> Array:
-        """Return weights in units of the scale, of the columns' covariance L Lᵀ, where PyMC's are independent."""
-        covariance = self.scale_prior.unit.covariance
-        if covariance is None:
-            return unscaled
-        return (unscaled * self.design.scale) @ covariance.lower.T / self.design.scale
-
-    @override
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form."""
-        return ("learned scale", self.weight_prior.covariance is not None, super().signature())
-
-    @override
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words."""
-        return {**super().dims(), "prior_scale": ()}
+        return ScaledPrior.of(self.prior, self.design, len(self.labels) - 1, self.moments)
 
     @cached_property
-    def scale_grid(self) -> ScaleGrid:
-        """The posterior of log s on a grid.
+    @override
+    def weight_prior(self) -> WeightPrior:
+        """The prior of the weights at s = 1 and ρ = 0, in numbers."""
+        assert isinstance(self.prior, LogisticPrior)
+        return self.prior.resolve(self.design, len(self.labels) - 1, 1.0, self.moments.mean)
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """The posterior of (log s, logit ρ) on a lattice.
 
         Raises
         ------
         DoesNotExist
             Where `map` does.
         """
-        (grid,) = self._explored_grids()
-        return grid
-
-    def _explored_grids(self) -> tuple[ScaleGrid, ...]:
-        """Return the grid of each of the members; raises as `scale_grid`."""
         if reason := self.improper():
             raise DoesNotExist(reason)
-        settings, start = self.scale_prior.settings, self.objective("mle")[1]
-        firsts = self.nodes_of_members([[(float(np.log(settings.median)), start)]] * len(self.members))
-        return explore(self.nodes_of_members, [first for (first,) in firsts], settings.spread)
+        return Lattice.explored(self.scale_prior, self._find_modes, self._seen(self._start))
+
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian of γ at each (log s, logit ρ), given a start for each."""
+        found = []
+        for (log_scale, of_rho), start in zip(at, starts, strict=True):
+            objective = LogPosterior(self._along_directions, self.scale_prior.at(float(log_scale), float(of_rho)))
+            gamma = maximize(objective, start, NODE_CONVERGED)
+            value, _, curvature = objective.derivatives(gamma)
+            found.append((value, gamma, curvature))
+        return found
 
     @cached_property
-    def best(self) -> Node:
-        """The mode of log s given D."""
-        best = mode(self.nodes, self.scale_grid)
-        return replace(best, theta=maximize(self.objective_at(best.log_scale), best.theta))
+    def _along_directions(self) -> MappedLikelihood:
+        """The likelihood of γ (contrast, 1 + direction), of the directions that the rows tell of."""
+        return MappedLikelihood(self._reduced, contrast=self.scale_prior.contrast)
 
-    def nodes(self, starts: Starts) -> list[Node]:
-        """Return the evidences of several scales, each with a θ that the search for its mode starts from."""
-        return [self.node(log_scale, start) for log_scale, start in starts]
+    @cached_property
+    def _reduced(self) -> Likelihood:
+        """The likelihood against the reference, of rows along these directions."""
+        prior = self.scale_prior
+        likelihood = self._likelihood
+        return replace(likelihood, X=likelihood.X @ prior.columns[: 1 + prior.seen].T)
 
-    def nodes_of_members(self, starts: Sequence[Starts]) -> list[list[Node]]:
-        """Return the evidences of several scales of each of the members."""
-        return [member.nodes(own) for member, own in zip(self.members, starts, strict=True)]
-
-    def node(self, log_scale: float, start: Array) -> Node:
-        """Return the evidence of one scale, its mode searched for from θ `start`."""
-        log_prior = float(self.scale_prior.log_density_of_scales(np.array(log_scale)))
-        return explored(self.objective_at(log_scale), log_scale, start, log_prior)
+    def _seen(self, theta: Array) -> Array:
+        """Return γ along the directions that the rows tell of."""
+        return self.scale_prior.coordinates(theta)[..., : 1 + self.scale_prior.seen]
 
     @property
-    def members(self) -> tuple[LearnedScaleModel, ...]:
-        """The models, each with one λ, whose posterior this is: this one."""
-        return (self,)
+    def _start(self) -> Array:
+        """θ from which the first mode is searched for."""
+        return super().objective("mle")[1]
 
     @property
-    def grids(self) -> list[tuple[LearnedScaleModel, ScaleGrid]]:
-        """The models, each with one λ, and the grids of their scales."""
-        return [(self, self.scale_grid)]
-
-    @property
-    def power(self) -> float:
-        """λ, of which the prior has one value."""
-        return self.scale_prior.settings.powers[0]
+    def best(self) -> tuple[float, float]:
+        """The mode of (log s, logit ρ) given D."""
+        log_scale, of_rho = self.lattice.best.at
+        return float(log_scale), float(of_rho)
 
     @cached_property
     @override
-    def weight_prior(self) -> WeightPrior:
-        """The prior of the weights at scale 1, in numbers."""
-        return self.scale_prior.unit
+    def _mode(self) -> Array:
+        """The mode of θ given the mode of (log s, logit ρ)."""
+        node = self.lattice.best
+        gamma = maximize(LogPosterior(self._along_directions, self.scale_prior.at(*node.at)), node.gamma)
+        prior = self.scale_prior
+        return prior.theta(np.pad(gamma, ((0, 0), (0, len(prior.values) - prior.seen))))
 
-    def given(self, scale: float) -> LogisticModel:
-        """Return the model in which the scale is given."""
-        assert isinstance(self.prior, LogisticPrior)
-        given = self.scale_prior.at(scale)
-        prior = replace(self.prior, prior_scale=given.scale[0, 1:])
-        model = LogisticModel(self.labels, self.design, self.X, self.y, self.sample_weight, prior)
-        vars(model)["weight_prior"] = given  # settings of scales alone have neither covariances nor unseen levels
-        return model
+    @override
+    def log_evidence(self) -> float:
+        """Return log ∫∫ p(D | s, ρ) p(s) p(ρ) ds dρ: Laplace's approximation of p(D | s, ρ), summed over cells."""
+        return self.lattice.density.log_evidence
 
     @override
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate; its prior is flat, of infinite scale."""
-        return {**self.given(self.scale_prior.settings.median).mle(), **self.unmoved("mle")}
+        return {**super().mle(), **self.unmoved("mle")}
 
     @override
     def map(self) -> Parameters:
-        """Return the mode of log s given D, and that of the weights given this s; raises as `LogisticModel.map`."""
+        """Return the mode of (log s, logit ρ) given D, and that of the weights given it; raises as its base does."""
         return {**self.parameters(self._mode), **self.unmoved("map")}
 
     @override
     def unmoved(self, name: str) -> Parameters:
-        """Return the scale: that of a flat prior for ``"mle"``, its mode for ``"map"``."""
-        return {"prior_scale": np.array([np.inf if name == "mle" else np.exp(self.best.log_scale)])}
+        """Return s and ρ: for ``"mle"`` those of a flat prior, for ``"map"`` their mode."""
+        log_scale, of_rho = (np.inf, 0.0) if name == "mle" else self.best
+        return {
+            "prior_scale": np.array([np.exp(log_scale)]),
+            "prior_correlation": self.scale_prior.rho(np.array([of_rho])),
+        }
 
     @override
-    def log_posterior(self, intercept: Array, weight: Array, prior_scale: Array | None = None) -> Array:
-        """Return log p(θ, log s) + Σ w log P(y | x, θ), constants included, shape (draw).
+    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
+        """Return what ``"mle"`` or ``"map"`` maximizes, the latter given s and ρ at their mode, and a start θ."""
+        objective, start = super().objective(name)
+        if name == "mle":
+            return objective, start
+        return LogPosterior(self._likelihood, GivenScale(self.scale_prior, *self.best)), start
+
+    @override
+    def log_posterior(
+        self,
+        intercept: Array,
+        weight: Array,
+        prior_scale: Array | None = None,
+        prior_correlation: Array | None = None,
+    ) -> Array:
+        """Return log p(θ, log s, logit ρ) + Σ w log P(y | x, θ), constants included, shape (draw).
 
         Parameters
         ----------
@@ -235,29 +202,35 @@ class LearnedScaleModel(LogisticModel):
             (draw, outcome).
         weight
             Per unit of the columns, (draw, outcome, feature).
-        prior_scale
-            s (draw); without it, s is integrated out.
+        prior_scale, prior_correlation
+            s and ρ (draw); without them, they are integrated out.
         """
         theta, prior = self._theta(intercept, weight), self.scale_prior
         log_likelihood = self._likelihood.values(theta) + self._log_units
-        if prior_scale is None:
+        if prior_scale is None or prior_correlation is None:
             return np.asarray(log_likelihood + prior.log_marginal(theta))
-        log_prior = prior.log_density_of_scales(np.log(prior_scale)) + prior.log_density(theta, prior_scale)
-        return np.asarray(log_likelihood + log_prior)
+        at = np.log(prior_scale), logits(prior_correlation)
+        return np.asarray(log_likelihood + prior.log_density_of_scales(*at) + prior.log_density(theta, *at))
 
     @override
     def log_prior(self, parameters: Parameters) -> dict[str, Array]:
-        """Return the log densities (draw) of log s, and of the weights given s, up to constants."""
-        scale, prior = parameters["prior_scale"], self.scale_prior
+        """Return the log densities (draw) of (log s, logit ρ), and of the weights given these, up to constants."""
+        at = np.log(parameters["prior_scale"]), logits(parameters["prior_correlation"])
         theta = self._theta(parameters["intercept"], parameters["weight"])
-        return {"prior_scale": prior.log_density_of_scales(np.log(scale)), "weights": prior.log_density(theta, scale)}
+        prior = self.scale_prior
+        return {"prior_scale": prior.log_density_of_scales(*at), "weights": prior.log_density(theta, *at)}
 
     @override
     def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw parameters (draw, …) from the prior, or raise `Refused` for a flat one."""
         self.refuse_flat()
-        theta, scale = self.scale_prior.draw(rng, draws)
-        return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / self.design.scale, "prior_scale": scale}
+        theta, log_scale, of_rho = self.scale_prior.draw(rng, draws)
+        return self._with_scales(theta, np.column_stack([log_scale, of_rho]))
+
+    def _with_scales(self, theta: Array, at: Array) -> Parameters:
+        """Return the parameters (draw, …) of θ (draw, vector, 1 + column) and (log s, logit ρ) (draw, 2)."""
+        scales = {"prior_scale": np.exp(at[:, 0]), "prior_correlation": self.scale_prior.rho(at[:, 1])}
+        return {**self.hypotheses(theta), **scales}
 
     @override
     def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
@@ -266,228 +239,111 @@ class LearnedScaleModel(LogisticModel):
 
     @override
     def laplace(self) -> LaplaceApproximation:
-        """Return the normal approximation of the weights given the scale, at the modes of `map`."""
-        return self.approximation(self.best)
-
-    def approximation(self, node: Node) -> LaplaceApproximation:
-        """Return the normal approximation of the weights given a node's scale."""
-        _, _, curvature = self.objective_at(node.log_scale).derivatives(node.theta)
-        return LaplaceApproximation.at(node.theta, curvature, self.design.scale)
+        """Return the normal approximation of the weights given s and ρ, at the modes of `map`."""
+        objective, _ = self.objective("map")
+        _, _, curvature = objective.derivatives(self._mode)
+        return LaplaceApproximation.at(self._mode, curvature, self.design.scale)
 
     @override
-    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return intercept, weight and prior_scale; the weight may be given in units of the scale."""
-        found = dict(draws)
-        if "unscaled_weight" in found:
-            times = self.scale_prior.of_columns(draws["prior_scale"])[:, 1:]
-            found["weight"] = self._correlated(draws["unscaled_weight"]) * times[:, None, :]
-        return {**super().from_pymc(found), "prior_scale": draws["prior_scale"]}
+    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
+        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant.
 
-    @override
-    def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
-        """Return what ``"mle"`` or ``"map"`` maximizes, the latter given the scale at its mode, and a start θ."""
-        objective, start = super().objective(name)
-        return (objective if name == "mle" else self.objective_at(self.best.log_scale)), start
-
-    def objective_at(self, log_scale: float) -> LogPosterior:
-        """Return the log posterior of θ given log s."""
-        return LogPosterior(self._likelihood, self.scale_prior.at(np.exp(log_scale)))
-
-    @cached_property
-    def _mode(self) -> Array:
-        """The mode of θ given the mode of log s."""
-        return self.best.theta
-
-    @override
-    @property
-    def _prior_of_all(self) -> ScaledWeightPrior | AveragedWeightPrior:
-        return self.scale_prior
-
-
-CONDITIONAL_STREAM = 3
-"""Number of the random stream from which λ is drawn where the sampler has summed over it."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LearnedPowerModel(LearnedScaleModel):
-    """P(y = k | x) ∝ exp(b_k + w_k·(x − center)) with w_k ~ N(0, s² C_λ) per sd of the columns, s and λ unknown.
-
-    =========== ======= ============================================== ==============================
-    parameter   support prior (symmetric)                              axes
-    =========== ======= ============================================== ==============================
-    prior_power a few   each value as likely as any other              ()
-    prior_scale above 0 LogNormal(log median, spread)                  ()
-    intercept   real    as in `LogisticModel`, of a given scale        (outcome), the log-odds at the means
-    weight      real    N(0, s² C_λ) for any two classes, given s, λ   (outcome, feature), per unit of x_j
-    =========== ======= ============================================== ==============================
-
-    C_λ is that of `LearnedScale`. The posterior is a mixture over λ of those of `LearnedScaleModel`: p(D | λ) is
-    Laplace's evidence summed over a grid of s, and importance weights of draws, or the bridges between draws by NUTS,
-    correct it. MAP: the most probable λ given D, the mode of log s given this λ, and that of the weights given both.
-    In the PyMC model λ is summed out, for NUTS moves through real numbers only, and is drawn afterward from its
-    probabilities given s and the weights. MLE: the prior is flat, and λ, which is then without meaning, is the first.
-
-    References
-    ----------
-    Krishna, Bondell and Ghosh (2009), doi:10.1016/j.jspi.2008.12.004 (the prior, its power unknown). MacKay (1992), The
-    evidence framework applied to classification networks, doi:10.1162/neco.1992.4.5.720.
-    """
-
-    discrete: ClassVar[tuple[str, ...]] = ("prior_power",)
-
-    @override
-    @cached_property
-    def members(self) -> tuple[LearnedScaleModel, ...]:
-        """The models with one λ each."""
-        assert isinstance(self.prior, LogisticPrior)
-        assert isinstance(self.prior.prior_scale, LearnedScale)
-        settings, found = self.prior.prior_scale, []
-        for power in settings.powers:
-            prior = replace(self.prior, prior_scale=settings.of_one_power(power))
-            member = LearnedScaleModel(self.labels, self.design, self.X, self.y, self.sample_weight, prior)
-            vars(member)["_likelihood"] = self._likelihood
-            found.append(member)
-        return tuple(found)
-
-    @cached_property
-    def scale_priors(self) -> AveragedWeightPrior:
-        """The prior of λ, of the scale, and of the weights given both, in numbers."""
-        return AveragedWeightPrior(tuple(member.scale_prior for member in self.members))
-
-    @override
-    @cached_property
-    def scale_prior(self) -> ScaledWeightPrior:
-        """The prior of the scale and of the weights given the first λ; others differ in the weights' covariances."""
-        return self.members[0].scale_prior
-
-    @cached_property
-    def explored(self) -> tuple[LearnedScaleModel, ...]:
-        """The models with one λ each, with the grids of their scales, each as fine as its share of the posterior."""
-        for member, grid in zip(self.members, self._explored_grids(), strict=True):
-            vars(member)["scale_grid"] = grid
-        return self.members
-
-    @override
-    @property
-    def grids(self) -> list[tuple[LearnedScaleModel, ScaleGrid]]:
-        """The models, each with one λ, and the grids of their scales."""
-        return [(member, member.scale_grid) for member in self.explored]
-
-    @property
-    def chosen(self) -> LearnedScaleModel:
-        """The model with the most probable λ."""
-        return max(self.explored, key=lambda member: member.scale_grid.log_evidence)
-
-    @override
-    @property
-    def scale_grid(self) -> ScaleGrid:
-        """The posterior of log s given the most probable λ."""
-        return self.chosen.scale_grid
-
-    @override
-    @property
-    def best(self) -> Node:
-        """The mode of log s given the most probable λ."""
-        return self.chosen.best
-
-    @override
-    def unmoved(self, name: str) -> Parameters:
-        """Return scale and λ: for ``"mle"`` those of a flat prior, for ``"map"`` their modes."""
-        member = self.members[0] if name == "mle" else self.chosen
-        return {**member.unmoved(name), "prior_power": np.array([member.power])}
-
-    @override
-    def log_posterior(
-        self, intercept: Array, weight: Array, prior_scale: Array | None = None, prior_power: Array | None = None
-    ) -> Array:
-        """Return log p(θ, log s, λ) + Σ w log P(y | x, θ), constants included, shape (draw).
-
-        Parameters
-        ----------
-        intercept
-            (draw, outcome).
-        weight
-            Per unit of the columns, (draw, outcome, feature).
-        prior_scale
-            s (draw); without it, s is integrated out.
-        prior_power
-            λ (draw); without it, λ is summed out.
+        (log s, logit ρ) are drawn from their density by the nodes' evidences, with some from their prior; given both,
+        γ = m + D R z with z multivariate t. Weights correct the evidences and the shape.
         """
-        theta, priors = self._theta(intercept, weight), self.scale_priors
-        log_density = self._likelihood.values(theta) + self._log_units
-        if prior_scale is not None:
-            log_density += self.scale_prior.settings.log_density(np.log(prior_scale))
-        if prior_scale is None or prior_power is None:
-            return np.asarray(log_density + priors.log_marginal(theta, prior_scale))
-        return np.asarray(log_density + priors.log_density(theta, prior_scale, prior_power) - np.log(len(self.members)))
+        lattice, prior = self.lattice, self.scale_prior
+        at, log_q = lattice.density.draw(rng, number)
+        size = lattice.modes.shape[-1]
+        z, log_t = t_distributed(rng, number, size, degrees)
+        gamma, log_determinant = lattice.moved(at, z)
+        values = self._along_directions.values(gamma)
+        sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
+        proper = np.isfinite(prior.sd[: 1 + prior.seen])
+        gamma_0 = gamma.copy()
+        gamma_0[:, :, 0] -= prior.mean
+        log_prior = -0.5 * np.sum((gamma_0 / sd)[..., proper] ** 2, axis=(1, 2))
+        log_prior -= len(prior.mean) * np.log(sd[..., proper]).sum(axis=(1, 2))
+        log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
+        log_ratio = values + log_prior + log_determinant - log_q - log_t
+        return self.of_directions(gamma, at, rng), log_ratio
+
+    def of_directions(self, gamma: Array, at: Array, rng: np.random.Generator) -> Parameters:
+        """Return the parameters (draw, …) of γ along the directions that the rows tell of, and (log s, logit ρ).
+
+        Along the other directions, of which the rows tell nothing, the weights are drawn from their prior.
+        """
+        prior = self.scale_prior
+        return self._with_scales(prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1])), at)
 
     @override
-    def log_prior(self, parameters: Parameters) -> dict[str, Array]:
-        """Return the log densities (draw) of log s, and of the weights given s and λ, up to constants."""
-        scale, theta = parameters["prior_scale"], self._theta(parameters["intercept"], parameters["weight"])
+    def density(self) -> ScaledDensity:
+        """Return the joint log density of s, ρ and the weights, in coordinates in which it is nearly a product."""
+        from bayesclf.models.logistic.density import ScaledDensity
+
+        return ScaledDensity(self._reduced, self.lattice, self.of_directions)
+
+    @override
+    def shown(self, parameters: Parameters) -> Parameters:
+        """Return parameters as the PyMC model has them: its free variables are among them."""
+        return {**super().shown(parameters), "log_prior_scale": np.log(parameters["prior_scale"])}
+
+    @override
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return {**super().shown_dims(), "log_prior_scale": ()}
+
+    @property
+    @override
+    def has_page(self) -> bool:
+        """Whether the model is one of `pymc_models`: nothing is flat, and no mean is against the reference."""
+        return bool(np.isfinite(self.scale_prior.sd).all()) and not (self.symmetric and self.weight_prior.mean.any())
+
+    @property
+    @override
+    def page_settings(self) -> dict[str, Any]:
+        """Directions and prior, as arguments of `pymc_models.logistic_regression`."""
+        prior, settings = self.scale_prior, self.scale_prior.settings
+        # a contrast of vectors that add up to 0 has half of the variance of a difference
+        given = prior.sd[1:] * (np.sqrt(2.0) if self.symmetric else 1.0)
         return {
-            "prior_scale": self.scale_prior.settings.log_density(np.log(scale)),
-            "weights": self.scale_priors.log_density(theta, scale, parameters["prior_power"]),
+            "directions": (prior.directions, prior.values),
+            "correlation": "learned" if prior.correlation is None else prior.correlation,
+            "median": settings.median,
+            "spread": settings.spread,
+            "given": None if prior.learned.all() else np.where(prior.learned, np.nan, given),
         }
 
     @override
-    def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
-        """Draw parameters (draw, …) from the prior, or raise `Refused` for a flat one."""
-        self.refuse_flat()
-        theta, scale, power = self.scale_priors.draw(rng, draws)
-        weight = theta[:, :, 1:] / self.design.scale
-        return {"intercept": theta[:, :, 0], "weight": weight, "prior_scale": scale, "prior_power": power}
-
-    @override
-    def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
-        """Return the prior of the weights of unseen levels, each with scale and λ of its draw."""
-        return self.scale_priors.unseen(parameters["prior_scale"], parameters["prior_power"])
-
-    @override
-    def log_evidence(self) -> float:
-        """Return log p(D), averaged over the values of λ: Laplace's approximation given s, summed over grids of s."""
-        evidences = [member.scale_grid.log_evidence for member in self.explored]
-        return float(logsumexp(evidences) - np.log(len(evidences)))
-
-    @override
-    def components(self) -> tuple[Component, ...]:
-        """Return the normal approximation of the weights at each λ and node of its grid that are not hopeless."""
-        return mixture(self.explored)
-
-    @override
-    def density(self) -> LogisticDensity:
-        """Return the log density of the weights given λ and scale at their modes, whitened there; raises as `map`."""
-        return self.chosen.density()
+    def innovations(self, parameters: Parameters) -> Array:
+        """Return ε (draw, vector, direction) of parameters (draw, …), against the reference."""
+        at = np.log(parameters["prior_scale"]), logits(parameters["prior_correlation"])
+        return self.scale_prior.innovations(self._theta(parameters["intercept"], parameters["weight"]), *at)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters; λ, over which the PyMC model sums, is drawn from its probabilities given the rest."""
-        parameters = super().from_pymc(draws)
-        theta = self._theta(parameters["intercept"], parameters["weight"])
-        rng = np.random.default_rng([len(theta), CONDITIONAL_STREAM])
-        return {**parameters, "prior_power": self.scale_priors.draw_power(rng, theta, parameters["prior_scale"])}
+        """Return intercept, weight, prior_scale and prior_correlation."""
+        scales = {
+            "prior_scale": draws["prior_scale"] if "prior_scale" in draws else np.exp(draws["log_prior_scale"]),
+            "prior_correlation": draws.get("prior_correlation", np.full(len(draws["intercept"]), self.fixed)),
+        }
+        found = dict(draws)
+        if "weight" not in found:  # the free variables alone
+            at = np.log(scales["prior_scale"]), logits(scales["prior_correlation"])
+            w = self.scale_prior.directions @ (self.scale_prior.sd_of_epsilon(*at)[:, :, None] * draws["epsilon"])
+            found["weight"] = w.transpose(0, 2, 1) / self.design.scale
+        return {**super().from_pymc(found), **scales}
 
-    @override
-    def _correlated(self, unscaled: Array) -> Array:
-        """Return the weights of the PyMC model: in units of the scale, they have the covariance of one λ or another."""
-        return unscaled
-
-    @override
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form."""
-        return ("learned power", len(self.members), super().signature())
+    @property
+    def fixed(self) -> float:
+        """ρ where it is fixed, else NaN."""
+        return np.nan if self.scale_prior.correlation is None else self.scale_prior.correlation
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words."""
-        return {**super().dims(), "prior_power": ()}
+        return {**super().dims(), "prior_scale": (), "prior_correlation": ()}
 
-    @override
-    def objective_at(self, log_scale: float) -> LogPosterior:
-        """Return the log posterior of θ given log s and the most probable λ."""
-        return self.chosen.objective_at(log_scale)
 
-    @override
-    @property
-    def _prior_of_all(self) -> AveragedWeightPrior:
-        return self.scale_priors
+def logits(correlation: Array) -> Array:
+    """Return logit ρ of ρ, finite."""
+    return np.clip(logit(correlation), -LARGEST_LOGIT, LARGEST_LOGIT)

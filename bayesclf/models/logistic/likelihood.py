@@ -155,6 +155,61 @@ class SumOverRows(Protocol):
         """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
 
 
+@dataclass(frozen=True, eq=False)
+class MappedLikelihood:
+    """A likelihood of θ (vector, column) as a function of γ (contrast, coordinate), θ = M γ T.
+
+    Attributes
+    ----------
+    likelihood
+        Of θ.
+    columns
+        T, (coordinate, column); None for the identity.
+    contrast
+        M, (vector, contrast); None for the identity.
+    """
+
+    likelihood: SumOverRows
+    columns: Array | None = None
+    contrast: Array | None = None
+
+    def theta(self, gamma: Array) -> Array:
+        """Return θ (…, vector, column) of γ (…, contrast, coordinate)."""
+        theta = gamma if self.columns is None else gamma @ self.columns
+        return theta if self.contrast is None else np.asarray(self.contrast @ theta)
+
+    def value(self, gamma: Array) -> float:
+        """Return the log likelihood."""
+        return self.likelihood.value(self.theta(gamma))
+
+    def values(self, gamma: Array) -> Array:
+        """Return the log likelihood of each γ (draw, contrast, coordinate), shape (draw)."""
+        return self.likelihood.values(self.theta(gamma))
+
+    def gradient(self, gamma: Array) -> tuple[float, Array]:
+        """Return the log likelihood and its gradient (contrast, coordinate)."""
+        value, slope = self.likelihood.gradient(self.theta(gamma))
+        return value, self._pulled_back(slope)
+
+    def derivatives(self, gamma: Array) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient, and minus the Hessian of γ raveled."""
+        return self.pulled_back(*self.likelihood.derivatives(self.theta(gamma)))
+
+    def pulled_back(self, value: float, slope: Array, curvature: Array) -> tuple[float, Array, Array]:
+        """Return the same, given derivatives in θ."""
+        own = curvature.reshape(*slope.shape, *slope.shape)
+        if self.columns is not None:
+            own = np.einsum("jc,kcld,id->kjli", self.columns, own, self.columns, optimize=True)
+        if self.contrast is not None:
+            own = np.einsum("ka,kjli,lb->ajbi", self.contrast, own, self.contrast, optimize=True)
+        slope = self._pulled_back(slope)
+        return value, slope, own.reshape(slope.size, -1)
+
+    def _pulled_back(self, slope: Array) -> Array:
+        slope = slope if self.columns is None else slope @ self.columns.T
+        return slope if self.contrast is None else self.contrast.T @ slope
+
+
 class Prior(Protocol):
     """A normal prior of θ in numbers."""
 
@@ -270,6 +325,17 @@ class LaplaceApproximation:
             return self.factor
         inverse = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
         return np.asarray(1 / np.linalg.norm(inverse, axis=0))  # 1/√H_jj with H⁻¹ = factor factorᵀ
+
+
+def t_distributed(rng: np.random.Generator, number: int, size: int, degrees: float) -> tuple[Array, Array]:
+    """Return draws (draw, coordinate) of a multivariate t, and their log density (draw) up to a constant.
+
+    There are at least as many degrees of freedom as coordinates.
+    """
+    degrees = max(degrees, size)
+    z = rng.standard_normal((number, size))
+    z /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
+    return z, -0.5 * (degrees + size) * np.log1p(np.sum(z**2, axis=1) / degrees)
 
 
 DENSE_ROWS = 2048

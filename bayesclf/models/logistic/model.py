@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+import pandas as pd
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
@@ -16,7 +17,6 @@ from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_un
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
-    ProjectedLikelihood,
     Separation,
     collinear_features,
     determined,
@@ -24,23 +24,37 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
     recedes,
 )
-from bayesclf.models.logistic.likelihood import LaplaceApproximation, Likelihood, LogPosterior
+from bayesclf.models.logistic.likelihood import (
+    LaplaceApproximation,
+    Likelihood,
+    LogPosterior,
+    MappedLikelihood,
+    t_distributed,
+)
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
-from bayesclf.models.logistic.prior import LogisticPrior, NormalPrior, NormalWeightPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scale_grid import Component, evidence_at
+from bayesclf.models.logistic.prior import (
+    LOG_2_PI,
+    LogisticPrior,
+    NormalPrior,
+    NormalWeightPrior,
+    UnseenPrior,
+    WeightPrior,
+    against_reference,
+    of_outcomes,
+)
 from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
 
 if TYPE_CHECKING:
     import pymc as pm
 
-    from bayesclf.models.logistic.density import LogisticDensity
-    from bayesclf.models.logistic.pymc import PriorOfAll
+    from bayesclf.models.logistic.density import CompiledDensity, LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
 
 LISTED_COLUMNS = 5
 
+NO_WEIGHTS = "a PyMC model has no weights; give each row as often as it counts, or fit by sampler='nutpie'"
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 
@@ -56,8 +70,10 @@ class LogisticModel:
     weight    real    N(m_j, s_j²/sd_j²) for any two classes          (outcome, feature), per unit of x_j
     ========= ======= ============================================== ==============================
 
-    The reference is the last class, or the first of two, so that weights are then log-odds of the second. The label
-    axis of the parameters holds the other classes. See `LogisticPrior` for the priors' forms.
+    The reference is the last class, or the first of two, so that weights are then log-odds of the second. The others'
+    intercepts and weights per sd are θ (vector, 1 + column). The label axis of the parameters holds the other
+    classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
+    for the priors' forms.
 
     Parameters
     ----------
@@ -86,7 +102,6 @@ class LogisticModel:
     sample_weight: Array
     prior: LogisticPrior | NormalPrior
     generative: ClassVar[bool] = False
-    discrete: ClassVar[tuple[str, ...]] = ()
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
@@ -117,7 +132,7 @@ class LogisticModel:
 
         def immoderate(gamma: Array) -> bool:
             """Return whether log-odds have grown beyond those of an estimate that exists."""
-            return bool(np.abs(reduced.log_odds(gamma)).max() > MODERATE_LOG_ODDS)
+            return bool(np.abs(self._likelihood.log_odds(space.weights(gamma))).max() > MODERATE_LOG_ODDS)
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
@@ -134,7 +149,7 @@ class LogisticModel:
             return likelihood.X.cells, likelihood.y, likelihood.X.moved(theta)
         return likelihood.X, likelihood.y, theta
 
-    def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | ProjectedLikelihood]:
+    def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
         likelihood, present = self._likelihood, self.sample_weight > 0
         X = self.X[present]
@@ -145,7 +160,7 @@ class LogisticModel:
                     f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
                 )
             space = ColumnSpace.of(X, likelihood.weight)
-            return space, ProjectedLikelihood(likelihood, space)
+            return space, MappedLikelihood(likelihood, space.columns)
         space = ColumnSpace.of(X, likelihood.weight)
         return space, replace(likelihood, X=space.coordinates(X))
 
@@ -185,7 +200,24 @@ class LogisticModel:
 
     def _theta(self, intercept: Array, weight: Array) -> Array:
         """Return θ (draw, outcome, 1 + column), the weights per sd of a column."""
-        return np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+        of_outcomes = np.concatenate([intercept[:, :, None], weight * self.design.scale], axis=2)
+        return against_reference(of_outcomes, self.symmetric, axis=1)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether the parameters are those of every class, adding up to 0, and not against the reference."""
+        return self.weight_prior.unseen.symmetric
+
+    @property
+    def level_means(self) -> Array | None:
+        """Means of the 0/1 columns over the training rows, 0 for numbers, (column); None without such columns."""
+        numbers = len(self.design.varying)
+        total = self.label_counts.sum()
+        if isinstance(self.X, CenteredRows) or numbers == len(self.design) or not total > 0:
+            return None
+        means = self.column_totals / total
+        means[:numbers] = 0.0
+        return means
 
     @property
     def _log_units(self) -> float:
@@ -208,8 +240,7 @@ class LogisticModel:
             For a flat prior.
         """
         self.refuse_flat()
-        theta = self.weight_prior.draw(rng, draws)
-        return {"intercept": theta[:, :, 0], "weight": theta[:, :, 1:] / self.design.scale}
+        return self.hypotheses(self.weight_prior.draw(rng, draws))
 
     def refuse_flat(self) -> None:
         """Raise where nothing can be drawn from the prior."""
@@ -235,9 +266,20 @@ class LogisticModel:
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
 
-    def components(self) -> tuple[Component, ...]:
-        """Return the normals whose mixture approximates the posterior: one, that of `laplace`, which says the rest."""
-        return (Component(self.laplace()),)
+    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
+        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant.
+
+        θ ~ t(mode, H⁻¹) with H the curvature at the mode and at least as many degrees of freedom as parameters, so that
+        |z| varies through them no more than it does by itself.
+        """
+        approximation = self._approximation
+        z, log_t = t_distributed(rng, number, len(approximation.center), degrees)
+        parameters = self.unravel(approximation.center + z @ approximation.factor.T)
+        return parameters, self.log_posterior(**parameters) - log_t
+
+    @cached_property
+    def _approximation(self) -> LaplaceApproximation:
+        return self.laplace()
 
     def log_evidence(self) -> float:
         """Return Laplace's approximation of log p(y | x), the log probability of the labels under the prior.
@@ -246,9 +288,10 @@ class LogisticModel:
         flat prior counts as a density of 1, so that only models with the same flat parameters compare. Raises as
         `laplace`.
         """
-        return evidence_at(LogPosterior(self._likelihood, self.weight_prior), self._mode)
+        value, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(self._mode)
+        return value + 0.5 * len(curvature) * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
 
-    def density(self) -> LogisticDensity:
+    def density(self) -> CompiledDensity:
         """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
         return self._whitened(self.laplace(), self.weight_prior)
 
@@ -263,60 +306,150 @@ class LogisticModel:
         return LogisticDensity(self._likelihood, prior, approximation.center * unit, factor * units, scale)
 
     def unravel(self, values: Array) -> Parameters:
-        """Return the parameters from vectors (draw, value) in the order of `laplace`."""
+        """Return the parameters from vectors (draw, value) in the order of `laplace`, weights per unit."""
         vectors = len(self.labels) - 1
+        weight = values[:, vectors:].reshape(len(values), vectors, len(self.design))
         return {
-            "intercept": values[:, :vectors],
-            "weight": values[:, vectors:].reshape(len(values), vectors, len(self.design)),
+            "intercept": of_outcomes(values[:, :vectors], self.symmetric),
+            "weight": of_outcomes(weight, self.symmetric, axis=1),
         }
 
+    def hypotheses(self, theta: Array) -> Parameters:
+        """Return the parameters (draw, …) of θ (draw, vector, 1 + column), weights per sd of a column."""
+        every = of_outcomes(theta, self.symmetric, axis=1)
+        return {"intercept": every[:, :, 0], "weight": every[:, :, 1:] / self.design.scale}
+
     def pymc(self) -> pm.Model:
-        """Return the PyMC model; its weights are in the columns' own units, its X is measured from the means."""
-        from bayesclf.models.logistic.pymc import build
+        """Return the PyMC model of the training rows.
 
-        X = in_units(self.X, self.design.scale)
-        return build(X, self.y, self.sample_weight, self._prior_of_all, self.design.scale, self.coords())
+        It is that of `pymc_models` where there is one for the prior, with a row of weight n as n rows.
 
-    def pymc_rows(self, rows: Rows, y: Integers, weight: Array) -> pm.Model:
+        Raises
+        ------
+        Refused
+            For weights that are not whole numbers, where the model has none.
+        """
+        if not self.has_page:
+            return self._observed(self.X, self.y, self.sample_weight)
+        times = self.sample_weight.round().astype(int)
+        if not np.allclose(times, self.sample_weight, rtol=1e-12):
+            raise Refused(NO_WEIGHTS)
+        return self._page(np.repeat(np.asarray(self.X), times, axis=0), np.repeat(self.y, times))
+
+    def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
+        X = self.design.matrix(self.known_levels(rows))
+        return self._page(np.asarray(X), y) if self.has_page else self._observed(X, y, np.ones(len(y)))
+
+    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
+        """Return the parameters from draws (draw, …) of the PyMC model, that of NUTS being the same."""
+        return self.from_pymc(draws)
+
+    def shown_coords(self) -> dict[str, Any]:
+        """Return the coordinates."""
+        return self.coords()
+
+    @property
+    def has_page(self) -> bool:
+        """Whether the model is one of `pymc_models`: rows are dense, and weights are finite and around 0."""
+        prior = self.weight_prior
+        return (
+            isinstance(prior, WeightPrior)
+            and not isinstance(self.X, CenteredRows)
+            and bool(np.isfinite(prior.scale).all() and not prior.mean[:, 1:].any())
+            and bool((prior.scale == prior.scale[0]).all())
+            and not (self.symmetric and prior.mean.any())  # a mean that is against the reference
+        )
+
+    @property
+    def page_settings(self) -> dict[str, Any]:
+        """Directions and prior, as arguments of `pymc_models.logistic_regression`: each column is a direction."""
+        sd = self.weight_prior.scale[0, 1:]  # type: ignore[union-attr]
+        return {"directions": (np.eye(len(sd)), np.ones(len(sd))), "prior_scale": 1.0, "correlation": 0.0, "given": sd}
+
+    def _page(self, X: Array, y: Integers) -> pm.Model:
+        """Return the page of `pymc_models` for standardized rows (row, column) and label codes (row)."""
+        from bayesclf import pymc_models
+
+        assert isinstance(self.prior, LogisticPrior)
+        design, settings = self.design, self.page_settings
+        center = design.centre - self.weight_prior.shift * design.scale
+        labels = np.array(self.labels, dtype=object)
+        return pymc_models.logistic_regression(
+            pd.DataFrame(X * design.scale + design.centre, columns=list(design.names)),
+            labels[y],
+            intercept_mean=self.prior.intercept_mean,
+            intercept_scale=self.prior.intercept_scale,
+            symmetric=self.prior.prior_form == "symmetric",
+            columns=pymc_models.Columns(center, design.scale, *settings.pop("directions")),
+            classes=labels,
+            **settings,
+        )
+
+    def _observed(self, X: Matrix, y: Integers, weight: Array) -> pm.Model:
+        """Return the PyMC model of any other prior, or of sparse rows; its X is measured from the means."""
         from bayesclf.models.logistic.pymc import build
 
+        coords = {**self.coords(), "outcome": list(self.labels[self._others])}
+        prior: Any = self.weight_prior
+        return build(in_units(X, self.design.scale), y, weight, prior, self.design.scale, coords)
+
+    def known_levels(self, rows: Rows) -> Rows:
+        """Return rows, or raise `Refused` where one has a level that the training rows lack."""
         if self.design.unseen(rows).any():
             raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
-        X = in_units(self.design.matrix(rows), self.design.scale)
-        return build(X, y, weight, self._prior_of_all, self.design.scale, self.coords())
+        return rows
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return intercept and weight; a design without columns has no PyMC weight."""
+        """Return intercept and weight, from these or from the free variables; without columns there is no weight."""
         intercept = draws["intercept"]
-        weight = draws["weight"] if len(self.design) else np.zeros((*intercept.shape, 0))
+        if not len(self.design):
+            weight = np.zeros((*intercept.shape, 0))
+        elif "weight" in draws:
+            weight = draws["weight"]
+        else:
+            scale: Any = self.page_settings["given"] / self.design.scale
+            weight = draws["epsilon"].swapaxes(1, 2) * scale
+        if self.symmetric and intercept.shape[-1] < len(self.labels):
+            intercept, weight = of_outcomes(intercept, True), of_outcomes(weight, True, axis=1)
         return {"intercept": self.at_means(intercept, weight), "weight": weight}
 
     def at_means(self, intercept: Array, weight: Array) -> Array:
-        """Return intercepts at the means, (…, outcome), from those that the user sees; `shown` does the reverse.
+        """Return the intercepts of the parameters, (…, outcome), from those that users see; `shown` does the reverse.
 
         Parameters
         ----------
         intercept
-            At the means, or with ``intercept_at="zero"`` at x = 0, (…, outcome).
+            Where the prior has it: at the means of all columns, or at x = 0, (…, outcome).
         weight
             Per unit of the columns, (…, outcome, feature).
         """
-        return intercept + weight @ self.design.centre if self.weight_prior.at_zero else intercept
+        return np.asarray(intercept + weight @ (self.weight_prior.shift * self.design.scale))
 
     def shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters with the intercept where `intercept_at` puts it, at the means or at x = 0."""
-        if not self.weight_prior.at_zero:
-            return parameters
-        at_zero = parameters["intercept"] - parameters["weight"] @ self.design.centre
-        return {**parameters, "intercept": at_zero}
+        """Return parameters as the PyMC model has them, the intercept where the prior has it."""
+        moved = parameters["weight"] @ (self.weight_prior.shift * self.design.scale)
+        found = {**parameters, "intercept": parameters["intercept"] - moved}
+        if self.has_page:
+            epsilon = of_outcomes(self.innovations(parameters), self.symmetric, axis=1)
+            found["epsilon"] = epsilon.transpose(0, 2, 1)
+        return found
+
+    def innovations(self, parameters: Parameters) -> Array:
+        """Return ε (draw, vector, direction) of parameters (draw, …), against the reference: weights over their sds."""
+        theta = self._theta(parameters["intercept"], parameters["weight"])
+        return np.asarray(theta[..., 1:] / self.weight_prior.scale[:, 1:])  # type: ignore[union-attr]
+
+    def shown_dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of what `shown` returns."""
+        return {**self.dims(), **({"epsilon": ("direction", "outcome")} if self.has_page else {})}
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
         prior = self.weight_prior
         if isinstance(prior, NormalWeightPrior):
             return ("logistic", len(self.labels), len(self.design), "normal")
-        intercept = "flat" if prior.flat_intercept else "zero" if prior.at_zero else "means"
+        intercept = "flat" if prior.flat_intercept else "moved" if prior.shift.any() else "means"
         stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
         form = (prior.symmetric, intercept, prior.flat_weights.tobytes() if prior.flat_weights.any() else b"")
         return ("logistic", len(self.labels), len(self.design), *form, stored)
@@ -334,11 +467,11 @@ class LogisticModel:
         A level that the training rows do not have adds its weight: `parameters["unseen"]` (draw, outcome, category),
         drawn from `unseen_prior`, or the prior's mean.
         """
-        weight = parameters["weight"].transpose(2, 1, 0)
+        weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
         unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
         coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
-        coefficient[0] = parameters["intercept"].T
+        coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
         np.multiply(weight, self.design.scale[:, None, None], out=coefficient[1 : 1 + columns])
         coefficient[1 + columns :] = unseen
         return LinearScores(self.columns, coefficient, self._reference)
@@ -413,18 +546,17 @@ class LogisticModel:
         return {"intercept": ("outcome",), "weight": ("outcome", "feature")}
 
     def coords(self) -> dict[str, Any]:
-        """Return the labels except the reference, and the columns."""
-        return {"outcome": list(self.labels[self._others]), "feature": list(self.design.names)}
+        """Return the labels, without the reference unless all have parameters, and the columns."""
+        labels = self.labels if self.symmetric else self.labels[self._others]
+        names = list(self.design.names)
+        return {"outcome": list(labels), "feature": names, "direction": list(range(len(names)))}
 
     @cached_property
     def weight_prior(self) -> WeightPrior | NormalWeightPrior:
         """The prior in numbers."""
-        return self.prior.resolve(self.design, len(self.labels) - 1)
-
-    @property
-    def _prior_of_all(self) -> PriorOfAll:
-        """The prior of all parameters, in numbers."""
-        return self.weight_prior
+        if isinstance(self.prior, NormalPrior):
+            return self.prior.resolve(self.design, len(self.labels) - 1)
+        return self.prior.resolve(self.design, len(self.labels) - 1, means=self.level_means)
 
     @cached_property
     def _mode(self) -> Array:
@@ -485,9 +617,9 @@ class LogisticModel:
     def require_rows(self) -> None:
         """Raise `Refused` for a model that does not hold its rows: nothing here."""
 
-    def parameters(self, theta: Array) -> dict[str, Array]:
-        """Return one hypothesis from θ (outcome, 1 + column) with weights per sd."""
-        return {"intercept": theta[None, :, 0], "weight": theta[None, :, 1:] / self.design.scale}
+    def parameters(self, theta: Array) -> Parameters:
+        """Return one hypothesis from θ (vector, 1 + column) with weights per sd."""
+        return self.hypotheses(theta[None])
 
     def _refuse(self, found: Separation | None) -> None:
         """Raise `DoesNotExist` if the classes are separable."""

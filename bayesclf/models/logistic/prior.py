@@ -5,97 +5,92 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
 from bayesclf.constraints import Flag, Number, require
+from bayesclf.display import Concise
 from bayesclf.errors import InputError
-from bayesclf.families.base import require_choice
+from bayesclf.families.base import require_choice, require_positive
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.learned_scale import LearnedScale
 from bayesclf.tables.columns import Column
 from bayesclf.typing import Array
 from bayesclf.wording import LISTED_NAMES, listed
 
-FLOOR = 0.01
-"""Share of the identity in the covariance: no direction is excluded, and the matrix has an inverse."""
+LEARNED = "learned"
+"""`correlation` where it is learned from the rows."""
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnCovariance:
-    """C = 0.99 Σ^λ/mean(diag Σ^λ) + 0.01 I, with Σ the covariance of standardized columns.
+@dataclass(frozen=True, repr=False)
+class LearnedScale(Concise):
+    """A prior of logistic regression's weights whose scale s and correlation ρ are learned from the rows.
 
-    Weights are s L z with C = L Lᵀ and z normal; `LearnedScale` says what for.
+    ::
 
-    Attributes
+        log s ~ Normal(log median, spread²)
+        ρ ~ Uniform(0, 1)
+        w | s, ρ ~ Normal(0, s² [(1 − ρ) I + ρ C])
+
+    w are the weights in the log-odds between any two classes, per sd of their columns, and C is the covariance of the
+    standardized columns over the training rows, labels aside, scaled to an average variance of 1. The posterior is one
+    of s, ρ and w together.
+
+    With ρ = 0 the weights are independent, and each direction matters as much as any other. With ρ = 1 columns that
+    vary together have weights that are alike, and directions in which the training rows hardly vary hardly matter. The
+    rows tell which it is, or that they cannot tell. A single column has ρ = 0.
+
+    A log-uniform prior of s would make the posterior improper: the evidence of s tends to a constant above 0 as s → 0
+    and, on separable rows, as s → ∞.
+
+    Parameters
     ----------
-    lower
-        L, (column, column), lower triangular.
+    median : float
+        Median of s, above 0.
+    spread : float
+        Sd of log s, above 0; by default 95 % of the prior lies between 0.05 and 19.
+    given : mapping from str to float
+        Scales that are not learned: from the name of a column, or of a category for all its levels, to a number above
+        0, infinity allowed. The indicator "… is missing" of a number has that number's. These weights are independent.
+    correlation : "learned" or float
+        ρ, or a number from 0 (independent weights) to 1 that fixes it. The weight of a level that the training rows do
+        not have has sd s.
 
-    References
-    ----------
-    Krishna, Bondell and Ghosh (2009), Bayesian variable selection using an adaptive powered correlation prior, Journal
-    of Statistical Planning and Inference 139, doi:10.1016/j.jspi.2008.12.004.
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [1.9], [2.1], [3.0]] * 5, ["low", "high", "low", "high"] * 5
+    >>> clf = bc.LogisticRegression(prior_scale=bc.LearnedScale(median=0.5), random_state=1).fit(X, y)
+    >>> bool(0.3 < clf.posterior_["posterior"]["prior_scale"].mean() < 3)
+    True
     """
 
-    lower: Array
+    median: float = 1.0
+    spread: float = 1.5
+    given: Mapping[str, float] = field(default_factory=dict)
+    correlation: str | float = LEARNED
 
-    @classmethod
-    def of(cls, X: Array, weight: Array, chosen: NDArray[np.bool_], power: float) -> Self:
-        """Return that of some columns; the others' weights are independent, with variance 1.
+    def __post_init__(self) -> None:
+        require_positive(median=self.median, spread=self.spread)
+        if not isinstance(self.given, Mapping):
+            raise InputError(f"given must be a mapping from names of columns to scales, not {self.given!r}")
+        if isinstance(self.correlation, str):
+            if self.correlation != LEARNED:
+                raise InputError(f"correlation must be {LEARNED!r} or a number from 0 to 1, not {self.correlation!r}")
+        else:
+            require(Number(least=0, most=1), correlation=self.correlation)
 
-        Parameters
-        ----------
-        X
-            Standardized (row, column).
-        weight
-            (row).
-        chosen
-            Which columns, (column).
-        power
-            λ, above 0.
-        """
-        part, total = X[:, chosen], weight.sum()
-        covariance = np.eye(part.shape[1])
-        if total > 0:
-            centered = np.sqrt(weight / total)[:, None] * (part - weight @ part / total)
-            covariance = _average_one(_to_power(centered.T @ centered, power))
-        covariance = (1 - FLOOR) * covariance + FLOOR * np.eye(len(covariance))
-        lower = np.eye(X.shape[1])
-        lower[np.ix_(chosen, chosen)] = np.linalg.cholesky(covariance)
-        return cls(lower)
+    @property
+    def log_median(self) -> float:
+        """Mean of log s."""
+        return float(np.log(self.median))
 
-    @cached_property
-    def inverse(self) -> Array:
-        """L⁻¹."""
-        return np.asarray(linalg.solve_triangular(self.lower, np.eye(len(self.lower)), lower=True))
-
-    @cached_property
-    def precision(self) -> Array:
-        """C⁻¹."""
-        return self.inverse.T @ self.inverse
-
-    @cached_property
-    def log_determinant(self) -> float:
-        """log |L|."""
-        return float(np.log(np.diag(self.lower)).sum())
-
-
-def _to_power(covariance: Array, power: float) -> Array:
-    """Return Σ^λ of a covariance, λ above 0."""
-    if power == 1:
-        return covariance
-    values, vectors = linalg.eigh(covariance)
-    return np.asarray((vectors * np.maximum(values, 0) ** power) @ vectors.T)
-
-
-def _average_one(covariance: Array) -> Array:
-    """Return a covariance whose average variance is 1; the identity in place of one that is 0."""
-    average = np.trace(covariance) / len(covariance)
-    return covariance / average if average > 0 else np.eye(len(covariance))
+    def log_density(self, log_scale: Array) -> Array:
+        """Return the log density of log s."""
+        z = (log_scale - self.log_median) / self.spread
+        return np.asarray(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - np.log(self.spread))
 
 
 NARROWEST = 1e-150
@@ -131,8 +126,8 @@ class LogisticPrior:
     intercept_mean, intercept_scale
         Of the intercept; an infinite scale leaves it free.
     intercept_at
-        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every number, so that a shift of a
-        column changes nothing, or ``"zero"``, at x = 0.
+        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every column, levels' 0/1 columns too,
+        so that a shift of a column changes nothing, or ``"zero"``, at x = 0.
     standardize
         Whether weights are meant per sd of a number (then a change of units changes nothing) or per unit.
 
@@ -168,10 +163,13 @@ class LogisticPrior:
             scale = scale.given
         _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=scale)
 
-    def resolve(self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE) -> WeightPrior:
+    def resolve(
+        self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE, means: Array | None = None
+    ) -> WeightPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1).
 
-        `scale` is what a learned scale is, and what a mapping gives the columns that it does not name.
+        `scale` is what a learned scale is, and what a mapping gives the columns that it does not name; `means` are
+        the columns', (column), 0 without them.
         """
         symmetric = self.prior_form == "symmetric"
         given: Any = self.prior_scale
@@ -182,12 +180,13 @@ class LogisticPrior:
         mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
         sds, unseen_scale = _per_column("prior_scale", given, scale, design, vectors)
         unit = 1.0 if self.standardize else design.scale
-        at_zero = self.intercept_at == "zero"
+        shift = design.centre / design.scale if self.intercept_at == "zero" else np.zeros(len(design))
+        if self.intercept_at == "means" and means is not None:
+            shift = np.where(np.isinf(sds).any(axis=0), 0.0, -means)  # free weights leave the intercept to the prior
         return WeightPrior(
             mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
             scale=np.column_stack([np.full(vectors, self.intercept_scale), np.maximum(sds * unit, NARROWEST)]),
-            shift=design.centre / design.scale if at_zero else np.zeros(len(design)),
-            at_zero=at_zero,
+            shift=shift,
             symmetric=symmetric and vectors > 1,
             unseen_mean=unseen_mean,
             unseen_scale=unseen_scale,
@@ -237,26 +236,19 @@ class WeightPrior:
     mean, scale
         m and s, (outcome, 1 + column), the intercept first; an infinite scale is a flat prior.
     shift
-        How the intercept of the prior differs from the one at the means, per weight (column).
-    at_zero
-        Whether it differs.
+        How the intercept of the prior differs from that of θ, per weight (column).
     symmetric
         Whether the correlation is ½(I + 11ᵀ).
     unseen_mean, unseen_scale
         Of the weight of a level that the training rows do not have, (outcome, category).
-    covariance
-        Of the weights of different columns, in units of their scales; None for independent ones. Scales and means are
-        the same for all labels, and scales for all columns that depend on each other.
     """
 
     mean: Array
     scale: Array
     shift: Array
-    at_zero: bool
     symmetric: bool
     unseen_mean: Array
     unseen_scale: Array
-    covariance: ColumnCovariance | None = None
 
     @property
     def flat_weights(self) -> NDArray[np.bool_]:
@@ -276,8 +268,6 @@ class WeightPrior:
         log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
         log_scale = np.log(np.where(np.isinf(self.scale), 1.0, self.scale)[:, self.flat_intercept :]).sum()
         constant = -0.5 * proper * (vectors * LOG_2_PI - log_determinant) - log_scale
-        if self.covariance is not None:
-            constant -= vectors * self.covariance.log_determinant
         return np.asarray(constant - 0.5 * square)
 
     def square(self, theta: Array, columns: NDArray[np.bool_] | slice = slice(None)) -> Array:
@@ -294,8 +284,6 @@ class WeightPrior:
         """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
         z = self._standardized(theta[None])
         slope: Array = -self._decorrelated(z)[0]
-        if self.covariance is not None:
-            slope[:, 1:] = slope[:, 1:] @ self.covariance.inverse
         slope /= self.scale
         slope[:, 1:] -= slope[:, :1] * self.shift
         return slope
@@ -304,15 +292,13 @@ class WeightPrior:
         """Return the precision matrix of θ raveled, label by label."""
         vectors, columns = self.mean.shape
         within = np.eye(columns)
-        if self.covariance is not None:
-            within[1:, 1:] = self.covariance.precision
         correlation = self._decorrelated(np.eye(vectors)[None, :, :])[0]
         out = np.empty((vectors, columns, vectors, columns))
         for k in range(vectors):
             for other in range(vectors):
                 # One division after the other, as a product could overflow.
                 of_u = correlation[k, other] * within / self.scale[k][:, None] / self.scale[other]
-                if self.at_zero:
+                if self.shift.any():
                     of_u[1:] -= np.outer(self.shift, of_u[0])
                     of_u[:, 1:] -= np.outer(of_u[:, 0], self.shift)
                 out[k, :, other] = of_u
@@ -322,8 +308,6 @@ class WeightPrior:
         """Draw θ (draw, outcome, 1 + column); the intercept must not be free."""
         vectors, columns = self.mean.shape
         noise = _noise(rng, (draws, vectors, columns), self.symmetric)
-        if self.covariance is not None:
-            noise[:, :, 1:] = noise[:, :, 1:] @ self.covariance.lower.T
         u = self.mean + self.scale * noise
         u[:, :, 0] += u[:, :, 1:] @ self.shift
         return u
@@ -338,8 +322,6 @@ class WeightPrior:
         z: Array = theta - self.mean
         z[:, :, 0] -= theta[:, :, 1:] @ self.shift
         z /= self.scale
-        if self.covariance is not None:
-            z[:, :, 1:] = z[:, :, 1:] @ self.covariance.inverse.T
         return z
 
     def _decorrelated(self, z: Array) -> Array:
@@ -347,6 +329,25 @@ class WeightPrior:
         if not self.symmetric:
             return z
         return np.asarray(2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1)))
+
+
+def of_outcomes(vectors: Array, symmetric: bool, axis: int = -1) -> Array:
+    """Return weights or intercepts, against the reference along an axis, as the parameters have them.
+
+    With a symmetric prior of more than two classes these are one for each class, adding up to 0; else they stay.
+    """
+    if not symmetric:
+        return vectors
+    every = np.concatenate([vectors, np.zeros_like(vectors.take([0], axis))], axis)
+    return np.asarray(every - every.mean(axis, keepdims=True))
+
+
+def against_reference(values: Array, symmetric: bool, axis: int = -1) -> Array:
+    """Return weights or intercepts of the parameters against the reference, the inverse of `of_outcomes`."""
+    if not symmetric:
+        return values
+    last = values.shape[axis] - 1
+    return np.asarray(values.take(range(last), axis) - values.take([last], axis))
 
 
 def _noise(rng: np.random.Generator, shape: tuple[int, int, int], symmetric: bool) -> Array:
@@ -488,8 +489,11 @@ class NormalWeightPrior:
     covariance: Array
     unseen: UnseenPrior
     flat_intercept: ClassVar[bool] = False
-    at_zero: ClassVar[bool] = False
-    """The intercept is at the means of the columns of the earlier fit, whatever `intercept_at` says."""
+
+    @property
+    def shift(self) -> Array:
+        """How the intercept of the prior differs from that of θ, per weight (column): not at all."""
+        return np.zeros(self.mean.shape[1] - 1)
 
     @property
     def flat_weights(self) -> NDArray[np.bool_]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,11 +13,9 @@ from pytensor.tensor import TensorVariable
 
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.prior import LOG_2_PI, NormalWeightPrior, WeightPrior
-from bayesclf.models.logistic.scale_prior import AveragedWeightPrior, ScaledWeightPrior
-from bayesclf.models.logistic.shaped_prior import ShapedWeightPrior
 from bayesclf.typing import Array, Integers
 
-type PriorOfAll = WeightPrior | NormalWeightPrior | ScaledWeightPrior | AveragedWeightPrior | ShapedWeightPrior
+type PriorOfAll = WeightPrior | NormalWeightPrior
 
 
 def build(
@@ -49,21 +46,12 @@ def build(
     with pm.Model(coords=coords) as model:
         if isinstance(prior, NormalWeightPrior):
             intercept, weight = _normal_coefficients(prior, scale, model)
-        elif isinstance(prior, ScaledWeightPrior):
-            intercept, weight = _scaled_coefficients(prior, scale, model)
-            prior = prior.unit
-        elif isinstance(prior, ShapedWeightPrior):
-            intercept, weight = _shaped_coefficients(prior, scale, model)
-            prior = prior.unit
-        elif isinstance(prior, AveragedWeightPrior):
-            intercept, weight = _averaged_coefficients(prior, scale, model)
-            prior = prior.members[0].unit
         else:
             intercept, weight = _coefficients(prior, scale, model)
         row_weight = pm.Data("row_weight", sample_weight, dims="row")
         y = pm.Data("y_data", labels, dims="row")
         at_means = intercept
-        if isinstance(prior, WeightPrior) and prior.at_zero and weight is not None:
+        if prior.shift.any() and weight is not None:
             at_means = intercept + weight @ pm.Data("centre", prior.shift * scale, dims="feature")
         eta = at_means + pt.zeros((row_weight.shape[0], 1))
         if weight is not None:
@@ -91,115 +79,6 @@ def _sparse_product(X: CenteredRows, weight: TensorVariable, zero: TensorVariabl
     column = pm.Data("X_column", X.indices.astype(np.intp))
     sums = pt.inc_subtensor(pt.zeros_like(zero + weight[:, 0])[row], values[:, None] * weight.T[column])
     return sums - weight @ shift
-
-
-def _scaled_coefficients(
-    prior: ScaledWeightPrior, scale: Array, model: pm.Model
-) -> tuple[TensorVariable, TensorVariable | None]:
-    """Add prior_scale, intercept and unscaled_weight, and the weight, which is the product.
-
-    The free variables do not depend on each other under the prior: few rows leave no funnel between them. Where weights
-    have the covariance L Lᵀ of the columns, those in units of the scale are independent until multiplied by L.
-    """
-    s = _prior_scale(prior)
-    intercept, unscaled = _coefficients(replace(prior.unit, covariance=None), scale, model, "unscaled_weight")
-    if unscaled is None:
-        return intercept, None
-    learned = pm.Data("is_learned", prior.learned[1:].astype(float), dims="feature")
-    weight = unscaled
-    if prior.unit.covariance is not None:
-        root = prior.unit.covariance.lower * scale / scale[:, None]
-        weight = unscaled @ pm.Data("weight_root", root, shape=root.shape).T
-    return intercept, pm.Deterministic("weight", weight * s**learned, dims=("outcome", "feature"))
-
-
-def _prior_scale(prior: ScaledWeightPrior) -> TensorVariable:
-    """Add prior_scale."""
-    median = pm.Data("prior_scale_log_median", np.log(prior.settings.median))
-    return pm.LogNormal("prior_scale", median, pm.Data("prior_scale_spread", float(prior.settings.spread)))
-
-
-def _shaped_coefficients(
-    prior: ShapedWeightPrior, scale: Array, model: pm.Model
-) -> tuple[TensorVariable, TensorVariable | None]:
-    """Add the scales, intercept and unscaled_weight, and the weight, which is the product."""
-    times = prior.pymc()
-    intercept, unscaled = _coefficients(prior.unit, scale, model, "unscaled_weight")
-    assert unscaled is not None  # some column has a scale
-    learned = prior.learned[1:]
-    own = pm.Data("local_scale_of", np.maximum(np.cumsum(learned) - 1, 0), dims="feature")
-    has_own = pm.Data("is_learned", learned.astype(float), dims="feature")
-    return intercept, pm.Deterministic("weight", unscaled * times[own] ** has_own, dims=("outcome", "feature"))
-
-
-def _averaged_coefficients(
-    prior: AveragedWeightPrior, scale: Array, model: pm.Model
-) -> tuple[TensorVariable, TensorVariable]:
-    """Add prior_scale, intercept and unscaled_weight, and the weight, which is the product.
-
-    The unscaled weights have a mixture of normals for a prior, one for each λ, of covariances L Lᵀ.
-    """
-    s, unit = _prior_scale(prior.members[0]), prior.members[0].unit
-    sds = unit.scale[0, 1:]
-    lowers = [
-        np.eye(len(scale)) if member.unit.covariance is None else member.unit.covariance.lower
-        for member in prior.members
-    ]
-    proper = np.isfinite(sds)
-    roots = np.stack([np.where(proper, sds, 0.0)[:, None] * lower / scale[:, None] for lower in lowers])
-    inverses = np.stack([np.linalg.inv(lower) * (scale / sds) for lower in lowers])
-    log_determinants = np.array([np.log(np.diag(inverse)[proper]).sum() for inverse in inverses])
-    intercept, _ = _coefficients(unit, scale, model, None)
-    weight = pm.CustomDist.dist(
-        pm.Data("weight_mean", unit.mean[:, 1:], dims=("outcome", "feature"), shape=unit.mean[:, 1:].shape),
-        pm.Data("weight_root", roots, shape=roots.shape),
-        pm.Data("weight_root_inverse", inverses, shape=inverses.shape),
-        pm.Data("weight_root_log_determinant", log_determinants, shape=log_determinants.shape),
-        dist=partial(_averaged_dist, unit.symmetric),
-        logp=partial(_averaged_logp, unit.symmetric, int(proper.sum())),
-        signature="(k,p),(m,p,q),(m,q,p),(m)->(k,p)",
-        class_name="AveragedNormal",
-    )
-    model.register_rv(weight, "unscaled_weight", dims=("outcome", "feature"))
-    learned = pm.Data("is_learned", prior.members[0].learned[1:].astype(float), dims="feature")
-    return intercept, pm.Deterministic("weight", weight * s**learned, dims=("outcome", "feature"))
-
-
-def _averaged_dist(
-    symmetric: bool,
-    mean: TensorVariable,
-    root: TensorVariable,
-    inverse: TensorVariable,
-    log_determinant: TensorVariable,
-    size: TensorVariable,
-) -> Any:
-    """Draw one of the normals, and from it."""
-    noise = pm.Normal.dist(pt.zeros_like(mean), 1.0)
-    if symmetric:
-        noise = (noise - pm.Normal.dist(pt.zeros_like(mean[0]), 1.0)) / np.sqrt(2)
-    which = pm.Categorical.dist(p=pt.ones_like(log_determinant) / root.shape[0])
-    return mean + noise @ root[which].T
-
-
-def _averaged_logp(
-    symmetric: bool,
-    proper: int,
-    value: TensorVariable,
-    mean: TensorVariable,
-    root: TensorVariable,
-    inverse: TensorVariable,
-    log_determinant: TensorVariable,
-) -> Any:
-    """Return the log density of the mixture; a flat prior counts as 1."""
-    z = (value - mean) @ inverse.transpose(0, 2, 1)
-    vectors = value.shape[0]
-    square, log_correlation = pt.sum(z**2, axis=(1, 2)), 0.0
-    if symmetric:
-        square = 2 * (square - pt.sum(pt.sum(z, axis=1) ** 2, axis=1) / (vectors + 1))
-        log_correlation = vectors * np.log(2) - pt.log(vectors + 1)
-    each = vectors * log_determinant - 0.5 * square
-    constant = 0.5 * proper * (log_correlation - vectors * LOG_2_PI)
-    return pt.logsumexp(each) - pt.log(root.shape[0]) + constant
 
 
 def _coefficients(

@@ -12,22 +12,17 @@ import numpy as np
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.identifiability import collinear_by_root
-from bayesclf.models.logistic.learned_model import LearnedPowerModel, LearnedScaleModel
-from bayesclf.models.logistic.learned_scale import LearnedScale
-from bayesclf.models.logistic.likelihood import CodedLikelihood, LogPosterior
+from bayesclf.models.logistic.learned_model import LearnedScaleModel
+from bayesclf.models.logistic.likelihood import CodedLikelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
-from bayesclf.models.logistic.prior import LogisticPrior
-from bayesclf.models.logistic.scale_grid import NODE_CONVERGED, Node, Starts, evidence_from, mode
-from bayesclf.models.logistic.scale_prior import ScaledWeightPrior
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found
+from bayesclf.models.logistic.scaled_prior import Moments, ScaledPrior
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import pymc as pm
-
-ALIKE = "over batches weights are normal given their learned scale; leave shape out, or fit in memory"
-"""Why shapes of `LearnedScale` are refused over batches."""
 
 KEPT_BYTES = 2**28
 """Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
@@ -110,16 +105,20 @@ class StreamedLikelihood:
         return answers
 
 
-def together[T](searches: Sequence[Search[T]], objectives: Sequence[LogPosterior], rows: StreamedLikelihood) -> list[T]:
+def together[T](
+    searches: Sequence[Search[T]], objectives: Sequence[LogPosterior], likelihood: MappedLikelihood
+) -> list[T]:
     """Return what several searches find, which look at the rows together: as many passes as the longest takes."""
+    rows: Any = likelihood.likelihood
     found: dict[int, T] = {}
     looks: dict[int, Look] = {place: next(search) for place, search in enumerate(searches)}
     while looks:
-        seen = rows.derivatives_of_all([look.theta for look in looks.values()])
+        seen = rows.derivatives_of_all([likelihood.theta(look.theta) for look in looks.values()])
         ahead: dict[int, Look] = {}
         for (place, look), own in zip(looks.items(), seen, strict=True):
             try:
-                ahead[place] = searches[place].send(objectives[place].with_prior(look.theta, own))
+                answer = objectives[place].with_prior(look.theta, likelihood.pulled_back(*own))
+                ahead[place] = searches[place].send(answer)
             except StopIteration as end:
                 found[place] = end.value
         looks = ahead
@@ -186,7 +185,7 @@ class RowsElsewhere(LogisticModel):
     @override
     def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
         """Return the model with the same columns and prior, of rows that it holds."""
-        kind = next(one for one in (LearnedPowerModel, LearnedScaleModel, LogisticModel) if isinstance(self, one))
+        kind = next(one for one in (LearnedScaleModel, LogisticModel) if isinstance(self, one))
         return kind(self.labels, self.design, X, y, sample_weight, self.prior)
 
     @override
@@ -259,136 +258,73 @@ class StreamedModel(RowsElsewhere, LogisticModel):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
-    """`LearnedScaleModel` of rows that are elsewhere; its parameters are those of `RowsElsewhere` and one more.
+    """`LearnedScaleModel` of rows that are elsewhere; its parameters are those of `RowsElsewhere` and two more.
 
     Parameters
     ----------
-    log_scale
-        The mode of log s, where θ is known.
+    log_scale, logit
+        The mode of (log s, logit ρ), where θ is known.
     """
 
     log_scale: float = 0.0
+    logit: float = 0.0
 
     @cached_property
     @override
-    def scale_prior(self) -> ScaledWeightPrior:
-        """The prior of the scale, and of the weights given it, in numbers."""
-        assert isinstance(self.prior.prior_scale, LearnedScale)  # type: ignore[union-attr]
-        # rows of the same covariance, with mean 0
-        half = np.sqrt(len(self.root)) * self.root
-        rows = np.concatenate([half, -half])
-        return ScaledWeightPrior.of(self.prior, self.design, len(self.labels) - 1, (rows, np.ones(len(rows))))  # type: ignore[arg-type]
+    def moments(self) -> Moments:
+        """Means and covariance of the columns over the rows."""
+        return Moments(self.mean, self.root.T @ self.root)
 
     @override
-    def nodes(self, starts: Starts) -> list[Node]:
-        """Return the evidences of several scales, whose modes are searched for together."""
-        return nodes_together(self._likelihood, [self], [starts])[0]
-
-    @override
-    def node(self, log_scale: float, start: Array) -> Node:
-        """Return the evidence of one scale."""
-        return self.nodes([(log_scale, start)])[0]
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian of γ at each (log s, logit ρ), all by the same passes."""
+        return modes_together(self._likelihood, self.scale_prior, at, starts)
 
     @cached_property
     @override
-    def best(self) -> Node:
-        """The mode of log s given D."""
-        if self.is_fitted:
-            return Node(self.log_scale, self.theta, np.nan)
-        top = mode(self.nodes, self.scale_grid)
-        return replace(top, theta=self._found_mode(self.objective_at(top.log_scale), top.theta))
-
-    def without_rows(self) -> StreamedScaleModel:
-        """Return the model with its mode, and no way to its rows."""
-        return replace(self, theta=self.best.theta, log_scale=self.best.log_scale)
-
-
-def nodes_together(
-    rows: StreamedLikelihood, members: Sequence[StreamedScaleModel], starts: Sequence[Starts]
-) -> list[list[Node]]:
-    """Return the evidences of several scales of each of several models of the same rows, all by the same passes."""
-    asked = [(member, *start) for member, own in zip(members, starts, strict=True) for start in own]
-    objectives = [member.objective_at(log_scale) for member, log_scale, _ in asked]
-    searches = [newton_steps(start, converged=NODE_CONVERGED) for _, _, start in asked]
-    modes = [optimum(found) for found in together(searches, objectives, rows)]
-    found: list[Node] = []
-    for (member, log_scale, _), objective, theta, look in zip(
-        asked, objectives, modes, rows.derivatives_of_all(modes), strict=True
-    ):
-        value, _, curvature = objective.with_prior(theta, look)
-        log_prior = float(member.scale_prior.settings.log_density(np.array(log_scale)))
-        found.append(Node(log_scale, theta, evidence_from(value, curvature) + log_prior))
-    every = iter(found)
-    return [[next(every) for _ in own] for own in starts]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StreamedPowerModel(RowsElsewhere, LearnedPowerModel):
-    """`LearnedPowerModel` of rows that are elsewhere; its parameters are those of `StreamedScaleModel` and one more.
-
-    Parameters
-    ----------
-    log_scale
-        The mode of log s given the most probable λ, where θ is known.
-    place
-        Which λ that is.
-    """
-
-    log_scale: float = 0.0
-    place: int = 0
-
-    @cached_property
-    @override
-    def members(self) -> tuple[StreamedScaleModel, ...]:
-        """The models with one λ each, of which the most probable one knows its mode if this one does."""
-        settings: Any = self.prior.prior_scale  # type: ignore[union-attr]
-        none, found = np.empty((0, 0)), []
-        for place, power in enumerate(settings.powers):
-            prior: Any = replace(self.prior, prior_scale=settings.of_one_power(power))
-            moments = self.label_weights, self.mean, self.root
-            theta = self.theta if place == self.place else none
-            own = (self.labels, self.design, self.X, self.y, self.sample_weight, prior, *moments)
-            found.append(StreamedScaleModel(*own, theta, self.log_scale))
-        return tuple(found)
-
-    @override
-    def over(self, parts: Parts) -> StreamedPowerModel:
-        """Return the same model with its rows, which the members look at together."""
-        model = super().over(parts)
-        for member in model.members:
-            vars(member)["_likelihood"] = vars(model)["_likelihood"]
-        return model
+    def _along_directions(self) -> MappedLikelihood:
+        """The likelihood of γ (contrast, 1 + direction), of the directions that the rows tell of."""
+        return mapped(self._likelihood, self.scale_prior)
 
     @property
     @override
-    def chosen(self) -> LearnedScaleModel:
-        """The model with the most probable λ."""
-        return self.members[self.place] if self.is_fitted else super().chosen
+    def best(self) -> tuple[float, float]:
+        """The mode of (log s, logit ρ) given D."""
+        return (self.log_scale, self.logit) if self.is_fitted else super().best
 
+    @cached_property
     @override
-    def nodes_of_members(self, starts: Sequence[Starts]) -> list[list[Node]]:
-        """Return the evidences of several scales of each of the members, whose modes are searched for together."""
-        return nodes_together(self._likelihood, self.members, starts)
+    def _mode(self) -> Array:
+        """The mode of θ given that of (log s, logit ρ)."""
+        return self.theta if self.is_fitted else super()._mode
 
-    def without_rows(self) -> StreamedPowerModel:
+    def without_rows(self) -> StreamedScaleModel:
         """Return the model with its mode, and no way to its rows."""
-        chosen = self.chosen
-        place = next(place for place, member in enumerate(self.members) if member is chosen)
-        return replace(self, theta=chosen.best.theta, log_scale=chosen.best.log_scale, place=place)
+        log_scale, of_rho = self.best
+        return replace(self, theta=self._mode, log_scale=log_scale, logit=of_rho)
 
 
-type Streamed = StreamedModel | StreamedScaleModel | StreamedPowerModel
+def mapped(rows: StreamedLikelihood, prior: ScaledPrior) -> MappedLikelihood:
+    """Return the likelihood along the directions that the rows tell of."""
+    return MappedLikelihood(rows, prior.columns[: 1 + prior.seen], prior.contrast)
+
+
+def modes_together(rows: StreamedLikelihood, prior: ScaledPrior, at: list[Array], starts: list[Array]) -> list[Found]:
+    """Return value, mode and minus the Hessian at each (log s, logit ρ); the searches look at the rows together."""
+    likelihood = mapped(rows, prior)
+    objectives = [LogPosterior(likelihood, prior.at(*each)) for each in at]
+    searches = [newton_steps(start, converged=NODE_CONVERGED) for start in starts]
+    modes = [optimum(found) for found in together(searches, objectives, likelihood)]
+    looks = rows.derivatives_of_all([likelihood.theta(gamma) for gamma in modes])
+    found = []
+    for objective, gamma, look in zip(objectives, modes, looks, strict=True):
+        value, _, curvature = objective.with_prior(gamma, likelihood.pulled_back(*look))
+        found.append((value, gamma, curvature))
+    return found
+
+
+type Streamed = StreamedModel | StreamedScaleModel
 """A model of rows that are elsewhere."""
-
-
-def kind_of(prior: LogisticPrior) -> type[Streamed]:
-    """Return the model that has a prior, or raise `Refused` for a prior that needs all rows at once."""
-    settings = prior.prior_scale
-    if not isinstance(settings, LearnedScale):
-        return StreamedModel
-    if settings.of_weights is not None:
-        raise Refused(ALIKE)
-    return StreamedPowerModel if len(settings.powers) > 1 else StreamedScaleModel
 
 
 def moments_of(parts: Parts) -> tuple[Array, Array]:

@@ -6,13 +6,12 @@ import numpy as np
 import pymc as pm
 import pytest
 from helpers.cases import MIXED
-from helpers.families import PYTHON, STANDARD_ERRORS, ids
+from helpers.families import PYTHON, ids
 from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import stats
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, ConditionalGaussian, Gaussian, MultivariateGaussian
-from bayesclf.families.pymc import LabeledRows
 
 NUMBERS = Axes(("a", "b"), ("u", "v", "w"), ((), (), ()))
 BOTH = Axes(("a", "b"), ("c", "u", "v"), (("red", "blue"), (), ()))
@@ -155,49 +154,6 @@ def test_regressions_of_all_classes_have_one_variable_in_pymc(rng):
         for name, value in point.items():
             np.testing.assert_array_equal(back[name], value)
     np.testing.assert_allclose(differences, differences[0], rtol=1e-9)
-
-
-def test_the_pymc_model_of_rows_has_their_density(rng):
-    X, y = mixed(rng, 12)
-    X[3, 2] = np.nan
-    prior, statistics = conditioned(ConditionalGaussian(), X, y, BOTH)
-    weight = np.where(np.arange(12) == 5, 2.0, 1.0)
-    with pm.Model(coords={"outcome": BOTH.labels, "row": range(12), **prior.coords()}) as model:
-        label = pm.Categorical("y", np.array([0.5, 0.5]), observed=y, dims="row")
-        prior.pymc_rows(X, LabeledRows(label, weight), statistics, "")
-    plain = remove_value_transforms(model)
-    observed = [variable for variable in plain.observed_RVs if variable.name != "y"]
-    log_density = plain.compile_logp(observed, mode=PYTHON)
-    for point in (prior.draw(rng, 1) for _ in range(3)):
-        values = {"theta_2": point["theta"][0][:, None], "beta_1_terms": point["beta"][0, :, :2, None]}
-        values["beta_2_terms"] = point["beta"][0, :, 2:].reshape(2, 2, 2)
-        values |= {"sigma2_1_terms": point["sigma2"][0, :, :2], "sigma2_2_terms": point["sigma2"][0, :, 2:]}
-        expected = weight @ prior.log_density(X, point)[0, np.arange(12), y]
-        np.testing.assert_allclose(log_density(values), expected, rtol=1e-10)
-    X[0, 1] = np.nan
-    with pytest.raises(Refused, match="column 'u' has missing cells that others depend on"), model:
-        prior.pymc_rows(X, LabeledRows(label, weight), statistics, "_2")
-
-
-@pytest.mark.slow
-def test_generated_moments_are_those_of_generated_rows(rng):
-    X, y = mixed(rng)
-    prior, statistics = conditioned(ConditionalGaussian(edges=(("u", "v"),), a=4.0), X, y, BOTH)
-    with pm.Model(coords={"outcome": BOTH.labels, **prior.coords()}) as model:
-        prior.pymc(statistics, "")
-    names = ["x_2_terms", "beta_2_terms", "sigma2_2_terms"]
-    drawn = pm.draw([model[name] for name in names], draws=4000, random_seed=1, mode="FAST_COMPILE")
-    moments, beta, sigma2 = (values[:, :, 0] for values in drawn)
-    for k in range(2):
-        u = X[y == k, 1]
-        n, within = len(u), np.sum((u - u.mean()) ** 2)
-        slope, variance = beta[:, k, 1], sigma2[:, k]
-        expected = [beta[:, k, 0] + slope * u.mean(), slope * within, slope**2 * within + variance * (n - 1)]
-        for found, mean in zip(moments[:, k].T, expected, strict=True):
-            error = (found - mean) / np.sqrt(variance)
-            assert abs(error.mean()) < STANDARD_ERRORS * error.std() / np.sqrt(len(error))
-        residual = moments[:, k, 2] - 2 * slope * moments[:, k, 1] + slope**2 * within
-        assert stats.kstest(residual / variance, stats.chi2(n - 1).cdf).pvalue > 1e-4
 
 
 @pytest.mark.parametrize("earlier", [False, True], ids=["prior", "posterior of earlier rows"])

@@ -1,23 +1,26 @@
 """The multivariate Gaussian family where its contract does not look: missing cells, and priors without closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+from arviz_stats.base import array_stats
 from helpers.gaussian_cases import CovarianceMarginals
 from hypothesis import given
 from hypothesis import strategies as st
 from pymc.model.transform.conditioning import remove_value_transforms
 from pytensor.compile.mode import Mode
-from scipy import optimize, stats
+from scipy import integrate, optimize, stats
+from scipy.special import logsumexp
 
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import LKJ, Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate import covariance as covariances
 from bayesclf.families.multivariate.covariance import Whitenings, submatrix
-from bayesclf.families.multivariate.pymc import observe_rows
 from bayesclf.families.multivariate.scatters import expectation, maximize, maximum_likelihood, start
-from bayesclf.families.pymc import LabeledRows
+from bayesclf.pymc_models import multivariate_normals
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 AXES = Axes(("no", "maybe", "yes"), ("u", "v", "w"))
@@ -43,7 +46,8 @@ def resolved(covariance, X, y, **options):
 def point(rng, covariance, labels=3):
     factor = rng.normal(size=(labels, 3, 3)) / 2 + np.eye(3)
     Sigma = factor @ factor.swapaxes(1, 2) + 0.1 * np.eye(3)
-    return {"mu": rng.normal(size=(1, labels, 3)), "Sigma": Sigma[:1] if covariance == "shared" else Sigma[None]}
+    found = {"mu": rng.normal(size=(1, labels, 3)), "Sigma": Sigma[:1] if covariance == "shared" else Sigma[None]}
+    return found | ({"nu": np.array([9.0])} if covariance == "shared" else {"nu": np.array([[5.0, 9.0, 30.0]])})
 
 
 def row_log_density(X, y, parameters):
@@ -108,7 +112,7 @@ def test_log_density_of_a_diagonal_covariance_is_that_of_independent_features(rn
 
 def test_predictive_of_complete_rows_is_scipys_students_t():
     X, y = data(missing=0.0)
-    prior, statistics = resolved("class", X, y)
+    prior, statistics = resolved("class", X, y, nu=5.0)
     posterior = prior.posterior(statistics)
     for k in range(3):
         freedom, kappa = posterior.nu[k] - 2, posterior.kappa[k]
@@ -121,7 +125,7 @@ def test_predictive_of_complete_rows_is_scipys_students_t():
 def test_one_feature_is_the_gaussian_family(covariance, variance):
     X, y = data()
     X, axes = X[:, :1], Axes(AXES.labels, ("u",))
-    family, one = MultivariateGaussian(covariance), Gaussian(variance)
+    family, one = MultivariateGaussian(covariance, nu=3.0, psi=np.nanvar(X)), Gaussian(variance)
     statistics, moments = family.statistics(X, y, axes), one.statistics(X, y, axes)
     posterior = family.resolve_prior(statistics).posterior(statistics)
     expected = one.resolve_prior(moments).posterior(moments)
@@ -132,19 +136,176 @@ def test_one_feature_is_the_gaussian_family(covariance, variance):
     np.testing.assert_allclose(posterior.log_predictive(X), expected.log_predictive(X), rtol=1e-10)
 
 
+@pytest.mark.parametrize("options", [{}, {"nu": 7.5}])
 @both
-def test_unit_information_prior_expects_the_pooled_variances(covariance):
+def test_the_prior_expects_the_variances_within_the_classes(covariance, options):
+    """They have n − 1 degrees of freedom a class, and the pooled variance counts for two more."""
     X, y = data()
-    prior, _ = resolved(covariance, X, y)
-    Sigma = prior.mean()["Sigma"]
-    np.testing.assert_allclose(Sigma, np.broadcast_to(np.diag(np.nanvar(X, axis=0)), Sigma.shape), atol=1e-12)
-    np.testing.assert_array_equal(prior.nu, 5.0)
+    Sigma = resolved(covariance, X, y, **options)[0].mean()["Sigma"][0]
+    of_classes = [[list(range(3))], [[k] for k in range(3)]][covariance == "class"]
+    for own, members in zip(Sigma.reshape(-1, 3, 3), of_classes, strict=True):
+        squares = sum(np.nanvar(X[y == k], axis=0) * np.isfinite(X[y == k]).sum(axis=0) for k in members)
+        freedom = sum(np.isfinite(X[y == k]).sum(axis=0) - 1 for k in members)
+        expected = (squares + 2 * np.nanvar(X, axis=0)) / (freedom + 2)
+        np.testing.assert_allclose(own, np.diag(expected), atol=1e-12)
+
+
+# Degrees of freedom that are learned
+
+
+def gains(prior, X, y, c, group):
+    """Return the evidence of a group's rows at ν = c + d + 1 by a family of given ν, (node)."""
+    found = []
+    for own in c:
+        psi = own * prior.scale[:, :, None] * np.eye(3)
+        given = MultivariateGaussian(prior.covariance, prior.m, prior.kappa, own + 4, psi)
+        statistics = given.statistics(X, y, AXES)
+        posterior = (resolved := given.resolve_prior(statistics)).posterior(statistics)
+        found.append((posterior.log_normalizer() - resolved.log_normalizer())[group, 0])
+    return np.array(found)
+
+
+@both
+def test_what_is_learned_is_quadrature_over_families_of_given_degrees(covariance):
+    """Mode, mean and interval of ν, and the predictive, by adaptive quadrature in ν of closed forms given it."""
+    X, y = data(2, n=25, missing=0.0)
+    prior, statistics = resolved(covariance, X, y)
+    posterior, group = prior.posterior(statistics), 0 if covariance == "shared" else 2
+
+    def log_density(c):
+        return stats.lognorm.logpdf(c, 1, scale=3) + gains(prior, X, y, [c], group)[0]
+
+    highest = log_density(10.0)
+
+    def integral(value):
+        return integrate.quad(lambda t: np.exp(log_density(np.exp(t)) - highest + t) * value(np.exp(t)), -4, 9)[0]
+
+    total = integral(lambda c: 1.0)
+    nu = np.atleast_1d(posterior.mean()["nu"][0])[group]
+    np.testing.assert_allclose(integral(lambda c: c + 4) / total, nu, rtol=1e-6)
+    low, high = posterior.freedom_interval()[group] - 4
+    inside = integrate.quad(lambda t: np.exp(log_density(np.exp(t)) - highest + t), np.log(low), np.log(high))[0]
+    assert abs(inside / total - 0.95) < 0.02
+    mode = optimize.minimize_scalar(lambda t: -log_density(np.exp(t)) - t, bounds=(-2, 7), method="bounded")
+    np.testing.assert_allclose(np.atleast_1d(prior.map(statistics)["nu"][0])[group], np.exp(mode.x) + 4, rtol=1e-4)
+
+    x, k = X[:1] + 0.3, 0 if covariance == "shared" else 2
+
+    def predictive(c):
+        psi = c * prior.scale[:, :, None] * np.eye(3)
+        given = replace(prior, nu=np.full(len(prior.nu), c + 4), psi=psi, scale=None)
+        return np.exp(given.posterior(statistics).log_predictive(x)[0, k])
+
+    found = np.exp(posterior.log_predictive(x)[0, k])
+    np.testing.assert_allclose(found, integral(predictive) / total, rtol=1e-6)
+
+
+@both
+def test_estimates_are_those_given_the_degrees_of_freedom_found(covariance):
+    X, y = data(3, missing=0.2)
+    prior, statistics = resolved(covariance, X, y)
+    found = prior.map(statistics)
+    c = np.atleast_1d(found["nu"][0]) - 4
+    given = replace(prior, nu=c + 4, psi=c[:, None, None] * prior.scale[:, :, None] * np.eye(3), scale=None)
+    for name, values in given.map(statistics).items():
+        np.testing.assert_allclose(found[name], values, atol=1e-8)
+
+
+def test_a_posterior_that_becomes_a_prior_keeps_what_is_known_of_the_degrees():
+    X, y = data(missing=0.0)
+    prior, statistics = resolved("class", X, y)
+    first, second = (prior.statistics(X[part], y[part], AXES) for part in (slice(25), slice(25, None)))
+    in_two, whole = prior.posterior(first).posterior(second), prior.posterior(statistics)
+    for name, values in whole.mean().items():
+        np.testing.assert_allclose(in_two.mean()[name], values, rtol=1e-9)
+    assert [line.prior for line in in_two.priors() if line.parameter == "nu"] != [
+        line.prior for line in prior.priors() if line.parameter == "nu"
+    ]
+
+
+def test_a_row_far_out_has_the_density_of_quadrature():
+    X, y = data(missing=0.0)
+    prior, statistics = resolved("shared", X, y)
+    x = X[:1] + 300.0
+    t = np.linspace(-6, 9, 400)
+    log_weight = gains(prior, X, y, np.exp(t), 0) + stats.norm.logpdf(t, np.log(3))
+    log_p = [
+        replace(prior, nu=np.array([c + 4]), psi=c * np.diag(prior.scale[0])[None], scale=None)
+        .posterior(statistics)
+        .log_predictive(x)[0]
+        for c in np.exp(t)
+    ]
+    expected = logsumexp(log_weight[:, None] + log_p, axis=0) - logsumexp(log_weight)
+    np.testing.assert_allclose(prior.posterior(statistics).log_predictive(x)[0], expected, rtol=1e-8)
 
 
 @pytest.mark.parametrize("psi", [2.0, np.array([1.0, 2.0, 3.0])])
 def test_a_scale_that_is_not_a_matrix_is_a_diagonal(psi):
     prior, _ = resolved("shared", *data(), psi=psi)
     np.testing.assert_array_equal(prior.psi[0], np.diag(np.broadcast_to(psi, 3)))
+
+
+def page(X, y, prior, nu=None):
+    """Return the model in plain PyMC: Σ by the factor A of Σ⁻¹ = T T', T = A/√(c s) and A A' ~ Wishart(ν, I)."""
+    d = X.shape[1]
+    with pm.Model() as model:
+        c = pm.LogNormal("c", np.log(d), 1.0) if nu is None else pt.constant(nu - d - 1.0)
+        squares = pm.ChiSquared("squares", c + d + 1 - np.arange(d), shape=d)
+        below = pm.Normal("below", shape=d * (d - 1) // 2)
+        A = pt.set_subtensor(pt.diag(squares**0.5)[np.tril_indices(d, -1)], below)
+        T = A / (c * prior.scale[0])[:, None] ** 0.5
+        precision = T @ T.T
+        pm.Deterministic("Sigma", pt.linalg.inv(precision))
+        mu = pm.MvNormal("mu", prior.m, tau=precision, shape=prior.m.shape)
+        pm.MvNormal("x", mu[y], tau=precision, observed=X)
+    return model
+
+
+def test_the_factor_of_the_page_has_the_law_of_the_inverse_wishart():
+    X, y = data(missing=0.0)
+    prior, _ = resolved("shared", X, y)
+    Sigma = pm.draw(page(X, y, prior, 9.5)["Sigma"], draws=1000, random_seed=1, mode=PYTHON)
+    u = CovarianceMarginals(np.array([9.5]), 5.5 * np.diag(prior.scale[0])[None]).cdf(Sigma).reshape(1000, 9)
+    assert min(stats.kstest(column, "uniform").pvalue for column in u.T) > 1e-5
+
+
+@pytest.mark.slow
+def test_the_page_sampled_by_pymc_has_the_exact_posterior():
+    X, y = data(2, n=25, missing=0.0)
+    prior, statistics = resolved("shared", X, y)
+    with page(X, y, prior):
+        sampled = pm.sample(1500, tune=1000, chains=4, cores=1, random_seed=1, progressbar=False, quiet=True).posterior
+    exact = prior.posterior(statistics).draw(np.random.default_rng(1), 100_000)
+    pairs = [
+        (np.log(sampled["c"].values)[..., None], np.log(exact["nu"] - 4)[:, None]),
+        *((sampled[name].values.reshape(4, 1500, -1), exact[name].reshape(100_000, -1)) for name in ("mu", "Sigma")),
+    ]
+    for chains, draws in pairs:
+        for x, own in zip(np.moveaxis(chains, 2, 0), draws.T, strict=True):
+            error = np.hypot(array_stats.mcse(x, method="mean"), own.std() / np.sqrt(len(own)))
+            assert abs(x.mean() - own.mean()) < 4.5 * error
+            assert 4.5 * error < 0.25 * own.std()
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("d", [1, 2])
+def test_predictive_intervals_of_six_rows_a_class_are_nearly_calibrated(covariance, d):
+    """The prior sees the rows twice, which takes less than five points off: ν does not run away."""
+    axes, factor, found = Axes(("no", "yes"), AXES.features[:d]), np.linalg.cholesky(0.4 * np.eye(d) + 0.6), []
+    y, grid = np.repeat([0, 1], 6), np.linspace(-25, 25, 4001)
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(12, d)) @ factor.T + 2 * y[:, None]
+        family = MultivariateGaussian(covariance)
+        statistics = family.statistics(X, y, axes)
+        posterior = family.resolve_prior(statistics).posterior(statistics)
+        cells = np.column_stack([grid, *[np.full_like(grid, np.nan)] * (d - 1)])
+        below = np.cumsum(np.exp(posterior.log_predictive(cells)[:, 0])) * (grid[1] - grid[0])
+        np.testing.assert_allclose(below[-1], 1, atol=1e-3)
+        u = np.interp(rng.normal(size=400) * factor[0, 0], grid, below)
+        found.append([np.mean(np.abs(u - 0.5) < level / 2) for level in (0.5, 0.8, 0.9)])
+    np.testing.assert_allclose(np.mean(found, axis=0), [0.5, 0.8, 0.9], atol=0.05)
 
 
 # Expectation and maximization
@@ -205,7 +366,7 @@ def test_the_maximum_from_expected_scatters_is_where_they_come_from(covariance):
 def test_estimates_from_missing_cells_are_the_maximum(covariance, estimate):
     """Against a general optimizer of the density of rows and prior, written with SciPy."""
     X, y = data(4, n=45)
-    prior, statistics = resolved(covariance, X, y)
+    prior, statistics = resolved(covariance, X, y, nu=5.0)
     groups = 1 if covariance == "shared" else 3
 
     def loss(vector):
@@ -285,7 +446,7 @@ def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(covariance, pri
     beside_lkj = []
     for _ in range(3):
         parameters = point(rng, covariance)
-        at = {name: values[0] for name, values in parameters.items()}
+        at = {name: values[0] for name, values in parameters.items() if prior is None or name != "nu"}
         np.testing.assert_allclose(logp(at) - prior_logp(at), row_log_density(X, y, parameters).sum(), rtol=1e-9)
         if prior is not None:
             beside_lkj.append(prior_logp(at) - lkj_log_prior(family, covariance, parameters))
@@ -304,10 +465,9 @@ def test_a_singular_covariance_has_too_few_rows_or_a_constant_column(rows, reaso
 def test_pymc_rows_with_missing_cells_have_the_density_of_their_observed_ones(covariance, rng):
     X, y = data(missing=0.3)
     parameters = point(rng, covariance)
-    with pm.Model() as model:
-        mu, Sigma = (pt.constant(parameters[name][0]) for name in ("mu", "Sigma"))
-        rows = LabeledRows(pm.Data("labels", y), np.ones(len(y)))
-        observe_rows("", mu, Sigma, X, rows, ("row", "feature"))
+    with pm.Model(coords={"outcome": AXES.labels, "feature": AXES.features, "other_feature": AXES.features}) as model:
+        mu, chol = pt.constant(parameters["mu"][0]), pt.constant(np.linalg.cholesky(parameters["Sigma"][0]))
+        multivariate_normals(mu, chol, X, pm.Data("labels", y))
     found = model.logp().eval(mode=PYTHON)
     np.testing.assert_allclose(found, row_log_density(X, y, parameters).sum(), rtol=1e-10)
 
@@ -333,7 +493,8 @@ def test_coordinates_of_nuts_have_their_jacobian(covariance):
 
     def flat(x):
         values = user(x)
-        return np.concatenate([values["mu"].ravel(), values["Sigma"][..., rows, columns].ravel()])
+        parts = (values["mu"], values["Sigma"][..., rows, columns], values["nu"])
+        return np.concatenate([np.ravel(part) for part in parts])
 
     x = np.random.default_rng(1).normal(size=sum(np.prod(shape, dtype=int) for shape in shapes)) / 2
     steps = 1e-6 * np.eye(len(x))
@@ -365,7 +526,8 @@ def test_lkj_draws_of_pymc_have_its_marginals():
     family = MultivariateGaussian("class", covariance_prior=LKJ(0.3))
     statistics = family.statistics(X[:, :2], y, axes)
     family = family.resolve_prior(statistics)
-    model, _ = models(family, statistics, axes)
+    with pm.Model(coords={"outcome": axes.labels, "feature": axes.features, "other_feature": axes.features}) as model:
+        family.page(X[:, :2], pm.Data("labels", y), "")
     Sigma = pm.draw(model["Sigma"], draws=150, random_seed=1, mode=PYTHON).reshape(-1, 2, 2)
     sd = np.sqrt(np.diagonal(Sigma, axis1=1, axis2=2))
     for j in range(2):
@@ -397,11 +559,13 @@ def test_marginals_of_the_contract_are_those_of_scipys_draws():
 
 @pytest.mark.parametrize(("spare", "kept"), [(0, {0, 1}), (-1, {1})])
 def test_factors_are_kept_up_to_a_number_of_bytes_and_the_last_always(spare, kept, monkeypatch):
-    Sigma, cache = np.tile(np.eye(3), (2, 1, 1)), Whitenings()
+    Sigma, mu, cache = np.tile(np.eye(3), (2, 1, 1)), np.zeros((2, 1, 3)), Whitenings()
     seen = [np.array([True, True, False]), np.array([True, False, True])]
-    size = Whitenings().of(Sigma, Sigma[:, None], seen[0]).factor.nbytes
+    size = Whitenings().of(Sigma, mu, Sigma[:, None], seen[0]).factor.nbytes
     monkeypatch.setattr(covariances, "CACHE_BYTES", 2 * size + spare)
-    first = [cache.of(Sigma, Sigma[:, None], columns) for columns in seen]
-    assert {place for place in (1, 0) if cache.of(Sigma, Sigma[:, None], seen[place]) is first[place]} == kept
+    first = [cache.of(Sigma, mu, Sigma[:, None], columns) for columns in seen]
+    found = {place for place in (1, 0) if cache.of(Sigma, mu, Sigma[:, None], seen[place]) is first[place]}
+    assert found == kept
+    assert cache.of(Sigma, mu + 1, Sigma[:, None], seen[1]) is not first[1]
     monkeypatch.setattr(covariances, "CACHE_BYTES", 0)
-    assert cache.of(Sigma, Sigma[:, None], ~seen[0]) is cache.of(Sigma, Sigma[:, None], ~seen[0])
+    assert cache.of(Sigma, mu, Sigma[:, None], ~seen[0]) is cache.of(Sigma, mu, Sigma[:, None], ~seen[0])

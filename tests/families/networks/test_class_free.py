@@ -341,12 +341,12 @@ def test_augmentation_draws_from_the_posterior_of_all_completions():
 def test_the_pymc_model_has_one_variable_for_all_classes():
     X, y = rows()
     clf = network(class_prior="uniform").fit(X, y)
-    model = clf.pymc_model_
+    model = clf.model_.pymc()
     rng = np.random.default_rng(2)
     point = clf.model_.prior_draw(rng, 1)
     (block,) = clf.model_.blocks
     layout = block.family.layout(block.family.axes)
-    logp = model.compile_logp(vars=model.observed_RVs, jacobian=False, mode=PYTHON)
+    logp = model.compile_logp(vars=model.potentials, jacobian=False, mode=PYTHON)
     values = {}
     for part, cells, sizes, _ in layout.by_classes():
         theta = point["theta"][0][: 1 if part else None, cells]

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import Refused
+from bayesclf.models.logistic.prior import against_reference
 from bayesclf.typing import Array, Integers
 
 RNG = np.random.default_rng(0)
@@ -45,6 +46,7 @@ def test_default_prior(name: str, engine: str) -> None:
         objective, _ = clf.model_.objective("map")
         point = clf.model_.map()
         theta = np.column_stack([point["intercept"][0], point["weight"][0] * clf.model_.design.scale])
+        theta = against_reference(theta, clf.model_.symmetric, axis=0)
         assert np.abs(objective.gradient(theta)[1]).max() < LARGEST_GRADIENT
     else:
         posterior = clf.posterior_["posterior"].to_dataset()

@@ -43,11 +43,11 @@ class TestDerivatives:
     def test_log_posterior_in_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         model = mixed_model(3)
         rng = np.random.default_rng(0)
-        draws = rng.normal(size=(7, 2)), rng.normal(size=(7, 2, 6))
-        whole = model.log_posterior(*draws)
+        draws = model.hypotheses(rng.normal(size=(7, 2, 7)))
+        whole = model.log_posterior(**draws)
         monkeypatch.setattr(likelihood, "BLOCK_ROWS", 7)
         monkeypatch.setattr(likelihood, "BLOCK_DRAWS", 3)
-        np.testing.assert_allclose(model.log_posterior(*draws), whole, rtol=1e-13)
+        np.testing.assert_allclose(model.log_posterior(**draws), whole, rtol=1e-13)
         curvature = model._likelihood.derivatives(model._mode)[2]
         monkeypatch.setattr(likelihood, "HESSIAN_CELLS", 50)
         np.testing.assert_allclose(model._likelihood.derivatives(model._mode)[2], curvature, rtol=1e-10, atol=1e-12)

@@ -16,6 +16,7 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic import newton
 from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.model import LogisticPrior
+from bayesclf.models.logistic.prior import of_outcomes
 from bayesclf.typing import Array
 
 FREE = LogisticPrior(standardize=False, intercept_scale=INF, intercept_at="zero")
@@ -36,10 +37,10 @@ class TestMap:
     @pytest.mark.parametrize("scale", [0.3, 2.0])
     @pytest.mark.parametrize("n_labels", [3, 5])
     def test_scikit_learn_more_classes(self, n_labels: int, scale: float) -> None:
-        """Its penalty Σ_k |w_k|²/2C of all K vectors is that of our K − 1 differences from the last, at C = s²/2.
+        """Its penalty Σ_k |w_k|²/2C of K vectors is that of our K vectors that add up to 0, at C = s²/2.
 
-        Given the differences z_k, the smallest Σ_k |w_k|² is Σ z_k² − (Σ z_k)²/K, at Σ w_k = 0; and −2 log of the
-        symmetric prior is 2(Σ z_k² − (Σ z_k)²/K)/s².
+        Given the differences z_k from the last, the smallest Σ_k |w_k|² is Σ z_k² − (Σ z_k)²/K, at Σ w_k = 0; and
+        −2 log of the symmetric prior is 2(Σ z_k² − (Σ z_k)²/K)/s².
         """
         rng = np.random.default_rng(0)
         X = rng.normal(size=(300, 4)) * [1.0, 5.0, 0.3, 1.0]
@@ -49,9 +50,9 @@ class TestMap:
         theirs.fit(X, y, weight)
         model = model_of(X, y, replace(FREE, prior_scale=scale), weight=weight)
         point = model.map()
-        np.testing.assert_allclose(point["weight"][0], theirs.coef_[:-1] - theirs.coef_[-1], atol=1e-6)
+        np.testing.assert_allclose(point["weight"][0], theirs.coef_, atol=1e-6)
         at_zero = point["intercept"][0] - point["weight"][0] @ model.design.centre
-        np.testing.assert_allclose(at_zero, theirs.intercept_[:-1] - theirs.intercept_[-1], atol=1e-6)
+        np.testing.assert_allclose(at_zero, theirs.intercept_ - theirs.intercept_.mean(), atol=1e-6)
         np.testing.assert_allclose(probabilities(model, encoded(X)), theirs.predict_proba(X), atol=1e-7)
 
     @pytest.mark.parametrize("form", ["reference", "symmetric"])
@@ -74,6 +75,7 @@ class TestMap:
         found = optimize.minimize(negative, np.zeros(10), method="BFGS", options={"gtol": 1e-7, "maxiter": 2000})
         beta = np.asarray(found.x).reshape(2, 5)
         point = model.map()
+        beta = of_outcomes(beta, form == "symmetric", axis=0)
         np.testing.assert_allclose(point["weight"][0], beta[:, 1:], atol=2e-5)
         at_zero = point["intercept"][0] - point["weight"][0] @ model.design.centre
         np.testing.assert_allclose(at_zero, beta[:, 0], atol=5e-5)
@@ -110,14 +112,9 @@ class TestMap:
             settings = {"codes": codes, "levels": LEVELS, "weight": weight, "prior": prior}
             plain = model_of(numbers, y, **settings)
             permuted = model_of(numbers, order[y], **settings)
-            theta = np.random.default_rng(0).normal(size=(5, 2, 7)) / np.append(1.0, plain.design.scale)
-            full = np.concatenate([theta, np.zeros((5, 1, 7))], axis=1)[:, np.argsort(order)]
-            other = full[:, :2] - full[:, 2:]
-            np.testing.assert_allclose(
-                plain.log_posterior(theta[:, :, 0], theta[:, :, 1:]),
-                permuted.log_posterior(other[:, :, 0], other[:, :, 1:]),
-                rtol=1e-12,
-            )
+            point = plain.hypotheses(np.random.default_rng(0).normal(size=(5, 2, 7)))
+            other = {name: values[:, np.argsort(order)] for name, values in point.items()}
+            np.testing.assert_allclose(plain.log_posterior(**point), permuted.log_posterior(**other), rtol=1e-12)
 
     def test_class_without_rows(self) -> None:
         numbers, codes, y, weight = mixed(2)
@@ -271,21 +268,17 @@ class TestScores:
         numbers, codes, y, weight = mixed(n_labels)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight)
         rng = np.random.default_rng(0)
-        parameters = {
-            "intercept": rng.normal(size=(5, n_labels - 1)),
-            "weight": rng.normal(size=(5, n_labels - 1, 6)),
-        }
+        theta = rng.normal(size=(5, n_labels - 1, 7))
+        parameters = model.hypotheses(theta)
         rows = encoded(numbers, codes)
         scores = model.log_scores(rows, parameters)
         assert scores.shape == (5, len(y), n_labels)
         assert np.moveaxis(scores, 0, 2).flags.c_contiguous
-        expected = parameters["intercept"][:, None, :] + np.einsum(
-            "rf,dkf->drk", model.X * model.design.scale, parameters["weight"]
-        )
+        expected = theta[:, None, :, 0] + np.einsum("rf,dkf->drk", model.X, theta[:, :, 1:])
         reference = 0 if n_labels == 2 else n_labels - 1
         np.testing.assert_allclose(np.delete(scores, reference, axis=2), expected, rtol=1e-11, atol=1e-11)
         np.testing.assert_array_equal(scores[:, :, reference], 0)
-        assert model.coords()["outcome"] == (["b"] if n_labels == 2 else ["a", "b"])
+        assert model.coords()["outcome"] == (["b"] if n_labels == 2 else ["a", "b", "c"])
         assert model.log_predictive(rows) is None
 
     def test_many_unseen_levels_in_draws(self) -> None:

@@ -1,0 +1,339 @@
+"""The posterior of a learned scale and correlation on a lattice: mode and curvature of the weights at each node.
+
+Between the nodes mode and curvature are interpolated. So any posterior draw has coordinates (log s, logit ρ, z) in
+which the posterior is nearly a product, z being nearly standard normal: what samplers and importance weights need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+from scipy.interpolate import make_interp_spline
+from scipy.special import logsumexp
+
+from bayesclf.models.logistic.prior import LOG_2_PI
+from bayesclf.models.logistic.scaled_prior import ScaledPrior
+from bayesclf.typing import Array, Integers
+
+STEPS = 0.7, 1.5
+"""Distances of the nodes in log s and logit ρ."""
+OUTERMOST = 3
+"""Nodes of logit ρ on either side of 0: ρ from .011 to .989. Beyond, modes hardly change."""
+DEPTH = 9.0
+"""A node whose log density is this far below the largest one has no neighbors beyond."""
+NODE_CONVERGED = 1e-5
+"""Length of the last step to the mode at a node, in posterior sds."""
+LARGEST_LATTICE = 2**26
+"""Numbers in the factors of all nodes, above which one node, at the mode, has to do."""
+FINE, REACH = 16, 12.0
+"""Cells between two nodes of the density that proposals are drawn from, and how far from 0 its logit ρ reaches."""
+PRIOR_SHARE = 0.1
+"""Share of the proposals of log s and logit ρ that are drawn from their prior."""
+MODE_STEPS = 0.3, 0.05
+"""Distances of the points that parabolas through the largest density go through."""
+
+type Place = tuple[int, int]
+type Starts = Mapping[Place, tuple[Array, Array]]
+"""(log s, logit ρ) of places, and γ from which the search for the mode of each starts."""
+type Found = tuple[float, Array, Array]
+"""log p(D, γ) at the mode γ, the mode (contrast, 1 + direction), and minus the Hessian of γ raveled."""
+type FindModes = Callable[[list[Array], list[Array]], list[Found]]
+"""From (log s, logit ρ) and starts γ to the modes, which may be searched for together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One (log s, logit ρ).
+
+    Attributes
+    ----------
+    at
+        (log s, logit ρ).
+    gamma
+        The mode of γ given both, (contrast, 1 + direction).
+    root
+        Lower triangular root of the inverse of minus the Hessian of γ raveled, its rows in units of the prior's scales.
+    log_evidence
+        log p(D | s, ρ) by Laplace's approximation.
+    """
+
+    at: Array
+    gamma: Array
+    root: Array
+    log_evidence: float
+
+    @classmethod
+    def of(cls, prior: ScaledPrior, at: Array, found: Found) -> Node:
+        """Return the node of a mode."""
+        value, gamma, curvature = found
+        upper = np.linalg.cholesky(curvature[::-1, ::-1])[::-1, ::-1]  # H = U Uᵀ
+        factor = linalg.solve_triangular(upper, np.eye(gamma.size), lower=False, trans="T")
+        log_evidence = value + 0.5 * gamma.size * LOG_2_PI - float(np.log(np.diag(upper)).sum())
+        scales = prior.scales(*at)[: 1 + prior.seen]
+        return cls(at, gamma, factor / np.tile(scales, len(gamma))[:, None], log_evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
+
+    Attributes
+    ----------
+    prior
+        Of s, ρ and the weights.
+    find
+        Finds modes.
+    nodes
+        By place; (0, 0) is log s at its prior median and ρ = ½.
+    """
+
+    prior: ScaledPrior
+    find: FindModes
+    nodes: Mapping[Place, Node]
+
+    @classmethod
+    def explored(cls, prior: ScaledPrior, find: FindModes, start: Array) -> Lattice:
+        """Explore from the prior median in rounds, each of which adds the neighbors of nodes that are not hopeless.
+
+        Parameters
+        ----------
+        prior, find
+            As the attributes.
+        start
+            γ (contrast, 1 + direction) from which the first mode is searched for.
+        """
+        lattice, expanded = cls(prior, find, {}), set[Place]()
+        ahead: dict[Place, Array] = {(0, 0): start}
+        while ahead:
+            lattice = lattice.with_nodes(ahead)
+            top = max(map(lattice.log_density, lattice.nodes.values()))
+            alive = {place for place, node in lattice.nodes.items() if lattice.log_density(node) > top - DEPTH}
+            ahead = {
+                neighbor: lattice.nodes[place].gamma
+                for place in sorted(alive - expanded)
+                for neighbor in lattice.neighbors(place)
+                if neighbor not in lattice.nodes
+            }
+            expanded |= alive
+        return lattice
+
+    def with_nodes(self, starts: Mapping[Place, Array]) -> Lattice:
+        """Return the lattice with more nodes."""
+        made = self.made([self.position(place) for place in starts], list(starts.values()))
+        return Lattice(self.prior, self.find, {**self.nodes, **dict(zip(starts, made, strict=True))})
+
+    def made(self, at: list[Array], starts: list[Array]) -> list[Node]:
+        """Return the nodes of several (log s, logit ρ)."""
+        return [Node.of(self.prior, each, found) for each, found in zip(at, self.find(at, starts), strict=True)]
+
+    def position(self, place: Place) -> Array:
+        """Return (log s, logit ρ) of a place."""
+        return np.array([self.prior.settings.log_median + STEPS[0] * place[0], STEPS[1] * place[1]])
+
+    def neighbors(self, place: Place) -> Iterable[Place]:
+        """Return the places beside one."""
+        i, j = place
+        yield from ((i - 1, j), (i + 1, j))
+        if self.prior.correlation is None:
+            yield from ((i, other) for other in (j - 1, j + 1) if abs(other) <= OUTERMOST)
+
+    def log_density(self, node: Node) -> float:
+        """Return log p(D, log s, logit ρ)."""
+        return node.log_evidence + float(self.prior.log_density_of_scales(*node.at))
+
+    @cached_property
+    def axes(self) -> tuple[Integers, Integers]:
+        """Places along log s and along logit ρ, all between the first and the last."""
+        rows, columns = zip(*self.nodes, strict=True)
+        return np.arange(min(rows), max(rows) + 1), np.arange(min(columns), max(columns) + 1)
+
+    @cached_property
+    def first(self) -> Array:
+        """(log s, logit ρ) of the first place."""
+        return self.position((self.axes[0][0], self.axes[1][0]))
+
+    @cached_property
+    def filled(self) -> list[list[Node]]:
+        """The node of each place, or the one that is nearest."""
+        known, every = np.array(list(self.nodes)), list(self.nodes.values())
+        return [[every[int(np.abs(known - (i, j)).sum(axis=1).argmin())] for j in self.axes[1]] for i in self.axes[0]]
+
+    @cached_property
+    def best(self) -> Node:
+        """The mode of (log s, logit ρ) given D, by parabolas through nodes ever closer to it."""
+        top = max(self.nodes.values(), key=self.log_density)
+        axes = [0] if self.prior.correlation is not None else [0, 1]
+        for distance in (1.0, *MODE_STEPS):
+            shifts = [np.zeros(2)]
+            for axis in axes:
+                shifts += [sign * np.eye(2)[axis] for sign in (-1.0, 1.0)]
+            if len(axes) > 1:
+                shifts.append(np.ones(2))
+            size = distance * np.array(STEPS)
+            around = self.made([top.at + shift * size for shift in shifts], [top.gamma] * len(shifts))
+            values = [self.log_density(node) for node in around]
+            step = np.zeros(2)
+            step[axes] = np.clip(np.nan_to_num(_vertex(np.array(values))), -2, 2)
+            top = max(*around, *self.made([top.at + step * size], [top.gamma]), key=self.log_density)
+        return top
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether one node has to do."""
+        return len(self.axes[0]) * len(self.axes[1]) * self.filled[0][0].root.size > LARGEST_LATTICE
+
+    @cached_property
+    def modes(self) -> Array:
+        """γ of all places, (log s, logit ρ, parameter)."""
+        nodes = [[self.best]] if self.single else self.filled
+        return np.array([[node.gamma.ravel() for node in row] for row in nodes])
+
+    @cached_property
+    def roots(self) -> Array:
+        """Roots of all places, (log s, logit ρ, parameter, parameter)."""
+        nodes = [[self.best]] if self.single else self.filled
+        return np.array([[node.root for node in row] for row in nodes])
+
+    def moved(self, at: Array, z: Array) -> tuple[Array, Array]:
+        """Return γ (draw, contrast, 1 + direction) of (log s, logit ρ) (draw, 2) and z (draw, parameter).
+
+        γ = m + D R z, where m and R are interpolated and D are the scales of the prior; and log |D R| (draw).
+        """
+        scales = self.prior.scales(at[:, 0], at[:, 1])[:, : 1 + self.prior.seen]
+        scales = np.tile(scales, len(self.prior.mean))
+        sizes = np.array(self.modes.shape[:2])
+        place = np.clip((at - self.first) / STEPS, 0, sizes - 1)
+        cell = np.minimum(place.astype(int), np.maximum(sizes - 2, 0))
+        share = place - cell
+        center, spread, diagonal = np.zeros_like(z), np.zeros_like(z), np.zeros_like(z)
+        for corner in np.ndindex(2, 2):
+            weight = np.prod(np.where(corner, share, 1 - share), axis=1)
+            which = np.minimum(cell + corner, sizes - 1)
+            for i, j in np.unique(which, axis=0):
+                rows = np.flatnonzero((which == (i, j)).all(axis=1) & (weight > 0))
+                own = weight[rows, None]
+                center[rows] += own * self.modes[i, j]
+                spread[rows] += own * (z[rows] @ self.roots[i, j].T)
+                diagonal[rows] += own * np.diag(self.roots[i, j])
+        gamma = center + scales * spread
+        return gamma.reshape(len(z), len(self.prior.mean), -1), np.log(scales * diagonal).sum(axis=1)
+
+    @cached_property
+    def density(self) -> Density:
+        """The density of (log s, logit ρ) given D, by the nodes' evidences."""
+        lowest = min(node.log_evidence for node in self.nodes.values())
+        evidence = np.array(
+            [
+                [
+                    self.nodes[i, j].log_evidence if (i, j) in self.nodes else min(lowest, node.log_evidence - DEPTH)
+                    for j, node in zip(self.axes[1].tolist(), row, strict=True)
+                ]
+                for i, row in zip(self.axes[0].tolist(), self.filled, strict=True)
+            ]
+        )
+        learns = self.prior.correlation is None
+        t = _middles(self.first[0] - STEPS[0], self.first[0] + STEPS[0] * len(evidence), STEPS[0] / FINE)
+        u = _middles(-REACH, REACH, STEPS[1] / FINE) if learns else np.zeros(1)
+        own = _interpolated(evidence, (t - self.first[0]) / STEPS[0])
+        own = _interpolated(own.T, (u - self.first[1]) / STEPS[1]).T if learns else own
+        own = own + self.prior.log_density_of_scales(*np.meshgrid(t, u, indexing="ij"))
+        return Density(t, u, STEPS[0] / FINE, STEPS[1] / FINE if learns else 1.0, own, self.prior)
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """A density of (log s, logit ρ) that is constant in cells.
+
+    Attributes
+    ----------
+    t, u
+        Centers of the cells, (cell of log s) and (cell of logit ρ).
+    width_t, width_u
+        Widths of the cells.
+    log_density
+        log p(D, log s, logit ρ) at the centers, (cell of log s, cell of logit ρ).
+    prior
+        Of s and ρ.
+    """
+
+    t: Array
+    u: Array
+    width_t: float
+    width_u: float
+    log_density: Array
+    prior: ScaledPrior
+
+    @cached_property
+    def log_evidence(self) -> float:
+        """log p(D), the integral of the density."""
+        return float(logsumexp(self.log_density) + np.log(self.width_t * self.width_u))
+
+    @cached_property
+    def moments(self) -> tuple[Array, Array]:
+        """Means and sds of (log s, logit ρ)."""
+        mass = np.exp(self.log_density - logsumexp(self.log_density))
+        of_t, of_u = mass.sum(axis=1), mass.sum(axis=0)
+        means = np.array([of_t @ self.t, of_u @ self.u])
+        squares = np.array([of_t @ self.t**2, of_u @ self.u**2])
+        return means, np.sqrt(np.maximum(squares - means**2, 1e-6))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
+        """Draw (log s, logit ρ) (draw, 2), some of them from the prior; and return log q of each (draw)."""
+        mass = np.exp(self.log_density - logsumexp(self.log_density)).ravel()
+        i, j = np.divmod(rng.choice(mass.size, draws, p=mass / mass.sum()), len(self.u))
+        learns = self.prior.correlation is None
+        at = np.column_stack(
+            [
+                self.t[i] + self.width_t * (rng.random(draws) - 0.5),
+                (self.u[j] + self.width_u * (rng.random(draws) - 0.5)) if learns else np.zeros(draws),
+            ]
+        )
+        free = rng.random(draws) < PRIOR_SHARE
+        settings = self.prior.settings
+        at[free, 0] = settings.log_median + settings.spread * rng.standard_normal(free.sum())
+        if learns:
+            at[free, 1] = rng.logistic(size=free.sum())
+        own = np.log(1 - PRIOR_SHARE) + self._at(at)
+        return at, np.logaddexp(own, np.log(PRIOR_SHARE) + self.prior.log_density_of_scales(at[:, 0], at[:, 1]))
+
+    def _at(self, at: Array) -> Array:
+        """Return the log density, normalized, of (log s, logit ρ) (draw, 2); −∞ beyond the cells."""
+        i = np.floor((at[:, 0] - self.t[0]) / self.width_t + 0.5).astype(int)
+        j = np.floor((at[:, 1] - self.u[0]) / self.width_u + 0.5).astype(int)
+        inside = (i >= 0) & (i < len(self.t)) & (j >= 0) & (j < len(self.u))
+        found = np.full(len(at), -np.inf)
+        found[inside] = self.log_density[i[inside], j[inside]] - self.log_evidence
+        return found
+
+
+def _middles(first: float, last: float, width: float) -> Array:
+    """Return the middles of cells of a width between two ends."""
+    return np.asarray(first + width * (np.arange(round((last - first) / width)) + 0.5))
+
+
+def _interpolated(values: Array, at: Array) -> Array:
+    """Return values (node, …) by splines at places between nodes, and those of the ends beyond."""
+    if len(values) == 1:
+        return np.repeat(values, len(at), axis=0)
+    spline: Any = make_interp_spline(np.arange(len(values)), values, k=min(3, len(values) - 1))
+    return np.asarray(spline(np.clip(at, 0, len(values) - 1)))
+
+
+def _vertex(values: Array) -> Array:
+    """Return where the parabola through a center, its neighbors and a corner is largest, in units of the distance.
+
+    Values are of the center, below and above it along each axis, and with two axes of (1, 1). NaN without a maximum.
+    """
+    axes = (len(values) - 1) // 2
+    slope = np.array([(values[2 + 2 * a] - values[1 + 2 * a]) / 2 for a in range(axes)])
+    H = np.diag([values[2 + 2 * a] + values[1 + 2 * a] - 2 * values[0] for a in range(axes)])
+    if axes == 2:
+        H[0, 1] = H[1, 0] = values[5] - values[0] - slope.sum() - 0.5 * np.trace(H)
+    if not (np.linalg.eigvalsh(H) < 0).all():
+        return np.full(axes, np.nan)
+    return np.asarray(-np.linalg.solve(H, slope))
