@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayesclf import methods as _methods  # noqa: F401 - puts methods on classes that are imported later
 
 if TYPE_CHECKING:
-    from bayesclf import diagnostics, families, plots, rules
+    from bayesclf import diagnostics, families, plots, pymc_models, rules
     from bayesclf.classifiers import (
         AODE,
         BayesNetClassifier,
@@ -72,7 +72,7 @@ _NAMES = {
 _HOME = {name: home for home, names in _NAMES.items() for name in names}
 
 _MODULES = {
-    **{name: name for name in ("diagnostics", "experiments", "families", "plots", "rules")},
+    **{name: name for name in ("diagnostics", "experiments", "families", "plots", "pymc_models", "rules")},
     "datasets": "tables.datasets",
 }
 """Modules that are attributes of the package without an import of their own, by name."""
@@ -115,6 +115,7 @@ __all__ = [
     "load",
     "loo",
     "plots",
+    "pymc_models",
     "rules",
     "set_progress",
 ]

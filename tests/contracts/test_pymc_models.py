@@ -196,12 +196,16 @@ def test_a_page_can_be_changed(mixed_table):
     clf = bc.LogisticRegression(random_state=1).fit(X, y)
     clinic = np.arange(len(y)) % 3
     with clf.to_pymc(X, y) as model:
-        effect = pm.ZeroSumNormal("effect", 1.0, shape=3)
-    model = pm.do(model, {})
-    with model:
-        pm.Deterministic("moved", model["eta"][:, 0] + model["effect"][clinic])
-    idata = pm.sample(draws=50, tune=50, **SAMPLING, model=model)
-    assert effect.name in idata["posterior"]
+        effect = pm.ZeroSumNormal("effect", 2.0, shape=3)
+        eta = model["intercept"] + (model["X"] - X.mean().to_numpy()) @ model["weight"].T
+    shifted = np.where(clinic == 2, y[0], y)  # all of the third clinic are of one class
+    changed = pm.do(model, {"eta": eta + effect[clinic][:, None]})
+    with changed:
+        pm.set_data({"labels": shifted})
+    idata = pm.sample(draws=100, tune=200, **SAMPLING, model=changed)
+    found = idata["posterior"]["effect"].mean(("chain", "draw")).values
+    assert np.abs(found).argmax() == 2
+    assert np.abs(found[2]) > 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few draws
         assert clf.with_posterior(idata).predict_proba(X).shape == (len(y), 2)
