@@ -17,7 +17,7 @@ def table(mixed_table):
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    return bc.NaiveBayes(inference=Exact(draws=50), random_state=1).fit(*table)
+    return bc.NaiveBayes(families="gaussian", inference=Exact(draws=50), random_state=1).fit(*table)
 
 
 @pytest.mark.parametrize("rule", ["bayes-optimal", "gibbs", "mle"])
@@ -35,7 +35,7 @@ def test_its_own_posterior_answers_as_before(kind, rule, fitted, table):
 def test_the_mean_and_the_mode_are_of_the_given_posterior(table):
     """A posterior with every mean moved by 1 answers rows that are moved by 1 as before."""
     X, y = table
-    fitted = bc.NaiveBayes(inference=Exact(draws=1500), random_state=1).fit(X, y)
+    fitted = bc.NaiveBayes(families="gaussian", inference=Exact(draws=1500), random_state=1).fit(X, y)
     tree = fitted.posterior_.copy(deep=True)
     tree["posterior"]["mu"] = tree["posterior"]["mu"] + 1.0
     point = {name: values[0].copy() for name, values in fitted.hypotheses("map").parameters.items()}
@@ -79,7 +79,7 @@ def test_a_given_posterior_is_saved(fitted, table, tmp_path):
 def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     """Draws of another prior: what looks at the prior is skipped, and what comes from refits says so."""
     X, y = table
-    fitted = bc.NaiveBayes(inference=Exact(draws=200), random_state=1).fit(X, y)
+    fitted = bc.NaiveBayes(families="gaussian", inference=Exact(draws=200), random_state=1).fit(X, y)
     assert all(
         finding.section in ("passed", "tip") for finding in fitted.diagnose(X, y, checks=["M03", "M04"]).findings
     )

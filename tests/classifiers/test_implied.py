@@ -127,7 +127,11 @@ def test_a_shift_of_the_origin_costs_no_digits(mixed_table):
         (bc.GaussianNB("class", **EXACT), NUMBERS, "only variance='feature' or 'shared'"),
         (bc.GaussianDiscriminantAnalysis("class", **EXACT), ["apples", "full age"], "a covariance for each class"),
         (bc.JointBayes(**EXACT), ["level"], "'level' is of the family 'joint', .* not a sum over single columns"),
-        (bc.NaiveBayes(**EXACT), NUMBERS + WORDS, "the block of 'age', 'dose' has a variance for each class"),
+        (
+            bc.NaiveBayes(families="gaussian", **EXACT),
+            NUMBERS + WORDS,
+            "the block of 'age', 'dose' has a variance for each class",
+        ),
     ],
 )
 def test_a_block_that_is_not_linear_is_refused_with_the_reason(clf, columns, reason, mixed_table):

@@ -43,7 +43,7 @@ def fitted(table):
 def evidence(X, y, families=tuple(CANDIDATES)):
     """Return the log evidence of families of one column, by name."""
     axes = Axes(tuple(map(str, np.unique(y))), ("x",))
-    choices = ByEvidence(families).choices(ValueCounts.of(np.asarray(X, dtype=float)[:, None], y, axes))
+    choices = ByEvidence(families).chosen(ValueCounts.of(np.asarray(X, dtype=float)[:, None], y, axes))[0]
     return dict(zip(families, choices.log_evidence[0], strict=True))
 
 
@@ -253,9 +253,11 @@ def test_unknown_families_are_refused(families, table):
         bc.NaiveBayes(families=families).fit(*table)
 
 
-def test_selection_takes_gaussian_numbers_only(table):
-    with pytest.raises(InputError, match="select=True takes families='gaussian' only"):
-        bc.NaiveBayes(families="auto", select=True).fit(*table)
+def test_families_are_chosen_of_columns_that_may_not_depend_on_the_class(table):
+    """The evidence of each family is averaged over whether the column depends on the class."""
+    certain = bc.NaiveBayes(select=True, inclusion=1 - 1e-12, random_state=1).fit(*table)
+    pd.testing.assert_frame_equal(certain.families_, bc.NaiveBayes(random_state=1).fit(*table).families_, rtol=1e-6)
+    assert np.isfinite(bc.NaiveBayes(select=True, random_state=1).fit(*table).predict_proba(table[0])).all()
 
 
 def test_cells_that_a_chosen_family_cannot_have_count_as_missing(table, fitted):
@@ -272,7 +274,7 @@ def test_cells_that_a_chosen_family_cannot_have_count_as_missing(table, fitted):
 def test_candidates_can_be_named(table):
     clf = bc.NaiveBayes(families=("Gaussian", "histogram"), inference="map").fit(*table)
     assert list(clf.families_) == ["Gaussian", "histogram"]
-    assert not hasattr(bc.NaiveBayes(inference="map").fit(*table), "families_")
+    assert not hasattr(bc.NaiveBayes(families="gaussian", inference="map").fit(*table), "families_")
     assert Poisson().name not in {block.family.name for block in clf.model_.blocks}
 
 

@@ -340,7 +340,7 @@ def test_what_the_rows_have_set_is_said():
 
 def test_columns_that_are_not_selected_have_a_prior_too():
     X, y = load_iris(return_X_y=True)
-    half = bc.NaiveBayes(select=True).fit(X, y).as_prior()
+    half = bc.NaiveBayes(families="gaussian", select=True).fit(X, y).as_prior()
     table = half.fit(X, y).prior_summary()
     pooled = table[table["prior"].str.endswith("where included is 0")]
     assert set(pooled["parameter"]) == {"mu", "sigma2"}

@@ -174,7 +174,7 @@ def test_what_averaging_changes_is_the_paired_difference():
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     X = pd.DataFrame(rng.normal(size=(40, 10)) + 0.5 * y[:, None]).rename(columns="x{}".format)
-    found = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal", "gibbs"])
+    found = compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map", "bayes-optimal", "gibbs"])
     before, after = (excess_confidence(found, "nb", rule) for rule in ("map", "bayes-optimal"))
     saved = 100 * (before - after).mean()
     (sentence,) = [text for text in verdict(found, found.table).cautions if "over-confident" in text]
@@ -223,9 +223,9 @@ def test_the_columns_behind_an_extreme_loss_are_named():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
     X = pd.DataFrame({"fine": y + rng.normal(0, 0.7, 300), "odd": rng.normal(0, np.where(y == 1, 0.05, 1.0))})
-    assert extremes(compared({"nb": bc.NaiveBayes()}, X, y, rules=["map"]), "nb", "map") == ""
+    assert extremes(compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map"]), "nb", "map") == ""
     X.loc[1, "odd"] = 4.0  # eighty standard deviations of its class
-    said = extremes(compared({"nb": bc.NaiveBayes()}, X, y, rules=["map"]), "nb", "map")
+    said = extremes(compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map"]), "nb", "map")
     assert said.startswith("it gave the true class of 1 row a probability below 1/1000")
     assert said.endswith("there 'odd' speaks most against the true class")
 

@@ -30,12 +30,12 @@ def hostile():
 
 @pytest.fixture(scope="module")
 def fit(hostile):
-    return bc.NaiveBayes(random_state=1).fit(*hostile)
+    return bc.NaiveBayes(families="gaussian", random_state=1).fit(*hostile)
 
 
 @pytest.fixture(scope="module")
 def comparison(hostile):
-    models = {NAMED: bc.NaiveBayes(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
+    models = {NAMED: bc.NaiveBayes(families="gaussian"), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
     return bc.compare(models, *hostile, cv=3)
 
 
