@@ -661,7 +661,7 @@ def _weighted(hypotheses: HypothesisSet, training: TrainingRows, block: slice, e
 
 def _relative_efficiency(clf: BayesClassifier, draws: int) -> float:
     """Return effective draws over draws, averaged over the parameters, as ArviZ's `loo` takes it."""
-    posterior: Any = None if isinstance(clf.inference_, Exact) else clf.posterior_draws()
+    posterior: Any = None if isinstance(clf.inference_, Exact) else clf.posterior_["posterior"].to_dataset()
     if posterior is None or posterior.sizes["chain"] == 1:
         return 1.0
     from arviz_stats import ess

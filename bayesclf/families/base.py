@@ -269,8 +269,8 @@ class Family[S: Statistics](Concise, ABC):
         ----------
         X : table or array of shape (row, feature)
             The rows in the family's encoding, (row, feature).
-        row
-            The variable of the class of each row.
+        row : TensorVariable
+            The class of each row.
         suffix : str
             What is added to the names.
         """

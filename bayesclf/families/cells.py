@@ -185,7 +185,7 @@ class ValueCounts(Statistics):
             counts = np.zeros((len(my_counts), len(values)))
             np.add.at(counts.T, group[np.searchsorted(different, mine)], my_counts.T)
             np.add.at(counts.T, group[np.searchsorted(different, theirs)], their_counts.T)
-            parts.append((values, counts, max(self.decimals[j], other.decimals[j])))
+            parts.append((values, counts, _told_apart(values, max(self.decimals[j], other.decimals[j]))))
         return self._joined(self.axes, parts)
 
     @override
@@ -265,6 +265,11 @@ def _decimals(values: Array) -> float:
         if _whole(values[:PROBE] * scale) and _whole(values * scale):
             return float(decimals)
     return REAL
+
+
+def _told_apart(values: Array, decimals: float) -> float:
+    """Return a number of decimals, or `REAL` where whole numbers of such steps are too large to be told apart."""
+    return REAL if len(values) and np.abs(values[[0, -1]]).max() * 10.0**decimals > EXACT_WHOLE else decimals
 
 
 def _whole(values: Array) -> bool:

@@ -97,7 +97,8 @@ def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
         raise Refused(
             f"inference={classifier.inference!r} leaves no posterior to draw; fit with 'auto', 'exact' or 'nuts'"
         )
-    posterior = classifier.posterior_draws()
+    drawn = tree["posterior"].to_dataset()
+    posterior = drawn[[name for name in classifier.model_.dims() if name in drawn]]
     if not posterior.data_vars:
         raise Refused(f"there is no posterior to draw: {posterior.attrs['not_held']}")
     return posterior

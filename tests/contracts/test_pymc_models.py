@@ -2,6 +2,7 @@
 
 import warnings
 from functools import cache
+from pathlib import Path
 
 import arviz as az
 import matplotlib.pyplot as plt
@@ -32,6 +33,7 @@ every_model = pytest.mark.parametrize(
     "case",
     [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS],
 )
+README = Path(bc.__file__).parents[1] / "README.md"
 SAMPLING = {"chains": 2, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
 
 
@@ -261,6 +263,18 @@ def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
         own = pymc_models.Columns.of(X, np.ones(2, dtype=bool)).directions
         point["epsilon"] = clf.model_.page_settings["directions"][0].T @ own @ point["epsilon"]
     expected = float(remove_value_transforms(models[1]).compile_logp(mode=PYTHON)(point))
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_the_model_of_the_readme_is_that_of_the_classifier():
+    block = README.read_text(encoding="utf-8").partition("## The model, as code")[2].partition("```python\n")[2]
+    names = {}
+    exec(block.partition("```")[0], names)
+    X, y, free = names["X"], names["table"].y, ("pi", "sigma2", "mu")
+    models = names["model"], bc.GaussianNB(inference="map").fit(X, y).to_pymc(X, y)
+    drawn = pm.draw([models[0][one] for one in free], random_seed=1, mode=PYTHON)
+    point = dict(zip(free, drawn, strict=True))
+    found, expected = (float(remove_value_transforms(one).compile_logp(mode=PYTHON)(point)) for one in models)
     assert found == pytest.approx(expected, rel=1e-10)
 
 

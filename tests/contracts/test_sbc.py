@@ -242,7 +242,7 @@ def ranks(simulate, make, simulations, thin=1, classes=LABELS):
 def shown(clf):
     """Return the draws that `posterior_` shows, (draw, ...); its tree takes longer to make than the fit."""
     draws = clf.draws_.parameters
-    return clf.model_.shown(draws) if isinstance(clf, bc.LogisticRegression) else draws
+    return clf.model_.shown(draws)
 
 
 def assert_same_draws(posterior, draws):
