@@ -50,7 +50,7 @@ class NaiveBayes(GenerativeClassifier):
         each other for each of its configurations.
     select : bool
         Whether to average over which columns depend on the class at all, `bayesclf.families.Selected`; the posterior
-        probabilities that they do are in `inclusion_`.
+        probabilities that they do are in `inclusion_`. A histogram is then no candidate of ``families="auto"``.
     inclusion : float
         Prior probability that a column depends on the class, with `select`.
     alpha : float, "learned" or LearntAlpha

@@ -316,7 +316,7 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     --------
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [2.0], [3.0], [6.0]], ["low", "low", "high", "high"]
-    >>> priors = bc.NaiveBayes().fit(X, y).prior_summary()
+    >>> priors = bc.GaussianNB().fit(X, y).prior_summary()
     >>> print(priors.to_string(index=False))
     parameter outcome feature                           prior
            pi                 Dirichlet(1 in each of 2 cells)

@@ -81,7 +81,7 @@ def prior_posterior(classifier: BayesClassifier, limit: int = 9) -> Figure:
     --------
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [2.0], [3.0], [6.0]], ["low", "low", "high", "high"]
-    >>> figure = bc.plots.prior_posterior(bc.NaiveBayes(random_state=1).fit(X, y), limit=2)
+    >>> figure = bc.plots.prior_posterior(bc.GaussianNB(random_state=1).fit(X, y), limit=2)
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['mu[x0]', 'sigma2[x0]']
     """

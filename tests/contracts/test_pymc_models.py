@@ -1,7 +1,7 @@
 """The PyMC model of every classifier: a page whose density, names and answers are the classifier's own."""
 
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import arviz as az
@@ -237,7 +237,7 @@ def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed):
 PAGES = {
     "gaussian_nb": (bc.GaussianNB, ["age", "dose"]),
     "categorical_nb": (bc.CategoricalNB, ["ward", "fever"]),
-    "naive_bayes": (bc.NaiveBayes, ["age", "dose", "ward", "fever"]),
+    "naive_bayes": (partial(bc.NaiveBayes, families="gaussian"), ["age", "dose", "ward", "fever"]),
     "joint_bayes": (bc.JointBayes, ["ward", "smoker"]),
     "gaussian_discriminant_analysis": (bc.GaussianDiscriminantAnalysis, ["age", "dose"]),
     "logistic_regression": (bc.LogisticRegression, ["age", "dose"]),
@@ -303,7 +303,9 @@ def test_learned_concentrations_integrate_theta_out_for_nuts(scope, mixed_table)
 def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):
     X, y = mixed_table
     X = X[["age", "dose", "visits"]]
-    plain, named = (bc.NaiveBayes(blocks, random_state=1).fit(X, y) for blocks in (None, {"visits": "poisson"}))
+    plain, named = (
+        bc.NaiveBayes(blocks, families="gaussian", random_state=1).fit(X, y) for blocks in (None, {"visits": "poisson"})
+    )
     assert {"mu", "sigma2"} <= set(plain.model_.dims())
     assert named.model_.dims()["mu"] == ("outcome", "feature")
     assert named.model_.dims()["rate_2"] == ("outcome", "feature_2")

@@ -26,7 +26,7 @@ def complete():
 @pytest.fixture(scope="module")
 def generative(complete):
     X, y = complete
-    return bc.NaiveBayes(inference=Exact(draws=250), random_state=1).fit(X, y)
+    return bc.NaiveBayes(families="gaussian", inference=Exact(draws=250), random_state=1).fit(X, y)
 
 
 @pytest.fixture(scope="module")

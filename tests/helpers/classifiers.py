@@ -65,7 +65,7 @@ class FilledCase(Case):
 
 
 GENERATIVE = (
-    Case("nb", bc.NaiveBayes, NUMBERS + WORDS),
+    Case("nb", bc.NaiveBayes, NUMBERS + WORDS, {"families": "gaussian"}),
     Case("nb auto", bc.NaiveBayes, NUMBERS + WORDS, {"families": "auto"}),
     Case("nb histogram", bc.NaiveBayes, NUMBERS + WORDS, {"families": "histogram"}),
     Case("nb ordinal", bc.NaiveBayes, ["ward", *NUMBERS], {"blocks": {"ward": Ordinal(WARDS)}}),

@@ -11,7 +11,10 @@ import bayesclf as bc
 def comparison():
     """Return iris under two models, one of which has a name that looks like mathematics and no posterior."""
     data = load_iris(as_frame=True)
-    models = {"nb": bc.NaiveBayes(), "lr in $": bc.LogisticRegression(prior_scale=2.5, inference="map")}
+    models = {
+        "nb": bc.NaiveBayes(families="gaussian"),
+        "lr in $": bc.LogisticRegression(prior_scale=2.5, inference="map"),
+    }
     return bc.compare(models, data.data, data.target_names[data.target], cv=3)
 
 

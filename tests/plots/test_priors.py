@@ -38,7 +38,7 @@ def far(line, density):
 
 def test_prior_and_posterior_of_class_shares_and_of_words_are_beta_densities(rows):
     X, y = rows
-    clf = bc.NaiveBayes(alpha=2.0, class_concentration=3.0, random_state=1).fit(X, y)
+    clf = bc.NaiveBayes(families="gaussian", alpha=2.0, class_concentration=3.0, random_state=1).fit(X, y)
     figure = plots.prior_posterior(clf)
     drawn = curves(panel(figure, "pi"))
     assert set(drawn) == {"prior", "a", "b"}
@@ -53,7 +53,9 @@ def test_prior_and_posterior_of_class_shares_and_of_words_are_beta_densities(row
 def test_priors_that_differ_between_classes_are_drawn_for_each_class(rows):
     X, y = rows
     given = bc.families.Gaussian(m=np.array([[-2.0], [3.0]]), kappa=4.0, a=30.0, b=30.0)
-    figure = plots.prior_posterior(bc.NaiveBayes(blocks={"x": given}, random_state=1).fit(X[["x"]], y))
+    figure = plots.prior_posterior(
+        bc.NaiveBayes(families="gaussian", blocks={"x": given}, random_state=1).fit(X[["x"]], y)
+    )
     lines = panel(figure, "mu[x]").lines
     dashed = [line for line in lines if line.get_linestyle() == "--"]
     peaks = [line.get_xdata()[line.get_ydata().argmax()] for line in dashed]
@@ -90,8 +92,8 @@ def test_a_plug_in_has_no_engine_with_a_posterior():
 def test_what_cannot_be_drawn_is_refused(rows, monkeypatch):
     X, y = rows
     with pytest.raises(Refused, match="leaves no posterior"):
-        plots.prior_posterior(bc.NaiveBayes(inference="map").fit(X, y))
-    clf = bc.NaiveBayes(random_state=1).fit(X, y)
+        plots.prior_posterior(bc.NaiveBayes(families="gaussian", inference="map").fit(X, y))
+    clf = bc.NaiveBayes(families="gaussian", random_state=1).fit(X, y)
     with pytest.raises(InputError, match="limit"):
         plots.prior_posterior(clf, limit=0)
     assert len(plots.prior_posterior(clf, limit=2).axes) == 2
