@@ -41,7 +41,8 @@ class BayesNetClassifier(GenerativeClassifier):
     along the tree of greatest information given the class, learned from all rows so far. The posterior is that of the
     probabilities given the tree, and ignores the uncertainty of the tree.
 
-    Columns of numbers are linear in their parents among the numbers, with coefficients and a variance for each class
+    Columns of numbers are normal, as their dependence is (the families by evidence of `NaiveBayes` are for columns that
+    are independent given the class). They are linear in their parents among the numbers, with coefficients and a variance for each class
     and configuration of their parents among the categories, `bayesclf.families.ConditionalGaussian`; a category has
     parents among the categories only. With them ``"tan"`` is the tree of greatest evidence, in which no
     column depends on one with missing cells; along given edges these are drawn with the parameters, by data
