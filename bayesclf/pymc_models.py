@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import in_names
 
-LEARNED = "learned"
+_LEARNED = "learned"
 
 
 def labels(y: Any, alpha: Any = 1.0, pi: Any = None, classes: Any = None) -> tuple[pm.Model, Any]:
@@ -62,11 +62,11 @@ def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "
         Cells; NaN is missing, and then there is one observed cell a line, along the axis ``cell``.
     row
         The class of each row, as `labels` returns it.
-    parameters
+    *parameters
         Each (outcome, feature).
     """
     seen, of_cells = ~np.isnan(X), f"{variable}{name}"
-    values = X if distribution not in DISCRETE else np.where(seen, X, 0).astype(np.int64)
+    values = X if distribution not in _DISCRETE else np.where(seen, X, 0).astype(np.int64)
     data = f"X{name}" if variable == "x" else f"{of_cells}_data"
     if seen.all():
         dims = ("row", f"feature{name}")
@@ -85,7 +85,7 @@ def _plain(values: Any) -> Any:
     return float(np.ravel(values)[0]) if fixed and np.all(values == np.ravel(values)[0]) else values
 
 
-DISCRETE = (pm.Bernoulli, pm.Poisson, pm.NegativeBinomial)
+_DISCRETE = (pm.Bernoulli, pm.Poisson, pm.NegativeBinomial)
 """Distributions of whole numbers."""
 
 
@@ -648,8 +648,8 @@ class Columns(NamedTuple):
 def logistic_regression(
     X: pd.DataFrame,
     y: Any,
-    prior_scale: str | float = LEARNED,
-    correlation: str | float = LEARNED,
+    prior_scale: str | float = _LEARNED,
+    correlation: str | float = _LEARNED,
     *,
     median: float = 1.0,
     spread: float = 1.5,
@@ -713,10 +713,10 @@ def logistic_regression(
         data = pm.Data("X", cells.to_numpy(), dims=("row", "feature"))
         labels = pm.Data("labels", codes, dims="row")
         s: Any = prior_scale
-        rho: Any = 0.0 if correlation == LEARNED else correlation
-        if prior_scale == LEARNED:
+        rho: Any = 0.0 if correlation == _LEARNED else correlation
+        if prior_scale == _LEARNED:
             s = pm.Deterministic("prior_scale", pt.exp(pm.Normal("log_prior_scale", np.log(median), spread)))
-            learned = correlation == LEARNED
+            learned = correlation == _LEARNED
             rho = pm.Uniform("prior_correlation") if learned else pm.Data("prior_correlation", float(correlation))
         sd = s * pt.sqrt(1 - rho + rho * variances)
         sd = sd if given is None else pt.where(np.isnan(given), sd, given)

@@ -65,6 +65,13 @@ GROUPS = (
         modules=("families",),
     ),
     Group(
+        "pymc_models",
+        "Models as PyMC code",
+        "Each classifier as a page of plain PyMC. ``clf.to_pymc(X, y)`` is made of the same functions with the "
+        "hyperparameters of the fit.",
+        modules=("pymc_models",),
+    ),
+    Group(
         "inference",
         "Inference engines",
         "Values of the classifiers' ``inference``, where the defaults of a name such as ``'nuts'`` do not suit.",
