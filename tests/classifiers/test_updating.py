@@ -13,8 +13,8 @@ CHANGES = [
     (bc.MultinomialNB(alpha=np.full((2, 2), 2.0)), {"alpha": np.full((2, 2), 3.0)}),
     (bc.GaussianNB(), {"variance": "shared"}),
     (bc.GaussianDiscriminantAnalysis("class"), {"kappa": 5.0}),
-    (bc.NaiveBayes(), {"families": "auto"}),
-    (bc.NaiveBayes(families="auto"), {"missing": "level"}),
+    (bc.NaiveBayes(), {"families": "gaussian"}),
+    (bc.NaiveBayes(), {"missing": "level"}),
 ]
 
 

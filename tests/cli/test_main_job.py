@@ -36,5 +36,5 @@ def test_compare(name, request, tmp_path):
     answered = [line for line in found["table"] if line.get("accuracy") is not None]
     assert {line["rule"] for line in answered if line["model"] == "nb"} >= set(RULES) - {"mle"}
     assert {line["rule"] for line in answered if line["model"] == "lr"} >= set(RULES) - {"mle"}
-    assert all(line["accuracy"] > accuracy for line in answered if line["rule"] != "gibbs")
+    assert all(line["accuracy"] > accuracy for line in answered if line["rule"] not in ("gibbs", "mle"))
     assert report.stat().st_size > 50_000

@@ -63,10 +63,10 @@ def test_families_that_made_the_columns_are_chosen(fitted):
 @pytest.mark.slow
 @pytest.mark.usefixtures("unwritten_figures")
 def test_what_was_chosen_is_shown(fitted, tmp_path):
-    probability = fitted.families_.loc["gain", "zero-inflated log-normal"]
-    said = f"gain: zero-inflated log-normal, {probability:.2f}".replace("0.", ".")
-    assert any(note.endswith(said) for note in fitted.notes_)
-    assert fitted.summary().attrs["families"][3] == said
+    probability = fitted.families_.loc["height", "Gaussian"]
+    said = f"height: Gaussian ({probability:.2f})".replace("0.", ".")
+    assert any(note.startswith("families by evidence: ") and said in note for note in fitted.notes_)
+    assert fitted.summary().attrs["families"][0] == said
     fitted.report(tmp_path / "page.html")
     assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
 
