@@ -127,3 +127,23 @@ def test_without_columns_there_is_no_scale():
 
 def test_it_is_the_default():
     assert bc.LogisticRegression().prior_scale == "learned"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sklearn:iris", "sklearn:breast_cancer", "breast_cancer_ljubljana", "bupa", "ionosphere", "lenses"),
+        *("lymphography", "play_tennis", "sonar", "votes"),
+    ],
+)
+def test_chains_of_the_default_agree_on_small_tables(name):
+    """No divergence, R-hat or number of effective draws is beyond its limit, many of the tables being separable."""
+    shipped = bc.datasets.load(name)
+    clf = bc.LogisticRegression(random_state=1).fit(shipped.X, shipped.y)  # a warning is an error
+    assert clf.convergence_problems_ == ()
+    if isinstance(clf.inference_, NUTS):
+        from arviz_stats import rhat
+
+        worst = max(float(values.max()) for values in rhat(clf.posterior_draws()).data_vars.values())
+        assert worst < 1.01

@@ -65,3 +65,16 @@ def test_nuts_of_a_joint_table_beside_two_levels(table):
         np.testing.assert_allclose(mean, exact, atol=0.03)
     again = clf.with_posterior(nuts.posterior_)
     np.testing.assert_allclose(again.predict_proba(X[columns]), nuts.predict_proba(X[columns]), rtol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [None, "gaussian", "gamma"])
+@pytest.mark.parametrize("family", ["gamma", "exponential", "log-normal", "poisson", "negative-binomial", "hurdle"])
+def test_a_family_draws_from_its_prior_in_any_block(family, first, table):
+    """Variables are not called what PyTensor calls its own: a second block's shape is named "shape_2"."""
+    X, y = table
+    column = "n" if family in ("poisson", "negative-binomial") else "v"
+    blocks = {**({} if first is None else {"u": first}), column: family}
+    model = bc.NaiveBayes(blocks, inference="map", random_state=1).fit(X[[*blocks]], y).to_pymc(X[[*blocks]], y)
+    prior = pm.sample_prior_predictive(3, model=model, random_seed=1)
+    assert {variable.name for variable in model.free_RVs} == set(prior["prior"].data_vars)
