@@ -94,7 +94,7 @@ def gaps(rng: np.random.Generator, rows: int) -> Table:
 WELL: dict[str, tuple[Callable[[np.random.Generator, int], Table], Callable[[int], Any]]] = {
     "numbers": (numbers, lambda seed: bc.GaussianNB(random_state=seed)),
     "categories": (categories, lambda seed: bc.CategoricalNB(random_state=seed)),
-    "mixed, missing cells": (gaps, lambda seed: bc.NaiveBayes(random_state=seed)),
+    "mixed, missing cells": (gaps, lambda seed: bc.NaiveBayes(families="gaussian", random_state=seed)),
     "weights": (numbers, lambda seed: bc.GaussianNB(random_state=seed)),
     "logistic": (words, lambda seed: bc.LogisticRegression(inference=LAPLACE, random_state=seed)),
 }
@@ -112,7 +112,7 @@ def well_specified(kind: str, rows: int, seed: int) -> Case:
 
 def gaussian(X: pd.DataFrame, y: np.ndarray, new: pd.DataFrame | None = None) -> Case:
     """Fit naive Bayes to numbers or categories."""
-    return bc.NaiveBayes(random_state=1).fit(X, y), X, y, X if new is None else new
+    return bc.NaiveBayes(families="gaussian", random_state=1).fit(X, y), X, y, X if new is None else new
 
 
 def logistic(X: pd.DataFrame, y: np.ndarray, **settings: Any) -> Case:
