@@ -26,7 +26,7 @@ MODULES = (
     *(f"bayesclf.{name}" for name in ("evaluation.comparison", "evaluation.learning", "evaluation.leave_one_out")),
     *(f"bayesclf.{name}" for name in ("evaluation.predictive_checks", "evaluation.scores")),
     *(f"bayesclf.{name}" for name in ("families", "finite", "interpretation.dependence", "interpretation.weights")),
-    *(f"bayesclf.{name}" for name in ("plots", "posterior.averaging", "rules", "stacking", "tables")),
+    *(f"bayesclf.{name}" for name in ("plots", "posterior.averaging", "pymc_models", "rules", "stacking", "tables")),
     "bayesclf.tables.datasets",
 )
 """Modules of public names, in addition to the package itself."""
