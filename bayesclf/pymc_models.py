@@ -231,7 +231,7 @@ def words(alpha: Any, name: str = "") -> Any:
 
 def documents(theta: Any, X: Array, row: Any, name: str = "") -> None:
     """x_i ~ Multinomial(number of words of document i, θ of its class), for counts (row, word)."""
-    data = pm.Data(f"X_words{name}", X.astype(np.int64), dims=("row", f"word{name}"))
+    data = pm.Data(f"words{name}_data", X.astype(np.int64), dims=("row", f"word{name}"))
     pm.Multinomial(f"words{name}", data.sum(axis=1), theta[row], observed=data, dims=("row", f"word{name}"))
 
 
@@ -373,7 +373,7 @@ def lkj(eta: float, sd_scale: Array, outcomes: Sequence[str] | None = None, name
 
     if outcomes is None:
         return factor(name)
-    return pt.stack([factor(f"_{outcome}{name}") for outcome in outcomes])
+    return pt.stack([factor(f"_{in_names(outcome)}{name}") for outcome in outcomes])
 
 
 def gaussian_nb(
@@ -528,8 +528,8 @@ def joint_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: f
 
 def joint(theta: Any, X: Integers, row: Any, name: str = "") -> Any:
     """x ~ Categorical(θ of the row's class): the combination of levels of each row."""
-    observed = pm.Data(f"X_joint{name}", X, dims="row")
-    return pm.Categorical(f"x_joint{name}", theta[row], observed=observed, dims="row")
+    observed = pm.Data(f"joint{name}_data", X, dims="row")
+    return pm.Categorical(f"joint{name}", theta[row], observed=observed, dims="row")
 
 
 def bernoulli_nb(X: pd.DataFrame, y: Any, *, a: float = 1.0, b: float = 1.0, alpha: float = 1.0) -> pm.Model:

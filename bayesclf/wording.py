@@ -307,11 +307,13 @@ def first_upper(sentence: str) -> str:
 
 
 def in_names(column: str) -> str:
-    """Return a column's name as a part of the name of a variable or an axis: "/" would be a path in a DataTree.
+    """Return a column's name as a part of the name of a variable or an axis.
+
+    "/" would be a path in a DataTree, and "theta_2" of column "2" that of a second block.
 
     Examples
     --------
-    >>> in_names("km/h")
-    'km|h'
+    >>> in_names("km/h"), in_names("2")
+    ('km|h', 'column_2')
     """
-    return column.replace("/", "|")
+    return f"column_{column}" if column.isdecimal() else column.replace("/", "|")

@@ -80,8 +80,7 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
-    for name in ("posterior_",):
-        other.__dict__.pop(name, None)
+    other.__dict__.pop("posterior_", None)
     other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
     other.convergence_problems_, other.trace_ = problems, None

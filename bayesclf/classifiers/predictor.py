@@ -385,8 +385,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
 
     def _renew(self, model: Model) -> None:
         """Set the fitted state that does not depend on the engine."""
-        for name in ("posterior_",):
-            self.__dict__.pop(name, None)
+        self.__dict__.pop("posterior_", None)
         self.seed_ = seed_of(self.random_state)
         if self.rule is not None:
             rules.resolve(self.rule)

@@ -156,16 +156,8 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         return pymc_models.events(alpha[:, 1::2], alpha[:, ::2], suffix)
 
     @override
-    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
-        """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi)."""
-        self._observe(X, row, theta, suffix)
-
-    @override
-    def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:
-        """Add θ, observing the cells of each row under a name."""
-        self._observe(X, row, self.page_theta(self.simplexes()[0], suffix), suffix, variable)
-
-    def _observe(self, X: Any, row: Any, theta: Any, suffix: str, variable: str = "x") -> None:
+    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str, variable: str = "x") -> None:
+        """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi), under a name."""
         import pymc as pm
 
         from bayesclf import pymc_models

@@ -16,7 +16,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import REAL, ValueCounts
 from bayesclf.families.cuts import CutFamily, Smoothings, require_concentrations
-from bayesclf.families.page_tables import PageTable, page_tables, theta_of, values_of
+from bayesclf.families.page_tables import PageTable, page_tables, theta_of
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.typing import Array, Integers, Parameters
 
@@ -275,31 +275,23 @@ class Histogram(CutFamily[ValueCounts]):
         bins = self._bins
         codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
         alpha = bins.sums(self._prior_of_cells + self._counts)
-        for own in self._page_tables(suffix):
+        for own in self.page_tables(suffix):
             own.observe(own.add(alpha), codes, row)
 
-    def _page_tables(self, suffix: str) -> list[PageTable]:
+    @override
+    def page_tables(self, suffix: str) -> list[PageTable]:
+        """Return a table of the bins of each feature, or of many with as many bins."""
         return page_tables(self.axes.features, [range(size) for size in self._bins.sizes], suffix)
 
     @override
     def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
         """Return θ of the bins of the most probable cuts."""
-        return values_of(self._page_tables(suffix), self._bins.sums(parameters["theta"]))
-
-    @override
-    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
-        """Return their axis words."""
-        return {own.name: own.dims for own in self._page_tables(suffix)}
-
-    @override
-    def page_coords(self, suffix: str) -> dict[str, list[str]]:
-        """Return the numbers of the bins."""
-        return {axis: names for own in self._page_tables(suffix) for axis, names in own.levels.items()}
+        return super().page_variables({"theta": self._bins.sums(parameters["theta"])}, suffix)
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the cells' probabilities from those of the bins."""
-        return {"theta": self._bins.spread(theta_of(self._page_tables(suffix), draws, len(self.axes.labels)))}
+        return {"theta": self._bins.spread(theta_of(self.page_tables(suffix), draws, len(self.axes.labels)))}
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.families import dirichlet
-from bayesclf.typing import Array, Integers, Parameters
+from bayesclf.typing import Array, Integers
 from bayesclf.wording import in_names
 
 MOST_COLUMNS = 60
@@ -119,11 +119,6 @@ def page_tables(columns: Sequence[str], levels: Sequence[Sequence[Any]], suffix:
         }
         tables.append(PageTable(names, places, axes, cells, wide=True, suffix=suffix))
     return tables
-
-
-def values_of(tables: Sequence[PageTable], theta: Array) -> Parameters:
-    """Return the values (draw, …) of the variables of tables from θ (draw, outcome, cell)."""
-    return {own.name: own.of(theta) for own in tables}
 
 
 def theta_of(tables: Sequence[PageTable], draws: Mapping[str, Array], labels: int) -> Array:

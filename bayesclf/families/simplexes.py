@@ -13,7 +13,7 @@ from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.page_tables import PageTable, theta_of, values_of
+from bayesclf.families.page_tables import theta_of
 from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
 from bayesclf.typing import Array, Parameters
@@ -131,25 +131,6 @@ class SimplexFamily[S: Statistics](Family[S]):
     def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add θ, observing the cells of each row."""
         self.page_cells(X, row, self.page_theta(self.simplexes()[0], suffix), suffix)
-
-    def page_tables(self, suffix: str) -> list[PageTable]:
-        """Return the tables of categories that are variables of the page, where θ itself is not one."""
-        return []
-
-    @override
-    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
-        """Return θ of each column."""
-        return values_of(self.page_tables(suffix), parameters["theta"])
-
-    @override
-    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
-        """Return their axis words."""
-        return {own.name: own.dims for own in self.page_tables(suffix)}
-
-    @override
-    def page_coords(self, suffix: str) -> dict[str, list[str]]:
-        """Return the levels of each column."""
-        return {axis: names for own in self.page_tables(suffix) for axis, names in own.levels.items()}
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

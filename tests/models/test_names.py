@@ -67,6 +67,19 @@ def test_nuts_of_a_joint_table_beside_two_levels(table):
     np.testing.assert_allclose(again.predict_proba(X[columns]), nuts.predict_proba(X[columns]), rtol=1e-12)
 
 
+def test_columns_called_by_numbers_have_variables_of_their_own(table):
+    """Of column 2 it is not that of the second block, here a zero-inflated family."""
+    rng = np.random.default_rng(0)
+    amount = np.where(rng.random(40) < 0.5, 0.0, rng.gamma(2.0, size=40))
+    X, y = pd.DataFrame({2: rng.choice(["u", "v", "w"], 40), 3: rng.normal(size=40), 4: amount}), table[1]
+    clf = bc.NaiveBayes({"4": "hurdle"}, families="gaussian", random_state=1).fit(X, y)
+    posterior = clf.posterior_["posterior"]
+    assert {"theta_2", "theta_column_2"} <= set(posterior.data_vars)
+    for name, values in clf.draws_.parameters.items():
+        np.testing.assert_array_equal(posterior[name].values.reshape(values.shape), values)
+    assert {variable.name for variable in clf.to_pymc(X, y).free_RVs} <= set(posterior.data_vars)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [None, "gaussian", "gamma"])
 @pytest.mark.parametrize("family", ["gamma", "exponential", "log-normal", "poisson", "negative-binomial", "hurdle"])

@@ -41,7 +41,7 @@ from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.typing import Array, Integers, Parameters
-from bayesclf.wording import listed
+from bayesclf.wording import in_names, listed
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -407,7 +407,7 @@ class MultivariateGaussian(Family[Scatters]):
         """Return their axis words."""
         of_class = () if self._shared else ("outcome",)
         if self.covariance_prior is not None:
-            names = ("",) if self._shared else tuple(f"_{label}" for label in self.axes.labels)
+            names = ("",) if self._shared else tuple(f"_{in_names(label)}" for label in self.axes.labels)
             return {f"chol{name}{suffix}": (f"triangle{suffix}",) for name in names}
         of_nu = {f"c{suffix}": of_class} if self.learned else {}
         return {
