@@ -147,3 +147,13 @@ def test_chains_of_the_default_agree_on_small_tables(name):
 
         worst = max(float(values.max()) for values in rhat(clf.posterior_draws()).data_vars.values())
         assert worst < 1.01
+
+
+def test_draws_do_not_depend_on_the_order_of_rows():
+    """Sums that are rounded otherwise choose no other directions of the columns of levels, several of no variance."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({name: rng.choice(list("abc"), 60) for name in ("u", "v", "w")})
+    y = np.where((X["u"] == "a") ^ (rng.random(60) < 0.3), "yes", "no")
+    order = rng.permutation(60)
+    one, other = (bc.LogisticRegression(random_state=1).fit(X.iloc[own], y[own]) for own in (np.arange(60), order))
+    np.testing.assert_allclose(other.draws_.parameters["weight"], one.draws_.parameters["weight"], atol=1e-5)

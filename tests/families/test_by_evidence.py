@@ -11,7 +11,7 @@ import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
 from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd
-from bayesclf.families.cells import MOST_VALUES, ValueCounts
+from bayesclf.families.cells import MOST_VALUES, REAL, ValueCounts
 
 N = 400
 
@@ -213,6 +213,14 @@ def test_a_saved_choice_goes_on(table, fitted, tmp_path):
     pd.testing.assert_frame_equal(loaded.families_, fitted.families_)
     assert_same_answers(fitted, loaded, frame, CLOSED_FORM, 1e-12)
     loaded.partial_fit(frame[:20], y[:20])
+
+
+def test_a_sum_of_parts_has_the_decimals_of_the_whole():
+    """Fourteen decimals of a number below 1 are rounding beside a number of 5."""
+    X, axes = np.array([[0.12345678901234], [5.5]]), Axes(("0",), ("x",))
+    one, other = (ValueCounts.of(X[[row]], np.zeros(1, dtype=int), axes) for row in range(2))
+    assert one.decimals == 14
+    assert (one + other).decimals == ValueCounts.of(X, np.zeros(2, dtype=int), axes).decimals == REAL
 
 
 @pytest.mark.parametrize("limits", [{"MOST_VALUES": 50}, {"MOST_COUNTS": 100, "FEWEST_VALUES": 10}])

@@ -306,8 +306,8 @@ def _directions(covariance: Array) -> tuple[Array, Array]:
     """
     values, U = np.linalg.eigh(covariance)
     values = np.maximum(values, 0.0)
-    fixed = np.random.default_rng(0).standard_normal(U.shape)
+    fixed, of_signs = np.random.default_rng(0).standard_normal((2, *U.shape))
     none = values <= UNSEEN_VARIANCE * values[-1]
     if none.any():
         U[:, none] = np.linalg.qr(U[:, none] @ (U[:, none].T @ fixed[:, none]))[0]
-    return values, U * np.where(fixed[:, 0] @ U < 0, -1.0, 1.0)
+    return values, U * np.where(of_signs[:, 0] @ U < 0, -1.0, 1.0)

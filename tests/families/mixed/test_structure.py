@@ -3,8 +3,10 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import bayesclf as bc
 from bayesclf.families import Axes, ConditionalGaussian
 from bayesclf.families.mixed.network import arborescence
 
@@ -53,3 +55,9 @@ def test_the_tree_has_the_greatest_evidence_of_all_forests(rng):
     found = family.resolve_prior(statistics)
     assert {("c", "d"), ("d", "c")} & set(found.edges)
     np.testing.assert_allclose(found.log_evidence(statistics).sum(), best, rtol=1e-12)
+
+
+def test_a_number_that_is_constant_where_another_column_is_seen_has_no_edge_to_it():
+    X = pd.DataFrame({"u": [3.0, 3.0, 3.0, 3.0, 1.0, 2.0, 4.0, 0.0], "w": [*"abab", None, None, None, None]})
+    clf = bc.BayesNetClassifier("tan", inference="map").fit(X, [0, 0, 1, 1, 0, 1, 0, 1])
+    assert np.isfinite(clf.predict_proba(X)).all()
