@@ -202,13 +202,14 @@ def test_averaging_over_covariances_takes_no_more_than_three_times_the_predictiv
     assert clf.inference_ == Exact(draws=55)  # as many as are kept in memory
 
     def seconds(rule):
+        """Return the least of many times: the others are those of a busy machine."""
         clf.predict_proba(X[:1], rule=rule)
         taken = []
         for row in range(40):
             start = time.process_time()
             clf.predict_proba(X[row : row + 1], rule=rule)
             taken.append(time.process_time() - start)
-        return np.median(taken)
+        return min(taken)
 
     assert seconds("bayes-optimal") < 3 * seconds("predictive")
 
