@@ -231,6 +231,7 @@ def mend_links(app: Sphinx, page: str, template: str, context: dict[str, Any], d
     objects = app.env.domains["py"].objects
 
     def mended(found: re.Match[str]) -> str:
+        """Return a link to the name that the page has, where there is one."""
         start, document, name = found.groups()
         if name not in objects or objects[name].docname != document:
             here = [full for full, each in objects.items() if each.docname == document]
