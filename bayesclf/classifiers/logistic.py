@@ -16,7 +16,7 @@ from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.constraints import Choice, Instance, OrNone, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
 from bayesclf.inference.laplace import normal_prior
 from bayesclf.models.base import Model
@@ -446,8 +446,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     @override
     def _infer(self, model: Model) -> None:
-        """Infer the model, and note the prior scale that was learned."""
+        """Infer the model, find the point of a fit by one, and note the prior scale that was learned."""
         super()._infer(model)
+        if self.draws_ is None:
+            try:
+                self._point(type(self.inference_).__name__.lower())
+            except DoesNotExist as reason:
+                warn(str(reason), ConvergenceWarning)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             self.notes_.append(about_scale(self.draws_.parameters))
 

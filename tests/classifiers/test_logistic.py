@@ -7,13 +7,22 @@ import pytest
 from helpers.suites import mainly
 
 import bayesclf as bc
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused
 
 DEGREES = [66, 70, 69, 68, 67, 72, 73, 70, 57, 63, 70, 78, 67, 53, 67, 75, 70, 81, 76, 79, 75, 76, 58]
 DISTRESS = [0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 1]
 """Temperature of the joints and whether an O-ring was damaged, in the 23 flights before the Challenger's last."""
 TEMPERATURE = np.array(DEGREES, dtype=float)[:, None]
 FLAT = {"prior_scale": np.inf, "intercept_scale": np.inf}
+UNDETERMINED = (
+    ("X", "y", "reason"),
+    [
+        pytest.param(TEMPERATURE, TEMPERATURE[:, 0] > 70, "weights on 'x0' separate the classes", id="separable"),
+        pytest.param(
+            TEMPERATURE * [1, 2], DISTRESS, "some of the columns 'x0', 'x1' are weighted sums", id="collinear"
+        ),
+    ],
+)
 
 
 class TestPublishedWeights:
@@ -95,18 +104,18 @@ class TestFlatPriors:
         )
         np.testing.assert_allclose(some.coef_, wide.coef_, rtol=1e-6)
 
-    @pytest.mark.parametrize("inference", ["map", "laplace", "nuts", "auto"])
-    @pytest.mark.parametrize(
-        ("X", "y", "reason"),
-        [
-            (TEMPERATURE, TEMPERATURE[:, 0] > 70, "weights on 'x0' separate the classes"),
-            (TEMPERATURE * [1, 2], DISTRESS, "some of the columns 'x0', 'x1' are weighted sums of others"),
-        ],
-        ids=["separable", "collinear"],
-    )
+    @pytest.mark.parametrize("inference", ["laplace", "nuts", "auto"])
+    @pytest.mark.parametrize(*UNDETERMINED)
     def test_what_they_leave_undetermined_is_refused(self, X, y, reason, inference):
         with pytest.raises((Refused, DoesNotExist), match=reason):
-            bc.LogisticRegression(inference=inference, **FLAT).fit(X, y).predict(X)
+            bc.LogisticRegression(inference=inference, **FLAT).fit(X, y)
+
+    @pytest.mark.parametrize(*UNDETERMINED)
+    def test_a_fit_by_a_point_warns_where_there_is_none_and_its_rule_says_why(self, X, y, reason):
+        with pytest.warns(ConvergenceWarning, match=reason):
+            clf = bc.LogisticRegression(inference="map", **FLAT).fit(X, y)
+        with pytest.raises(DoesNotExist, match=reason):
+            clf.predict(X)
 
     def test_a_proper_intercept_bounds_what_needs_it(self):
         """The rows separate at 70 degrees, which are not the mean; without an intercept no weight separates them."""

@@ -49,14 +49,22 @@ def complete_model(n_labels: int) -> LearnedScaleModel:
     return learned(model, PRIORS["default"])
 
 
+TABLES = {"some": (1, 30), "separable": (2, 12), "three": (3, 12), "more": (4, 60), "few": (5, 8), "unrelated": (6, 20)}
+"""Seeds and numbers of rows of tables of two dependent numbers; the second and "few" are separable."""
+
+
 def two_columns(name: str) -> tuple[Array, Any]:
-    """Tables of two dependent numbers: some rows, few that are separable, and three classes."""
-    rng = np.random.default_rng({"some": 1, "separable": 2, "three": 3}[name])
-    z = rng.normal(size=30 if name == "some" else 12)
-    X = np.column_stack([z + 0.5 * rng.normal(size=len(z)), 3 * (z + 0.5 * rng.normal(size=len(z))) + 2])
+    """Return one of these tables: rows and label codes."""
+    seed, size = TABLES[name]
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=size)
+    X = np.column_stack([z + 0.5 * rng.normal(size=size), 3 * (z + 0.5 * rng.normal(size=size)) + 2])
     if name == "three":
-        return X, np.digitize(z + 0.5 * rng.normal(size=len(z)), [-0.4, 0.4])
-    return X, (X[:, 0] > 0 if name == "separable" else rng.random(len(z)) < expit(2 * (X[:, 0] - X[:, 1] / 3))) * 1
+        return X, np.digitize(z + 0.5 * rng.normal(size=size), [-0.4, 0.4])
+    if name in ("separable", "few"):
+        return X, (X[:, 0] > 0 if name == "separable" else X[:, 1] > np.median(X[:, 1])) * 1
+    slope = 0.0 if name == "unrelated" else 2.0
+    return X, (rng.random(size) < expit(slope * (X[:, 0] - X[:, 1] / 3))) * 1
 
 
 def by_prior_draws(X: Array, y: Any, at: Array) -> tuple[dict[str, float], dict[str, float]]:
@@ -100,7 +108,7 @@ def by_prior_draws(X: Array, y: Any, at: Array) -> tuple[dict[str, float], dict[
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["some", "separable", "three"])
+@pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("engine", ["nuts", "laplace"])
 def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engine: str) -> None:
     """E log s, sd log s, E ρ and P, within four of their stated Monte Carlo errors and the reference's own."""
