@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bayesclf import methods as _methods  # noqa: F401 - puts methods on classes that are imported later
 
 if TYPE_CHECKING:
-    from bayesclf import diagnostics, families, plots, pymc_models, rules
+    from bayesclf import diagnostics, engines, families, plots, pymc_models, rules
     from bayesclf.classifiers import (
         AODE,
         BayesNetClassifier,
@@ -27,19 +27,6 @@ if TYPE_CHECKING:
     from bayesclf.evaluation.comparison import compare
     from bayesclf.evaluation.learning import learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
-    from bayesclf.inference import (
-        LBFGS,
-        MAP,
-        MLE,
-        NUTS,
-        Augmentation,
-        Auto,
-        ConjugateGradient,
-        Exact,
-        GradientAscent,
-        Laplace,
-        Newton,
-    )
     from bayesclf.interpretation.dependence import dependent_pairs
     from bayesclf.interpretation.weights import compare_weights
     from bayesclf.models.logistic.prior import LearnedScale
@@ -58,10 +45,6 @@ _NAMES = {
     "bayesclf.evaluation.comparison": ("compare",),
     "bayesclf.evaluation.learning": ("learning_curve",),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
-    "bayesclf.inference": (
-        *("Augmentation", "Auto", "MAP", "MLE", "NUTS", "Exact", "Laplace"),
-        *("ConjugateGradient", "GradientAscent", "LBFGS", "Newton"),
-    ),
     "bayesclf.interpretation.weights": ("compare_weights",),
     "bayesclf.models.logistic.prior": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
@@ -72,34 +55,23 @@ _NAMES = {
 _HOME = {name: home for home, names in _NAMES.items() for name in names}
 
 _MODULES = {
-    **{name: name for name in ("diagnostics", "experiments", "families", "plots", "pymc_models", "rules")},
+    **{name: name for name in ("diagnostics", "engines", "experiments", "families", "plots", "pymc_models", "rules")},
     "datasets": "tables.datasets",
 }
 """Modules that are attributes of the package without an import of their own, by name."""
 
 __all__ = [
     "AODE",
-    "LBFGS",
-    "MAP",
-    "MLE",
-    "NUTS",
-    "Augmentation",
-    "Auto",
     "BayesNetClassifier",
     "BernoulliNB",
     "CategoricalNB",
-    "ConjugateGradient",
-    "Exact",
     "GaussianDiscriminantAnalysis",
     "GaussianNB",
-    "GradientAscent",
     "JointBayes",
-    "Laplace",
     "LearnedScale",
     "LogisticRegression",
     "MultinomialNB",
     "NaiveBayes",
-    "Newton",
     "SplitConformal",
     "StackedClassifier",
     "TextNB",
@@ -109,6 +81,7 @@ __all__ = [
     "datasets",
     "dependent_pairs",
     "diagnostics",
+    "engines",
     "experiments",
     "families",
     "learning_curve",

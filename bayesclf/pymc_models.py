@@ -24,6 +24,39 @@ from numpy.typing import NDArray
 from bayesclf.typing import Array, Integers
 from bayesclf.wording import in_names
 
+__all__ = [
+    "Columns",
+    "bayes_net",
+    "bernoulli_nb",
+    "categorical_nb",
+    "category",
+    "cells",
+    "codes",
+    "concentration",
+    "covariance",
+    "documents",
+    "events",
+    "gammas",
+    "gaussian_discriminant_analysis",
+    "gaussian_nb",
+    "joint",
+    "joint_bayes",
+    "labels",
+    "lkj",
+    "logistic_regression",
+    "multinomial_nb",
+    "multivariate_normals",
+    "naive_bayes",
+    "negative_binomials",
+    "normals",
+    "number",
+    "rates",
+    "regression",
+    "wide_categories",
+    "wide_codes",
+    "words",
+]
+
 _LEARNED = "learned"
 
 
@@ -735,3 +768,8 @@ def logistic_regression(
             logit_p = eta if every else pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
             pm.Categorical("y", logit_p=logit_p, observed=labels, dims="row")
     return model
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -34,6 +34,16 @@ from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.typing import Array, Integers
 
+__all__ = [
+    "RULES",
+    "Gibbs",
+    "Rule",
+    "bayes_optimal",
+    "log_proba",
+    "predictive",
+    "resolve",
+]
+
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), shape (row, outcome). A single hypothesis is its own average.
@@ -249,3 +259,8 @@ def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: in
             return predictive(hypotheses, rows)
         case _:
             return bayes_optimal(hypotheses, rows)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 import bayesclf as bc
-from bayesclf.inference import augmentation, convergence, nuts
-from bayesclf.inference.engines import joined
+from bayesclf.engines import augmentation, convergence, nuts
+from bayesclf.engines.inference import joined
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior.hypotheses import to_dataset
 from bayesclf.typing import Array
@@ -51,15 +51,15 @@ def table() -> tuple[pd.DataFrame, np.ndarray]:
 def augmented(model: GenerativeModel, seed: int) -> tuple[dict[str, Array], float]:
     """Return draws by data augmentation, and CPU seconds."""
     start = time.process_time()
-    parameters = augmentation.sample(model, bc.Augmentation(), seed)
+    parameters = augmentation.sample(model, bc.engines.Augmentation(), seed)
     return parameters, time.process_time() - start
 
 
 def by_nuts(model: GenerativeModel, seed: int) -> tuple[dict[str, Array], float]:
     """Return draws by NUTS, and CPU seconds; what has to be compiled is compiled before."""
-    nuts.sample(model.pymc(), bc.NUTS(draws=1, tune=1, chains=1), 0, signature=model.signature())
+    nuts.sample(model.pymc(), bc.engines.NUTS(draws=1, tune=1, chains=1), 0, signature=model.signature())
     start = time.process_time()
-    sampled = nuts.sample(model.pymc(), bc.NUTS(), seed, signature=model.signature())
+    sampled = nuts.sample(model.pymc(), bc.engines.NUTS(), seed, signature=model.signature())
     return model.from_pymc(joined(sampled.draws)), time.process_time() - start
 
 

@@ -27,7 +27,7 @@ from scipy import optimize, signal
 
 import bayesclf as bc
 from bayesclf.diagnostics import CHECKS
-from bayesclf.inference import convergence
+from bayesclf.engines import convergence
 
 SIZES = (30, 100, 1000)
 FAULT_SHARE = 5
@@ -35,7 +35,7 @@ FAULT_SHARE = 5
 ANSWERS = ("issue", "tip", "passed")
 NEW_ROWS = 50
 LEVEL, ANY_LEVEL = 0.05, 0.20
-LAPLACE = bc.Laplace(draws=500, limit=np.inf)
+LAPLACE = bc.engines.Laplace(draws=500, limit=np.inf)
 OF_CHAINS = ("P01", "P02", "P03", "P07")
 TOGETHER = "all kinds together"
 NOT_SIMULATED = {
@@ -225,7 +225,7 @@ FAULTS: dict[str, tuple[str, Callable[[np.random.Generator, int], Case]]] = {
 
 def _few_draws(rng: np.random.Generator, rows: int) -> Case:
     X, y = numbers(rng, rows)
-    return bc.GaussianNB(inference=bc.Exact(draws=12), random_state=1).fit(X, y), X, y, X
+    return bc.GaussianNB(inference=bc.engines.Exact(draws=12), random_state=1).fit(X, y), X, y, X
 
 
 def _identifiers(rng: np.random.Generator, rows: int) -> np.ndarray:

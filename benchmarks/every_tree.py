@@ -23,7 +23,7 @@ import bayesclf as bc
 SHIPPED = ("adult", "breast_cancer_ljubljana", "lenses", "lymphography", "promoters", "sick", "votes")
 MOST_VALUES, MOST_ROWS, FOLDS = 10, 6000, 5
 RULES = ("predictive", "bayes-optimal")
-EXACT = bc.Exact(draws=50)
+EXACT = bc.engines.Exact(draws=50)
 
 
 def lines() -> dict[str, Any]:

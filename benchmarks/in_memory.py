@@ -116,7 +116,7 @@ def average(share: float) -> dict[str, tuple[Run, Run, float]]:
     rng = np.random.default_rng(3)
     y = rng.integers(CLASSES, size=20_000)
     X = rng.standard_normal((len(y), FEATURES)) + 0.1 * y[:, None]
-    ours = bc.GaussianNB(random_state=0, inference=bc.Exact(draws=DRAWS // 4, chains=4)).fit(X, y)
+    ours = bc.GaussianNB(random_state=0, inference=bc.engines.Exact(draws=DRAWS // 4, chains=4)).fit(X, y)
     new = rng.standard_normal((int(AVERAGED_ROWS * share), FEATURES))
     wanted = len(new) * CLASSES * DRAWS
     matrix, cached = rng.standard_normal((SIDE, SIDE)), rng.standard_normal(EXPONENTIALS)

@@ -126,7 +126,7 @@ def table(name: str) -> tuple[pd.DataFrame, np.ndarray]:
 
 def classifier(model: str, alpha: Any) -> Any:
     """Return the classifier of a model with a given or learned α."""
-    common: dict[str, Any] = {"inference": bc.Exact(draws=DRAWS), "random_state": 1}
+    common: dict[str, Any] = {"inference": bc.engines.Exact(draws=DRAWS), "random_state": 1}
     if model == "multinomial":
         return bc.MultinomialNB(alpha, **common)
     if model == "bernoulli":

@@ -28,12 +28,12 @@ def main(words: list[str]) -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--json", type=Path, help="file for the results")
     options = parser.parse_args(words)
-    engines: dict[str, tuple[bc.MAP | bc.Laplace | bc.NUTS, int]] = {
-        "MAP": (bc.MAP(), options.repeats),
-        "Laplace": (bc.Laplace(limit=np.inf), options.repeats),
+    engines: dict[str, tuple[bc.engines.MAP | bc.engines.Laplace | bc.engines.NUTS, int]] = {
+        "MAP": (bc.engines.MAP(), options.repeats),
+        "Laplace": (bc.engines.Laplace(limit=np.inf), options.repeats),
     }
     if options.nuts:
-        engines["NUTS"] = bc.NUTS(), 1
+        engines["NUTS"] = bc.engines.NUTS(), 1
     table = bc.datasets.load("adult")
     found: dict[str, dict[str, Any]] = {}
     for name, (engine, repeats) in engines.items():
@@ -62,10 +62,10 @@ def main(words: list[str]) -> None:
 def note(classifier: bc.LogisticRegression) -> str:
     """Return how good the draws are."""
     match classifier.inference_:
-        case bc.Laplace():
+        case bc.engines.Laplace():
             stats = classifier.posterior_["sample_stats"]
             return f"k̂ {stats['pareto_k'].item():.2f}, {stats['importance_ess'].item():,.0f} effective draws"
-        case bc.NUTS():
+        case bc.engines.NUTS():
             weight = np.asarray(classifier.posterior_["posterior"]["weight"])
             ess = effective_draws(weight.reshape(*weight.shape[:2], -1))
             return f"bulk ESS of the weights at least {ess.min():,.0f}"

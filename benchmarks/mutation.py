@@ -47,7 +47,7 @@ SUBJECTS = (
     "bayesclf/evaluation/scores.py",
     "bayesclf/evaluation/leave_one_out.py",
     "bayesclf/evaluation/leaving_out.py",
-    "bayesclf/inference",
+    "bayesclf/engines",
     "bayesclf/models/logistic",
 )
 TESTS = (

@@ -39,7 +39,9 @@ def main(words: list[str]) -> None:
     (train, y), (test, y_test) = messages("train"), messages("test")
     vectorizer = CountVectorizer()
     X, X_test = vectorizer.fit_transform(train), vectorizer.transform(test)
-    ours = bc.MultinomialNB(2.0, class_prior="empirical", inference=bc.Exact(draws=DRAWS, chains=1), random_state=0)
+    ours = bc.MultinomialNB(
+        2.0, class_prior="empirical", inference=bc.engines.Exact(draws=DRAWS, chains=1), random_state=0
+    )
     runs = {
         "scikit-learn": lambda: MultinomialNB().fit(X, y).predict_proba(X_test),
         "bayesclf": lambda: ours.fit(X, y).predict_proba(X_test, rule="predictive"),

@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 import bayesclf as bc
-from bayesclf.inference import draw
+from bayesclf.engines.inference import draw
 
 SIZES = (1_000, 1_000_000)
 ROUNDS = 5
@@ -32,12 +32,12 @@ def main(words: list[str]) -> None:
         start = time.perf_counter()
         models[rows] = bc.GaussianNB(inference="map", random_state=0).fit(X, y).model_
         passes[rows] = time.perf_counter() - start
-    draw(models[SIZES[0]], bc.NUTS(), seed=0)  # compiles
+    draw(models[SIZES[0]], bc.engines.NUTS(), seed=0)  # compiles
     seconds: dict[int, list[float]] = {rows: [] for rows in SIZES}
     for seed in range(ROUNDS):
         for rows in SIZES:
             start = time.perf_counter()
-            draw(models[rows], bc.NUTS(), seed=seed)
+            draw(models[rows], bc.engines.NUTS(), seed=seed)
             seconds[rows].append(time.perf_counter() - start)
     medians = {rows: statistics.median(values) for rows, values in seconds.items()}
     for rows in SIZES:

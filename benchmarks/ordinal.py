@@ -81,7 +81,9 @@ def losses(X: pd.DataFrame, y: np.ndarray, blocks: dict | None, repeats: int) ->
     """Return the mean log loss of each fold, without rows of a class that its training rows lack."""
     found = []
     for training, test in RepeatedKFold(n_splits=FOLDS, n_repeats=repeats, random_state=1).split(X):
-        clf = bc.NaiveBayes(blocks, inference=bc.Exact(draws=10), random_state=1).fit(X.iloc[training], y[training])
+        clf = bc.NaiveBayes(blocks, inference=bc.engines.Exact(draws=10), random_state=1).fit(
+            X.iloc[training], y[training]
+        )
         known = test[np.isin(y[test], clf.classes_)]
         log_proba = clf.predict_log_proba(X.iloc[known], rule="predictive")
         found.append(-log_proba[np.arange(len(known)), np.searchsorted(clf.classes_, y[known])].mean())

@@ -43,9 +43,9 @@ def fitted() -> bc.LogisticRegression:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, FEATURES))
     y = X @ rng.normal(scale=0.5, size=FEATURES) + rng.logistic(size=2000) > 0
-    return bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=DRAWS // 4, chains=4), random_state=0).fit(
-        X, y
-    )
+    return bc.LogisticRegression(
+        prior_scale=2.5, inference=bc.engines.Laplace(draws=DRAWS // 4, chains=4), random_state=0
+    ).fit(X, y)
 
 
 def products() -> Callable[[int], Any]:
@@ -131,7 +131,7 @@ def main(words: list[str]) -> None:
     print(f"peak of predict_proba above its table: {result['peak_mb']:.0f} MB (goal: below 500)")
     hypotheses, few = clf.hypotheses("posterior"), clf.rows(X[:FEW])
     cancer, y = load_breast_cancer(return_X_y=True)
-    naive_bayes = bc.GaussianNB(inference=bc.Exact(draws=DRAWS // 4, chains=4), random_state=0).fit(cancer, y)
+    naive_bayes = bc.GaussianNB(inference=bc.engines.Exact(draws=DRAWS // 4, chains=4), random_state=0).fit(cancer, y)
     result["others"] = measured(
         {
             f"six averages, {FEW} rows": lambda: averaging.average(hypotheses, few),

@@ -54,7 +54,7 @@ def cases() -> Iterator[tuple[str, Callable[[], tuple[Any, Any, Any]]]]:
     X, y = small_table()
     gaps = with_gaps(X)
     columns, seed = NUMBERS + WORDS, {"random_state": 3}
-    exact = {"inference": bc.Exact(draws=200), **seed}
+    exact = {"inference": bc.engines.Exact(draws=200), **seed}
 
     def case(classifier: Any, rows: pd.DataFrame, labels: Any = y) -> Callable[[], tuple[Any, Any, Any]]:
         return lambda: (classifier, rows, labels)
@@ -75,7 +75,7 @@ def cases() -> Iterator[tuple[str, Callable[[], tuple[Any, Any, Any]]]]:
         yield f"gnb {variance}", case(bc.GaussianNB(variance=variance, **exact), gaps[NUMBERS])
     for covariance in ("shared", "class"):
         yield f"gda {covariance}", case(bc.GaussianDiscriminantAnalysis(covariance=covariance, **exact), X[NUMBERS])
-    gap_engine = {"inference": bc.Augmentation(draws=50, chains=2), **seed}
+    gap_engine = {"inference": bc.engines.Augmentation(draws=50, chains=2), **seed}
     yield "gda with gaps", case(bc.GaussianDiscriminantAnalysis(**gap_engine), gaps[NUMBERS])
     yield "joint", case(bc.JointBayes(**exact), X[WORDS])
     yield "tan", case(bc.BayesNetClassifier(**exact), X[columns])
@@ -87,7 +87,7 @@ def cases() -> Iterator[tuple[str, Callable[[], tuple[Any, Any, Any]]]]:
     rng = np.random.default_rng(4)
     documents = [" ".join(rng.choice(words, 8, p=np.roll([0.4, 0.2, 0.1, 0.1, 0.1, 0.1], 2 * (k == "ill")))) for k in y]
     yield "text", case(bc.TextNB(**exact), pd.Series(documents))
-    laplace = {"inference": bc.Laplace(draws=300), **seed}
+    laplace = {"inference": bc.engines.Laplace(draws=300), **seed}
     yield "lr", case(bc.LogisticRegression(**seed), gaps[columns])
     yield "lr laplace", case(bc.LogisticRegression(**laplace), X[columns])
     yield "lr given scale", case(bc.LogisticRegression(prior_scale=2.5, **laplace), gaps[columns])

@@ -356,7 +356,7 @@ def test_the_seed_is_also_that_of_a_classifier_without_one():
     X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
 
     def answers(random_state, own=None):
-        inner = make_pipeline(StandardScaler(), bc.GaussianNB(inference=bc.Exact(draws=5), random_state=own))
+        inner = make_pipeline(StandardScaler(), bc.GaussianNB(inference=bc.engines.Exact(draws=5), random_state=own))
         return conformal.SplitConformal(inner, random_state=random_state).fit(X, y).predict_proba(X)
 
     np.testing.assert_array_equal(answers(1), answers(1))

@@ -8,9 +8,9 @@ from hypothesis.extra import numpy as hnp
 
 import bayesclf as bc
 from bayesclf.decisions import REJECTED, Costs, decide, decision_costs, decision_shares, gibbs_decision_costs, named
+from bayesclf.engines import Exact
 from bayesclf.errors import InputError
 from bayesclf.finite import FiniteSpace
-from bayesclf.inference import Exact
 from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 

@@ -71,7 +71,7 @@ def results(table):
         "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
         "learning curve": bc.learning_curve(models, X, y, ["map", "bayes-optimal"], sizes=[20, 50, 100]),
         "families by evidence": bc.NaiveBayes(families="auto").fit(X.iloc[:60, :20], y[:60]).choices_[0],
-        "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton())).fit(X, y).trace_,
+        "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).trace_,
         "diagnosis": clf.diagnose(checks=["P01", "P05"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
         "outcome": Outcome(X, (HOSTILE,) * 4, X, (), Path("folder")),
@@ -182,7 +182,11 @@ def test_what_does_not_fit_is_counted():
 
 def test_a_trace_shows_its_ends_and_what_is_known_of_the_last():
     X, y = np.array([[0.0], [1.0], [2.0], [3.0]] * 5), np.array([0, 0, 1, 1, 0] * 4)
-    trace = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.GradientAscent(passes=200))).fit(X, y).trace_
+    trace = (
+        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.GradientAscent(passes=200)))
+        .fit(X, y)
+        .trace_
+    )
     lines = repr(trace).splitlines()
     assert lines[0] == f"Trace of {len(trace.objective) - 1:,} steps, of 1 × 2 weights"
     assert lines[2].split() == ["0", f"{trace.objective[0]:.6g}", f"{trace.gradient_norm[0]:.2e}"]
@@ -201,15 +205,15 @@ CONCISE = {
     "Hurdle(family=Gamma(median=2.0))": bc.families.Hurdle(bc.families.Gamma(median=2.0)),
     "LearnedScale(spread=0.5)": bc.LearnedScale(spread=0.5),
     "LearnedScale(given={'age': 1.0})": bc.LearnedScale(given={"age": 1.0}),
-    "Auto(nuts=NUTS(draws=500))": bc.Auto(nuts=bc.NUTS(draws=500)),
-    "Laplace()": bc.Laplace(),
+    "Auto(nuts=NUTS(draws=500))": bc.engines.Auto(nuts=bc.engines.NUTS(draws=500)),
+    "Laplace()": bc.engines.Laplace(),
 }
 
 
 @pytest.mark.parametrize("words", CONCISE)
 def test_families_and_engines_print_what_differs_from_the_defaults_as_it_was_written(words):
     assert repr(CONCISE[words]) == words
-    names = vars(bc.families) | {name: getattr(bc, name) for name in bc.__all__}
+    names = vars(bc.families) | vars(bc.engines) | {name: getattr(bc, name) for name in bc.__all__}
     assert eval(words, names) == CONCISE[words]
 
 

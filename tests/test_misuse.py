@@ -34,13 +34,16 @@ MISTAKES = {
     "no traces": (lambda: bc.plots.optimizer_trace({}), "traces must be a mapping .*, not empty"),
     "no trace": (
         lambda: bc.plots.optimizer_trace({"lr": LR.trace_}),
-        r"'lr' has no trace, as its optimizer was not watched; fit with inference=bayesclf.MAP\(bayesclf.GradientAsc",
+        r"'lr' has no trace, as its optimizer was not watched; fit with inference=bc.engines.MAP\(bc.engines.Gr",
     ),
     "a classifier as trace": (lambda: bc.plots.optimizer_trace({"lr": LR}), "'lr' must be a trace, such as clf.trace_"),
-    "an optimizer's class": (lambda: bc.MAP(bc.Newton), r"optimizer must be an optimizer, such as GradientAscent\(\)"),
+    "an optimizer's class": (
+        lambda: bc.engines.MAP(bc.engines.Newton),
+        r"optimizer must be an optimizer, such as bc.engines.GradientAscent\(\)",
+    ),
     "an engine's class": (
-        lambda: bc.GaussianNB(inference=bc.NUTS).fit(FRAME, Y),
-        r"inference must be a name or an engine's settings, such as NUTS\(\)",
+        lambda: bc.GaussianNB(inference=bc.engines.NUTS).fit(FRAME, Y),
+        r"inference must be a name or an engine's settings, such as bc.engines.NUTS\(\)",
     ),
     "a classifier's class": (lambda: bc.compare({"nb": bc.GaussianNB}, X, Y), r"such as {'nb': NaiveBayes\(\)}"),
     "too few labels": (lambda: bc.GaussianNB().fit(X, Y[:-1]), "X has 40 rows but y has inconsistent length 39"),

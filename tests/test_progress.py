@@ -167,7 +167,7 @@ def test_names_do_not_act_on_the_terminal(terminal):
 
 def test_a_progress_that_is_none_is_refused():
     with pytest.raises(InputError, match="progress must be True, False, a function"):
-        bc.NUTS(progress="yes")
+        bc.engines.NUTS(progress="yes")
 
 
 class Told(list):
@@ -213,7 +213,7 @@ def test_reports_tell_of_checks_and_models(rows, tmp_path):
 def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
     told = Told()
     clf = bc.LogisticRegression(
-        prior_scale=2.5, inference=bc.NUTS(draws=400, chains=2, cores=1, progress=told), random_state=1
+        prior_scale=2.5, inference=bc.engines.NUTS(draws=400, chains=2, cores=1, progress=told), random_state=1
     )
     clf.fit(*rows)
     assert told[-1] == ("sampling", 1400, 1400)
@@ -227,7 +227,7 @@ def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_pymcs_own_sampler_tells_of_draws(rows):
     told = Told()
-    engine = bc.NUTS(draws=20, tune=20, chains=2, sampler="pymc", progress=told)
+    engine = bc.engines.NUTS(draws=20, tune=20, chains=2, sampler="pymc", progress=told)
     bc.GaussianNB(inference=engine, random_state=1).fit(*rows)
     assert told.is_complete(80)
 

@@ -22,12 +22,12 @@ import bayesclf
 RECORD = Path(__file__).with_name("public_api.json")
 
 MODULES = (
-    *(f"bayesclf.{name}" for name in ("conformal", "diagnostics", "errors", "experiments", "experiments.sample_size")),
+    *(f"bayesclf.{name}" for name in ("conformal", "diagnostics", "engines", "errors", "experiments")),
     *(f"bayesclf.{name}" for name in ("evaluation.comparison", "evaluation.learning", "evaluation.leave_one_out")),
     *(f"bayesclf.{name}" for name in ("evaluation.predictive_checks", "evaluation.scores")),
     *(f"bayesclf.{name}" for name in ("families", "finite", "interpretation.dependence", "interpretation.weights")),
     *(f"bayesclf.{name}" for name in ("plots", "posterior.averaging", "pymc_models", "rules", "stacking", "tables")),
-    "bayesclf.tables.datasets",
+    *("bayesclf.experiments.sample_size", "bayesclf.tables.datasets"),
 )
 """Modules of public names, in addition to the package itself."""
 
@@ -184,6 +184,13 @@ def test_a_change_is_told_by_name():
         "bc.b.more is new: attribute",
         "bc.gone is gone",
     ]
+
+
+def test_a_public_module_shows_its_public_names_only():
+    modules = [module for name in bayesclf.__all__ if inspect.ismodule(module := getattr(bayesclf, name))]
+    assert len(modules) == 8
+    for module in modules:
+        assert dir(module) == sorted(module.__all__)
 
 
 if __name__ == "__main__":

@@ -354,7 +354,7 @@ class TestInterval:
 def test_gibbs_asks_each_row_its_own_hypothesis(rng, rows):
     """By the draws of another route: all hypotheses answer all rows, and the drawn one is picked."""
     y = np.repeat(["a", "b"], 20)
-    clf = bc.GaussianNB(inference=bc.Exact(draws=75, chains=4), random_state=1).fit(rng.normal(size=(40, 2)), y)
+    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=75, chains=4), random_state=1).fit(rng.normal(size=(40, 2)), y)
     hypotheses, table = clf.hypotheses("posterior"), clf.rows(rng.normal(size=(rows, 2)))
     assert isinstance(hypotheses, Hypotheses)
     drawn = (np.random.default_rng([5, 0]).random(rows) * 300).astype(int)

@@ -23,7 +23,7 @@ Y = np.arange(ROWS) % 2
 X = rng.normal(size=(ROWS, 3)) + np.outer(Y, [1.0, -0.5, 0.3]) + [2.0, 0.0, -1.0]
 NEW = 2 * rng.normal(size=(6, 3))
 
-EXACT = bc.Exact(draws=25)
+EXACT = bc.engines.Exact(draws=25)
 ONE_COLUMN = {
     "class-feature": lambda: bc.GaussianNB(inference=EXACT, random_state=1),
     "feature": lambda: bc.GaussianNB("feature", inference=EXACT, random_state=1),
@@ -31,7 +31,7 @@ ONE_COLUMN = {
     "shared covariance": lambda: bc.GaussianDiscriminantAnalysis(inference=EXACT, random_state=1),
     "own covariance": lambda: bc.GaussianDiscriminantAnalysis("class", inference=EXACT, random_state=1),
     "logistic": lambda: bc.LogisticRegression(
-        prior_scale=2.5, inference=bc.Laplace(draws=100, limit=5.0), random_state=1
+        prior_scale=2.5, inference=bc.engines.Laplace(draws=100, limit=5.0), random_state=1
     ),
 }
 ALL_COLUMNS = {

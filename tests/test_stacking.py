@@ -12,9 +12,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bayesclf as bc
+from bayesclf.engines import Exact
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.leave_one_out import stacking_weights
-from bayesclf.inference import Exact
 
 ESTIMATORS = [
     bc.StackedClassifier(

@@ -36,11 +36,12 @@ from bayesclf.classifiers.training import (
 )
 from bayesclf.classifiers.unlabeled import LearningPartly, varying
 from bayesclf.constraints import Choice, Number, Whole, require
+from bayesclf.engines import Exact
+from bayesclf.engines.inference import Engine
+from bayesclf.engines.unlabeled import PartlyLabeled
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.inference import Engine, Exact
-from bayesclf.inference.unlabeled import PartlyLabeled
 from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
@@ -154,8 +155,8 @@ class GenerativeClassifier(Generating, LearningPartly):
         What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
         ``"error"`` raises.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
-        An engine's name, or its settings such as ``bayesclf.NUTS(…)``. ``"auto"`` is exact where the posterior has a
-        closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
+        An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
+        has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
     rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None

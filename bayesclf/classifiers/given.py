@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.constraints import Instance, require
+from bayesclf.engines import NUTS
+from bayesclf.engines.convergence import convergence_problems
+from bayesclf.engines.inference import Draws
+from bayesclf.engines.nuts import sample_statistics
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
-from bayesclf.inference import NUTS, Draws
-from bayesclf.inference.convergence import convergence_problems
-from bayesclf.inference.nuts import sample_statistics
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.typing import Array

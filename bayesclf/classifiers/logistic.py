@@ -16,9 +16,10 @@ from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.constraints import Choice, Instance, OrNone, require
+from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
+from bayesclf.engines.inference import ENGINES, Engine
+from bayesclf.engines.laplace import normal_prior
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine, GradientAscent, Laplace
-from bayesclf.inference.laplace import normal_prior
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, encoded, levels_of, names_of, training_columns
@@ -151,9 +152,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     missing : {"impute", "error"}
         ``"impute"``, the rule above, or ``"error"``.
     inference : {"auto", "nuts", "laplace", "map", "mle"} or Engine
-        ``"auto"``, ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings such as ``bayesclf.NUTS(…)``. `auto`
+        ``"auto"``, ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings: ``bayesclf.engines.NUTS(…)``. `auto`
         is Laplace where its check says that this is as good as exact, and NUTS otherwise; `notes_` says which, and
-        `inference_` is the engine that was used. `bayesclf.Auto` has the settings of both.
+        `inference_` is the engine that was used. `bayesclf.engines.Auto` has the settings of both.
     rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None

@@ -10,9 +10,10 @@ import numpy as np
 from bayesclf.classifiers.bayes_net import categories
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.engines import MAP, MLE, Auto
+from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import Refused
 from bayesclf.families.trees.one_dependence import NO_POSTERIOR, OneDependence
-from bayesclf.inference import ENGINES, MAP, MLE, Auto, Engine
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf import decisions, inference, rules
+from bayesclf import decisions, rules
 from bayesclf.classifiers.labels import (
     UNLABELED,
     UNLABELED_CHOICES,
@@ -32,8 +32,9 @@ from bayesclf.classifiers.labels import (
 from bayesclf.classifiers.training import kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
+from bayesclf.engines import MAP, MLE, Exact, Trace, inference
+from bayesclf.engines.inference import Draws, Engine, Optimizer
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.inference import Draws, Engine, Optimizer, Trace
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -397,7 +398,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         """Set the fitted state that depends on model, engine and seed."""
         self._renew(model)
         engine = inference.resolve(self._requested_engine(), model)
-        if isinstance(engine, inference.MAP | inference.MLE) and engine.optimizer is not None:
+        if isinstance(engine, MAP | MLE) and engine.optimizer is not None:
             self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
         self.draws_, self.inference_ = inferred.draws, inferred.engine
@@ -468,7 +469,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
     def _mean(self) -> Parameters:
         """Return E[θ | D]: in closed form after exact inference, else the average of the draws."""
         assert self.draws_ is not None
-        if isinstance(self.inference_, inference.Exact):
+        if isinstance(self.inference_, Exact):
             return self.model_.mean()  # type: ignore[attr-defined, no-any-return]
         return {name: values.mean(axis=0, keepdims=True) for name, values in self.draws_.parameters.items()}
 
@@ -495,7 +496,7 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
             return self.rule
         if self.draws_ is not None:
             return "bayes-optimal"
-        return "mle" if isinstance(self.inference_, inference.MLE) else "map"
+        return "mle" if isinstance(self.inference_, MLE) else "map"
 
     def rows(self, X: Any) -> Rows:
         """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""

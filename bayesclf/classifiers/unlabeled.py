@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from bayesclf.classifiers.labels import UNLABELED
 from bayesclf.classifiers.training import ColumnBlock, about_numbers
 from bayesclf.classifiers.updating import Updating
+from bayesclf.engines import MLE
+from bayesclf.engines.inference import estimate
+from bayesclf.engines.unlabeled import PartlyInferred, PartlyLabeled, found_point, infer_partly
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES
-from bayesclf.inference import MLE, PartlyInferred, estimate, found_point, infer_partly
-from bayesclf.inference.unlabeled import PartlyLabeled
 from bayesclf.models.base import Model, Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses

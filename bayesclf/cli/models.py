@@ -61,7 +61,8 @@ def fit(
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.options import check_used, given_settings, named_models
     from bayesclf.cli.options import classifier as with_settings
-    from bayesclf.inference import ENGINES, Auto
+    from bayesclf.engines import Auto
+    from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
     from bayesclf.tables.stream_paths import is_streamed, require_elsewhere
 

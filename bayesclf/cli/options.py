@@ -18,7 +18,7 @@ from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
-    from bayesclf.inference import Engine
+    from bayesclf.engines.inference import Engine
     from bayesclf.tables.columns import ColumnKind
     from bayesclf.typing import Array
 
@@ -55,7 +55,7 @@ def given_settings(written: Sequence[str] | None, models: Sequence[str]) -> Give
     InputError
         For a model that is not among `models`, a name that there is not, or a value of the wrong kind.
     """
-    from bayesclf.inference import ENGINES
+    from bayesclf.engines.inference import ENGINES
 
     known = named_models()
     allowed: dict[str, dict[str, Any]] = {
@@ -94,7 +94,7 @@ def classifier(
     options
         Other arguments of the classifier.
     """
-    from bayesclf.inference import ENGINES
+    from bayesclf.engines.inference import ENGINES
 
     own = given.get(engine, {})
     inference: Any = engine
@@ -110,7 +110,8 @@ def classifier(
 
 def check_used(given: Given, engines: Mapping[str, str]) -> None:
     """Raise for settings of an engine that infers none of the models, given the engine of each."""
-    from bayesclf.inference import ENGINES, Auto
+    from bayesclf.engines import Auto
+    from bayesclf.engines.inference import ENGINES
 
     for owner in given:
         if owner not in ENGINES or owner in engines.values():
@@ -496,7 +497,7 @@ class Settings:
 
     def classifiers(self) -> dict[str, Any]:
         """Return the unfitted classifiers of a comparison by name."""
-        from bayesclf.inference.engines import COMPARISON_AUTO
+        from bayesclf.engines.inference import COMPARISON_AUTO
 
         return {name: classifier(name, engine, self.set, COMPARISON_AUTO) for name, engine in self.inference.items()}
 
@@ -517,7 +518,7 @@ def settings(
     InputError
         If a name is not known or a number is out of range.
     """
-    from bayesclf.inference import ENGINES
+    from bayesclf.engines.inference import ENGINES
     from bayesclf.rules import RULES
 
     cv, repeats, seed, jobs = numbers

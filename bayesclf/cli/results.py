@@ -15,8 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesclf.cli.console import plain_table
+from bayesclf.engines.inference import ENGINES
 from bayesclf.evaluation.stack import STACK
-from bayesclf.inference import ENGINES
 from bayesclf.report.text import plain
 from bayesclf.report.verdict import DEFINED, verdict
 from bayesclf.rules import RULES

@@ -121,3 +121,8 @@ def _chosen(codes: Sequence[str] | None) -> list[Check]:
         if not code or not any(known.startswith(code) for known in CHECKS):
             raise InputError(f"no check has the code {code!r}; the codes are {', '.join(CHECKS)}")
     return [check for known, check in CHECKS.items() if known.startswith(tuple(codes))]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

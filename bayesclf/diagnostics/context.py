@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.labels import checked_labels
@@ -31,6 +30,7 @@ from bayesclf.diagnostics.held_out import (
     splits,
 )
 from bayesclf.diagnostics.power_scaling import sensitivities
+from bayesclf.engines import Exact, inference
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.tables.columns import SparseTable
 from bayesclf.typing import Integers
@@ -130,7 +130,7 @@ class Context:
     def chains(self) -> tuple[xr.Dataset, xr.Dataset | None]:
         """Draws and statistics of Markov chains; raises `NotApplicable` for draws that are independent."""
         posterior = self.posterior
-        if isinstance(self.classifier.inference_, inference.Exact):
+        if isinstance(self.classifier.inference_, Exact):
             raise NotApplicable("independent draws from the closed-form posterior")
         if not isinstance(self.classifier.inference_, inference.MARKOV_CHAINS):
             raise NotApplicable("independent draws, resampled by their importance weights")

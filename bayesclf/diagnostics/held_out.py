@@ -18,10 +18,11 @@ from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
+from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace
+from bayesclf.engines.inference import Engine
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.inference import MAP, NUTS, Augmentation, Engine, Exact, Laplace
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE

@@ -12,19 +12,18 @@ import pandas as pd
 import xarray as xr
 from arviz_stats.base import array_stats
 
-from bayesclf import inference
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, Evidence, Severity, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, Skipped
+from bayesclf.engines import NUTS, Exact, Laplace, convergence, inference
+from bayesclf.engines.convergence import Measured, Scalars
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.evaluation.leave_one_out import good_k
 from bayesclf.evaluation.leaving_out import TrainingRows, exact, reweighted, row_khat, training_rows
 from bayesclf.evaluation.predictive_checks import replicated_cells
 from bayesclf.families.multivariate.gaussian import INVERSE_WISHART
-from bayesclf.inference import Exact, Laplace, convergence
-from bayesclf.inference.convergence import Measured, Scalars
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -166,7 +165,7 @@ def tree_depth(context: Context) -> Answer:
     right but depend on each other more than necessary.
     """
     reached, engine = _recorded(context, "reached_max_treedepth"), context.classifier.inference_
-    assert isinstance(engine, inference.NUTS)  # else nothing was recorded
+    assert isinstance(engine, NUTS)  # else nothing was recorded
     share = float(reached.mean())
     evidence = {"saturated": int(reached.sum()), "draws": reached.size, "share": share}
     good = f"{100 * share:.1f} % of the draws at the deepest tree (limit {100 * thresholds.MAX_SATURATED_SHARE:.0f} %)"
@@ -197,7 +196,7 @@ def energy(context: Context) -> Answer:
 def _recorded(context: Context, name: str) -> Array:
     """Return a statistic that the sampler recorded, (chain, draw)."""
     _, stats = context.chains
-    if not isinstance(context.classifier.inference_, inference.NUTS):
+    if not isinstance(context.classifier.inference_, NUTS):
         raise NotApplicable(f"draws by {context.engine}; the question is about NUTS")
     if stats is None or name not in stats:
         raise Skipped(f"the sampler did not record {name!r}")
@@ -224,7 +223,7 @@ def laplace_weights(context: Context) -> Answer:
     """
     _ = context.posterior  # raises where there is none
     stats = context.statistics
-    if not isinstance(context.classifier.inference_, inference.Laplace):
+    if not isinstance(context.classifier.inference_, Laplace):
         raise NotApplicable(f"draws by {context.engine} need no importance weights")
     assert stats is not None  # the engine has recorded its weights
     khat, ess = float(stats["pareto_k"]), float(stats["importance_ess"])

@@ -24,10 +24,10 @@ from arviz_stats.base import array_stats
 
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.held_out import NO_ROWS, Labelled, NotApplicable, Skipped
+from bayesclf.engines.convergence import of_unit_scale, single
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
-from bayesclf.inference.convergence import of_unit_scale, single
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel

@@ -1,10 +1,10 @@
 """All thresholds of the checks and bounds on their work; ArviZ's where it has one.
 
-R-hat, effective sample sizes, E-BFMI and the share of saturated trees are those of `bayesclf.inference.convergence`,
+R-hat, effective sample sizes, E-BFMI and the share of saturated trees are those of `bayesclf.engines.convergence`,
 so that a diagnosis and the warnings of a fit agree.
 """
 
-from bayesclf.inference import convergence
+from bayesclf.engines import convergence
 
 # Posterior
 

@@ -23,10 +23,10 @@ from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import split_seed
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.display import Sized
+from bayesclf.engines import MAP, Laplace, inference
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.inference import MAP, Laplace, engines
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
@@ -275,7 +275,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         instead = "" if notes else " but by the importance-weighted Laplace approximation"
         notes.insert(
             0,
-            f"with over {engines.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
+            f"with over {inference.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
             f"sampled by NUTS{instead}; inference='nuts' samples it nevertheless",
         )
     return fitted, [*notes, *fitted.notes_]
@@ -285,7 +285,7 @@ def engine_of(classifier: BayesClassifier, X: Any, classes: int) -> Any:
     """Return the engine by which a comparison infers a classifier: the cheaper one that `auto` is for many cells."""
     if classifier.inference != "auto":
         return classifier.inference
-    return engines.for_predictions(classifier.work(X, classes) if isinstance(classifier, LogisticRegression) else 0)
+    return inference.for_predictions(classifier.work(X, classes) if isinstance(classifier, LogisticRegression) else 0)
 
 
 def evaluate(

@@ -106,7 +106,7 @@ def _kept(classifier: BayesClassifier, draws: int | None) -> tuple[Hypotheses, x
     if not isinstance(posterior, Hypotheses):
         raise Refused(
             f"{len(posterior)} draws of this posterior are too large to keep in memory, and a tree holds all; fit with "
-            "fewer draws, such as inference=Exact(draws=25)"
+            "fewer draws, such as inference=bc.engines.Exact(draws=25)"
         )
     dataset = classifier.posterior_draws()
     if not dataset.data_vars:

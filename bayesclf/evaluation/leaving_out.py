@@ -14,16 +14,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import logsumexp
 
-from bayesclf import inference, rules
+from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
+from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
+from bayesclf.engines.convergence import scaled_draws
+from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.inference import NUTS, Augmentation, Engine, Exact, Laplace
-from bayesclf.inference.convergence import scaled_draws
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix

@@ -9,3 +9,8 @@ from __future__ import annotations
 from bayesclf.experiments.runner import EXPERIMENTS, Experiment, Figure, Outcome, Workers, find, run, write_page
 
 __all__ = ["EXPERIMENTS", "Experiment", "Figure", "Outcome", "Workers", "find", "run", "write_page"]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

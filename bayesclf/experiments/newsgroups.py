@@ -32,11 +32,11 @@ from scipy import sparse
 from bayesclf import rules
 from bayesclf.classifiers import MultinomialNB
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.engines import Exact
 from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, option
 from bayesclf.families import dirichlet
-from bayesclf.inference import Exact
 from bayesclf.plots import learning_curve, style
 from bayesclf.plots.style import Axes
 from bayesclf.plots.style import Figure as Drawing

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayesclf import inference
+from bayesclf.engines import NUTS, Exact, Laplace, inference, laplace, nuts
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
@@ -33,7 +33,6 @@ from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_o
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.inference import NUTS, Exact, Laplace, engines, laplace, nuts
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
@@ -567,14 +566,14 @@ class Sources:
         Chains are not checked one by one, which would take another quarter of the time.
         """
         if not self.model.not_conjugate():
-            drawn = engines.draw(self.model, Exact(self.DRAWS, self.CHAINS), self.seed)
+            drawn = inference.draw(self.model, Exact(self.DRAWS, self.CHAINS), self.seed)
             assert drawn is not None
             return drawn.parameters
         assert isinstance(self.model, LogisticModel)
         with contextlib.suppress(Refused):
-            return engines.joined(laplace.sample(self.model, Laplace(self.DRAWS, self.CHAINS), self.seed).parameters)
+            return inference.joined(laplace.sample(self.model, Laplace(self.DRAWS, self.CHAINS), self.seed).parameters)
         engine = NUTS(draws=self.DRAWS, chains=self.CHAINS)
-        return engines.joined(nuts.sample_machine_code(self.model.density(), engine, self.seed).draws)
+        return inference.joined(nuts.sample_machine_code(self.model.density(), engine, self.seed).draws)
 
 
 def score(

@@ -99,7 +99,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     name, n = str(unit[0]), int(unit[1])
     kind = KINDS[name]
     X, y = _rows(kind.attributes, n, np.random.default_rng(seed))
-    engine = bc.Laplace if name == "LR" else bc.Exact
+    engine = bc.engines.Laplace if name == "LR" else bc.engines.Exact
     estimate = kind.make(inference="map", random_state=0).fit(X, y)
     # the degrees of freedom of a prior are no parameters of the classifier
     point = estimate.posterior_["map"].to_dataset()[[name for name in estimate.model_.dims() if name != "nu"]]

@@ -61,3 +61,8 @@ __all__ = [
     "Poisson",
     "Selected",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

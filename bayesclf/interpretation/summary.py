@@ -16,12 +16,12 @@ from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.engines.convergence import at_unit_scale
+from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
-from bayesclf.inference import MARKOV_CHAINS
-from bayesclf.inference.convergence import at_unit_scale
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel

@@ -45,3 +45,8 @@ __all__ = [
     "threshold_curve",
     "uncertainty",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

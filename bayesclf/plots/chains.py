@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.engines.convergence import MIN_BFMI
+from bayesclf.engines.inference import MARKOV_CHAINS
+from bayesclf.engines.optimizers import Trace
 from bayesclf.errors import InputError, Refused
-from bayesclf.inference import MARKOV_CHAINS
-from bayesclf.inference.convergence import MIN_BFMI
-from bayesclf.inference.optimizers import Trace
 from bayesclf.plots import style
 from bayesclf.plots.posterior import how_many, least_mixed, most_panels, posterior_of
 from bayesclf.plots.style import Figure
@@ -242,7 +242,7 @@ def _check_traces(traces: Any) -> None:
         if trace is None:
             raise InputError(
                 f"{name!r} has no trace, as its optimizer was not watched; fit with "
-                "inference=bayesclf.MAP(bayesclf.GradientAscent())"
+                "inference=bc.engines.MAP(bc.engines.GradientAscent())"
             )
         if not isinstance(trace, Trace):
             raise InputError(f"{name!r} must be a trace, such as clf.trace_, not {type(trace).__name__}")

@@ -11,9 +11,9 @@ import numpy as np
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.engines import Auto
+from bayesclf.engines.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, scaled_draws
 from bayesclf.errors import Refused
-from bayesclf.inference import Auto
-from bayesclf.inference.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, scaled_draws
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.typing import Array

@@ -238,7 +238,8 @@ class SeededHypotheses:
         """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
             f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
-            "with `take`, some features with `posterior_of`, or fit with fewer draws, such as inference=Exact(draws=25)"
+            "with `take`, some features with `posterior_of`, or fit with fewer draws, such as "
+            "inference=bc.engines.Exact(draws=25)"
         )
 
     @property

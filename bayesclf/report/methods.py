@@ -9,9 +9,9 @@ from typing import Any
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.diagnostics import Diagnosis
+from bayesclf.engines.inference import MLE
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.families.prior_lines import Hyperparameter, span
-from bayesclf.inference.engines import MLE
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
 from bayesclf.report.verdict import DEFINED, Verdict

@@ -26,6 +26,9 @@ def classifiers() -> dict[str, type[BayesClassifier]]:
 def classes() -> dict[str, type]:
     """Return the frozen dataclasses whose objects a file may hold, by name."""
     from bayesclf.classifiers.training import ColumnBlock, DocumentLengths, FrozenPrior, Learnt
+    from bayesclf.engines import Auto, Trace
+    from bayesclf.engines.inference import ENGINES, Draws
+    from bayesclf.engines.optimizers import OPTIMIZERS, Certificate
     from bayesclf.families import (
         FAMILIES,
         LKJ,
@@ -38,8 +41,6 @@ def classes() -> dict[str, type]:
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram import CellLayout
-    from bayesclf.inference import ENGINES, Auto, Draws, SeededDraws, Trace
-    from bayesclf.inference.optimizers import OPTIMIZERS, Certificate
     from bayesclf.models.generative import Block, GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
@@ -47,6 +48,7 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior, NormalPrior, UnseenPrior
     from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
+    from bayesclf.posterior.hypotheses import SeededDraws
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
 

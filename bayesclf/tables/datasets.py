@@ -15,6 +15,14 @@ from bayesclf.tables import shipped
 from bayesclf.tables.stream_paths import MAX_BYTES
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
+__all__ = [
+    "FOLDER_VARIABLE",
+    "Dataset",
+    "DatasetInfo",
+    "available",
+    "load",
+]
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -479,3 +487,8 @@ _PLACES = {
     "folder": _Place(_folder_files, _read_folder, _folder_info),
     "openml": _Place(lambda: shipped.NAMED, _read_openml, _openml_info),
 }
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__

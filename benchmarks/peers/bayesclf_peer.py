@@ -28,7 +28,7 @@ def fit(X: Array, y: Integers, prior: Prior, seed: int) -> Any:
         prior_form=prior.form,
         intercept_scale=prior.intercept,
         standardize=False,
-        inference=bc.NUTS(draws=DRAWS, chains=CHAINS),
+        inference=bc.engines.NUTS(draws=DRAWS, chains=CHAINS),
         random_state=seed,
     ).fit(X, y)
 

@@ -25,8 +25,8 @@ from sphinx.errors import ExtensionError
 
 import bayesclf as bc
 from bayesclf.diagnostics import CHECKS, Check, Finding, thresholds
-from bayesclf.inference import convergence
-from bayesclf.inference.nuts import STATISTICS
+from bayesclf.engines import convergence
+from bayesclf.engines.nuts import STATISTICS
 from extensions import cache
 from extensions.reference import keep
 
@@ -82,14 +82,14 @@ def _made_up(code: str) -> tuple[str, Finding]:
     y = np.arange(40) % 2
     X = rng.normal(size=(40, 1)) + y[:, None]
     if code == "P08":
-        engine = bc.Laplace(draws=500, limit=np.inf)
+        engine = bc.engines.Laplace(draws=500, limit=np.inf)
         few = bc.LogisticRegression(prior_scale=10.0, inference=engine, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             clf, said = few.fit(rng.normal(size=(12, 10)), np.arange(12) % 2), "12 rows of 10 columns"
     else:
         said, change = CHAINS[code]
-        exact = bc.GaussianNB(inference=bc.Exact(draws=1000), random_state=1).fit(X, y)
+        exact = bc.GaussianNB(inference=bc.engines.Exact(draws=1000), random_state=1).fit(X, y)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the same problem, as a warning
             clf = exact.with_posterior(_chains(exact, change, rng))
@@ -183,7 +183,7 @@ def reached(function: Callable[..., Any], known: set[Any] | None = None) -> Iter
         value = getattr(here, first, None)
         if inspect.ismodule(value) and second:
             value = getattr(value, second, None)
-        of_checks = (FunctionType, "bayesclf.inference.convergence"), (FunctionType | type, "bayesclf.diagnostics")
+        of_checks = (FunctionType, "bayesclf.engines.convergence"), (FunctionType | type, "bayesclf.diagnostics")
         if any(isinstance(value, kind) and value.__module__.startswith(home) for kind, home in of_checks):
             yield from reached(value, known)
 

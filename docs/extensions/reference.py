@@ -72,10 +72,10 @@ GROUPS = (
         modules=("pymc_models",),
     ),
     Group(
-        "inference",
+        "engines",
         "Inference engines",
         "Values of the classifiers' ``inference``, where the defaults of a name such as ``'nuts'`` do not suit.",
-        ("bayesclf.inference",),
+        modules=("engines",),
     ),
     Group(
         "rules",

@@ -8,7 +8,7 @@ import bayesclf as bc
 
 table = bc.datasets.load("sklearn:iris")
 X = table.X[["petal length (cm)"]]
-clf = bc.GaussianNB("shared", inference=bc.NUTS(draws=300), random_state=0).fit(X, table.y)
+clf = bc.GaussianNB("shared", inference=bc.engines.NUTS(draws=300), random_state=0).fit(X, table.y)
 bc.plots.posterior_trace(clf, limit=4)
 
 # %% Ranks of each chain's draws among all draws
@@ -19,7 +19,7 @@ bc.plots.energy(clf)
 
 # %% Two optimizers on the way to the same mode
 paths = {}
-for name, optimizer in {"Newton": bc.Newton(), "conjugate gradient": bc.ConjugateGradient()}.items():
-    lr = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(optimizer)).fit(table.X, table.y)
+for name, optimizer in {"Newton": bc.engines.Newton(), "conjugate gradient": bc.engines.ConjugateGradient()}.items():
+    lr = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(optimizer)).fit(table.X, table.y)
     paths[name] = lr.trace_
 bc.plots.optimizer_trace(paths)

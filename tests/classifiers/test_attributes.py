@@ -18,7 +18,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
-from bayesclf.inference import Exact
+from bayesclf.engines import Exact
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 PAIR = SPECIES > 0

@@ -8,10 +8,10 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf import AODE, NUTS, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets, loo
+from bayesclf import AODE, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets, loo
+from bayesclf.engines import NUTS, Exact
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
-from bayesclf.inference import Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")

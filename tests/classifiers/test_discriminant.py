@@ -13,9 +13,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
 import bayesclf as bc
+from bayesclf.engines import NUTS, Augmentation, Exact
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.inference import NUTS, Augmentation, Exact
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")

@@ -5,8 +5,8 @@ import pytest
 from helpers.classifiers import NUMBERS, WORDS
 
 import bayesclf as bc
+from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.inference import Exact, Laplace
 
 
 @pytest.fixture(scope="module")

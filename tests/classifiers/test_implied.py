@@ -9,9 +9,9 @@ from scipy import sparse
 from scipy.special import log_softmax
 
 import bayesclf as bc
+from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial
-from bayesclf.inference import Exact
 from bayesclf.posterior import averaging, hypotheses
 
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]

@@ -133,7 +133,7 @@ def test_every_engine_has_the_same_answers_wherever_the_intercept_is(prior_form)
         "random_state": 1,
     }
     mode = bc.LogisticRegression(inference="map", **options).fit(TEMPERATURE, DISTRESS)
-    chains = bc.LogisticRegression(inference=bc.NUTS(draws=400), **options).fit(TEMPERATURE, DISTRESS)
+    chains = bc.LogisticRegression(inference=bc.engines.NUTS(draws=400), **options).fit(TEMPERATURE, DISTRESS)
     np.testing.assert_allclose(chains.predict_proba(TEMPERATURE), mode.predict_proba(TEMPERATURE), atol=0.1)
     shown = chains.posterior_["posterior"]["intercept"].mean().item()
     np.testing.assert_allclose(chains.intercept_, [shown])

@@ -9,7 +9,7 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.diagnostics.power_scaling import sensitivities
-from bayesclf.inference import NUTS, Laplace
+from bayesclf.engines import NUTS, Laplace
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def clf(table):
     return bc.LogisticRegression(random_state=1).fit(*table)
 
 
-@pytest.mark.parametrize(("inference", "notes"), [("mle", 0), (bc.MLE(), 0), ("map", 1), ("laplace", 1)])
+@pytest.mark.parametrize(("inference", "notes"), [("mle", 0), (bc.engines.MLE(), 0), ("map", 1), ("laplace", 1)])
 def test_maximum_likelihood_has_no_prior_to_speak_of(table, inference, notes):
     X = sparse.csr_array(table[0][["age"]].to_numpy())
     clf = bc.LogisticRegression(inference=inference, random_state=1).fit(X, table[1])

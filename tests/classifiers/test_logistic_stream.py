@@ -187,7 +187,7 @@ def test_leaving_out_a_row_exactly_is_that_of_a_fit_in_memory(table):
     [
         ({"inference": "nuts"}, "inference='nuts' needs all rows at once"),
         ({"inference": "mle"}, "inference='mle' needs all rows at once"),
-        ({"inference": bc.MAP(optimizer=bc.GradientAscent())}, "needs all rows at once"),
+        ({"inference": bc.engines.MAP(optimizer=bc.engines.GradientAscent())}, "needs all rows at once"),
         ({"prior_scale": np.inf}, "over batches a flat prior is not allowed"),
         ({"intercept_scale": np.inf}, "over batches a flat prior is not allowed"),
     ],

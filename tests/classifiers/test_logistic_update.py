@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
+from bayesclf.engines import Laplace
 from bayesclf.errors import InputError, Refused
-from bayesclf.inference import Laplace
 
 EXPLICIT = {"prior_scale": 2.0, "standardize": False, "intercept_at": "zero", "random_state": 1}
 """A prior that does not depend on the rows, so that both ways to the posterior have the same."""
@@ -66,7 +66,7 @@ def test_the_second_posterior_is_prior_times_likelihood_by_quadrature():
 @pytest.mark.slow
 def test_nuts_and_laplace_agree_on_the_second_posterior(batches):
     X, y, first, second = batches
-    chains = first.as_prior().set_params(inference=bc.NUTS(draws=500)).fit(X[300:], y[300:])
+    chains = first.as_prior().set_params(inference=bc.engines.NUTS(draws=500)).fit(X[300:], y[300:])
     one, other = (clf.summary(of="parameters") for clf in (second, chains))
     assert (np.abs(one["mean"] - other["mean"]) < 4.5 * one["sd"] * np.sqrt(1 / 4000 + 1 / other["ess_bulk"])).all()
 
@@ -94,7 +94,7 @@ def test_it_says_that_it_is_approximate_and_how_much(batches):
 
 def test_a_posterior_far_from_a_normal_is_told(batches, monkeypatch):
     X, y, first, _ = batches
-    monkeypatch.setattr("bayesclf.inference.laplace.khat_at_draws", lambda log_ratio: 0.8)
+    monkeypatch.setattr("bayesclf.engines.laplace.khat_at_draws", lambda log_ratio: 0.8)
     notes = first.as_prior().set_params(inference="map").fit(X[300:], y[300:]).notes_
     assert "far from a normal (k̂ = 0.80, limit 0.7); fit all rows at once" in notes[1]
 

@@ -193,7 +193,7 @@ def test_words_as_numbers_stay_sparse_in_a_pipeline(inference, monkeypatch):
     monkeypatch.setattr(CenteredRows, "toarray", None)
     texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize for lunch", "you win"] * 5
     y = ["spam", "spam", "ham", "ham", "ham", "spam"] * 5
-    settings = {"inference": bc.NUTS(draws=1000) if inference == "nuts" else inference, "prior_scale": 0.5}
+    settings = {"inference": bc.engines.NUTS(draws=1000) if inference == "nuts" else inference, "prior_scale": 0.5}
     clf = bc.LogisticRegression(**settings, random_state=1)
     pipeline = make_pipeline(TfidfVectorizer(), clf).fit(texts, y)
     assert pipeline.score(texts, y) > 0.9

@@ -34,7 +34,7 @@ every_rule = pytest.mark.parametrize("rule", RULES)
 
 def smoothed(kind, **options):
     """Return a classifier whose MAP adds one to each count."""
-    return kind(alpha=2.0, inference=bc.Exact(draws=50), random_state=3, **options)
+    return kind(alpha=2.0, inference=bc.engines.Exact(draws=50), random_state=3, **options)
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def of_many_words(kind):
     """Return counts of 50,000 words in 30 documents, their classes, and a fit."""
     X = sparse.csr_array(np.random.default_rng(1).poisson(0.05, (30, 50_000)).astype(float))
     y = np.arange(30) % 2
-    return X, y, kind(inference=bc.Exact(draws=3, chains=2), random_state=1).fit(X, y)
+    return X, y, kind(inference=bc.engines.Exact(draws=3, chains=2), random_state=1).fit(X, y)
 
 
 @every_kind
@@ -283,8 +283,8 @@ def test_generated_documents_can_be_learnt_from(event_model):
 
 def held_and_made(kind, X):
     """Return a fit that makes its draws, and one that holds the same."""
-    made = kind(inference=bc.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
-    held = kind(inference=bc.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
+    made = kind(inference=bc.engines.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
+    held = kind(inference=bc.engines.Exact(draws=20, chains=2), random_state=5).fit(X, Y)
     hypotheses = made.hypotheses("posterior")
     assert hypotheses.in_parts
     object.__setattr__(held.draws_, "parameters", hypotheses.take(np.arange(40)).parameters)
@@ -343,7 +343,7 @@ def test_the_tree_says_what_it_does_not_hold(small_budget):
 
 @every_event_model
 def test_a_large_posterior_is_saved_as_its_seed(event_model, small_budget, tmp_path):
-    clf = bc.TextNB(event_model, inference=bc.Exact(draws=20), random_state=5).fit(TEXTS, Y)
+    clf = bc.TextNB(event_model, inference=bc.engines.Exact(draws=20), random_state=5).fit(TEXTS, Y)
     clf.save(tmp_path / "model.nc")
     again = bc.load(tmp_path / "model.nc")
     assert again.draws_.seeded == clf.draws_.seeded

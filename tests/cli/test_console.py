@@ -11,8 +11,8 @@ import bayesclf as bc
 from bayesclf import cli
 from bayesclf.cli import options
 from bayesclf.cli.options import named_models
+from bayesclf.engines.inference import ENGINES
 from bayesclf.evaluation import comparison
-from bayesclf.inference import ENGINES
 from bayesclf.rules import RULES
 
 pytestmark = pytest.mark.usefixtures("own_folder")

@@ -184,7 +184,10 @@ def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypa
     monkeypatch.setattr(batches, "BATCH_ROWS", rows)
     X = parts[["x", "word"]]
     given = {"interval": 0.8} if rule == "gibbs" else {}
-    for clf in (bc.NaiveBayes(random_state=1), bc.LogisticRegression(random_state=1, inference=bc.Laplace(draws=50))):
+    for clf in (
+        bc.NaiveBayes(random_state=1),
+        bc.LogisticRegression(random_state=1, inference=bc.engines.Laplace(draws=50)),
+    ):
         if isinstance(clf, bc.LogisticRegression) and isinstance(rule, bc.rules.Gibbs) and rule.given != "data":
             continue
         clf.fit(X, parts["label"])

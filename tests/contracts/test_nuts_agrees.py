@@ -2,7 +2,7 @@
 
 `test_sbc.py` says that the exact posterior is calibrated, so that this test says it of NUTS. Compiling makes it slow.
 The main suite has its two halves: `test_pymc.py` compares the log density of each block with that of the family, and
-`inference/test_nuts.py` draws with a log density.
+`engines/test_nuts.py` draws with a log density.
 """
 
 import numpy as np
@@ -26,10 +26,9 @@ from helpers.cases import (
 from helpers.suites import NIGHTLY
 from scipy import stats
 
-from bayesclf import inference
+from bayesclf.engines import NUTS, inference
 from bayesclf.families import LearntClassPrior
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.inference import NUTS
 from bayesclf.models.generative import Block, GenerativeModel
 
 CASES = (

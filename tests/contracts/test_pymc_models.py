@@ -18,9 +18,9 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import pymc_models
+from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import LearntAlpha
-from bayesclf.inference import Exact, Laplace
 
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""

@@ -23,10 +23,10 @@ from scipy.special import logsumexp
 from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
 from bayesclf.errors import Refused
 from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.inference import NUTS, Augmentation, Exact, Laplace, engines
 
 pytestmark = pytest.mark.slow
 
@@ -390,7 +390,7 @@ def test_data_augmentation(name, monkeypatch):
 
     200 of them do not find missing cells that are imputed by their means, without noise.
     """
-    monkeypatch.setattr(engines, "convergence_problems", lambda *_, **__: ())
+    monkeypatch.setattr(inference, "convergence_problems", lambda *_, **__: ())
     simulate, clf = WITH_GAPS[name]
     assert_uniform(*ranks(partial(gappy, simulate), with_engine(clf, augmented(name)), 500), bins=10)
 
@@ -398,7 +398,7 @@ def test_data_augmentation(name, monkeypatch):
 @NIGHTLY
 def test_data_augmentation_of_categories_and_numbers(monkeypatch):
     """Ranks of 200 simulations: the draws cost more than those of tables."""
-    monkeypatch.setattr(engines, "convergence_problems", lambda *_, **__: ())
+    monkeypatch.setattr(inference, "convergence_problems", lambda *_, **__: ())
     clf = earlier()
     simulate = partial(gappy, partial(network, clf.prior))
     assert_uniform(*ranks(simulate, with_engine(clf, augmented("network")), 200), bins=10)

@@ -15,9 +15,9 @@ from helpers.suites import SLOW
 
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
+from bayesclf.engines.inference import require_room
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.experiments.sample_size import examples_needed
-from bayesclf.inference.engines import require_room
 from bayesclf.tables.reading import read_table
 
 LABELS = np.array(["a", "b"] * 10)
@@ -88,8 +88,8 @@ def test_parameters_of_classifiers(kind, name):
         refuses(name, fit, value)
 
 
-ENGINES = (bc.Exact, bc.NUTS, bc.Laplace, bc.Auto, bc.MAP, bc.MLE)
-OPTIMIZERS = (bc.GradientAscent, bc.ConjugateGradient, bc.LBFGS, bc.Newton)
+ENGINES = (bc.engines.Exact, bc.engines.NUTS, bc.engines.Laplace, bc.engines.Auto, bc.engines.MAP, bc.engines.MLE)
+OPTIMIZERS = (bc.engines.GradientAscent, bc.engines.ConjugateGradient, bc.engines.LBFGS, bc.engines.Newton)
 NUMERIC = ("limit", "target_accept", "step", "decay", "tolerance")
 
 
@@ -100,11 +100,11 @@ def test_settings_of_engines(kind, name):
             refuses(name, kind, value)
 
 
-@pytest.mark.parametrize("kind", [bc.Exact, bc.NUTS, bc.Laplace])
+@pytest.mark.parametrize("kind", [bc.engines.Exact, bc.engines.NUTS, bc.engines.Laplace])
 def test_scalars_of_numpy_are_numbers(kind, tmp_path):
     engine = kind(draws=np.int64(5), chains=np.int32(2))
     assert engine == kind(draws=5, chains=2)
-    if kind is bc.Exact:
+    if kind is bc.engines.Exact:
         clf = bc.GaussianNB(kappa=np.float32(2), inference=engine, random_state=np.int64(1)).fit(NUMBERS, LABELS)
         clf.save(tmp_path / "model.nc")
         again = bc.load(tmp_path / "model.nc")
@@ -231,12 +231,12 @@ def test_settings_of_experiments_are_of_the_kind_of_their_defaults(name, tmp_pat
 
 BILLION = 10**9
 ROOM = {
-    "exact": bc.GaussianNB(inference=bc.Exact(draws=BILLION)),
-    "laplace": bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=BILLION)),
-    "nuts": bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=BILLION)),
-    "tuning": bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(tune=BILLION)),
+    "exact": bc.GaussianNB(inference=bc.engines.Exact(draws=BILLION)),
+    "laplace": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.Laplace(draws=BILLION)),
+    "nuts": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.NUTS(draws=BILLION)),
+    "tuning": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.NUTS(tune=BILLION)),
     "auto": bc.LogisticRegression(
-        prior_scale=2.5, inference=bc.Auto(bc.Laplace(draws=BILLION), bc.NUTS(draws=BILLION))
+        prior_scale=2.5, inference=bc.engines.Auto(bc.engines.Laplace(draws=BILLION), bc.engines.NUTS(draws=BILLION))
     ),
 }
 
@@ -259,10 +259,12 @@ def test_a_billion_of_anything_is_refused(call):
         call()
 
 
-@pytest.mark.parametrize("kind", [bc.Exact, bc.Laplace, bc.NUTS])
+@pytest.mark.parametrize("kind", [bc.engines.Exact, bc.engines.Laplace, bc.engines.NUTS])
 def test_the_number_in_the_sentence_is_the_most_that_is_taken(kind):
     model = (
-        FIT if kind is bc.Exact else bc.LogisticRegression(prior_scale=2.5, inference="map").fit(NUMBERS, LABELS)
+        FIT
+        if kind is bc.engines.Exact
+        else bc.LogisticRegression(prior_scale=2.5, inference="map").fit(NUMBERS, LABELS)
     ).model_
     with pytest.raises(Refused) as refusal:
         require_room(model, kind(draws=BILLION))

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from bayesclf import NUTS
 from bayesclf.classifiers import (
     AODE,
     CLASSIFIERS,
@@ -19,7 +18,7 @@ from bayesclf.classifiers import (
     NaiveBayes,
     TextNB,
 )
-from bayesclf.inference import Auto
+from bayesclf.engines import NUTS, Auto
 from bayesclf.tables.columns import kind_of, numbers
 
 

@@ -71,7 +71,7 @@ def test_over_confidence_of_one_estimate_is_removed_by_averaging_with_its_error(
 def test_few_rows_and_the_prior_of_true_models_are_not_blamed_on_assumptions_nor_one_on_the_other():
     """Logistic regression of 20 independent columns, which averaging leaves over-confident under the default prior."""
     said = [
-        named(found(logistic(*normal_rows(60, 20, 0.3, seed), inference=bc.Laplace(draws=500, limit=np.inf))))
+        named(found(logistic(*normal_rows(60, 20, 0.3, seed), inference=bc.engines.Laplace(draws=500, limit=np.inf))))
         for seed in range(4)
     ]
     assert set(said) <= {None, "nothing"}
@@ -280,7 +280,7 @@ def test_over_and_under_confidence_have_their_own_advice():
     over = found(repeated(), "Y02")
     assert "; over-confident" in over.reason
     assert "Y03" in over.next_step
-    timid = logistic(*normal_rows(300, distance=2.0), prior_scale=0.1, inference=bc.Laplace(draws=250))
+    timid = logistic(*normal_rows(300, distance=2.0), prior_scale=0.1, inference=bc.engines.Laplace(draws=250))
     under = found(timid, "Y02")
     assert under.section == "issue"
     assert "; under-confident" in under.reason

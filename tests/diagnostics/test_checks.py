@@ -6,7 +6,7 @@ import pytest
 from helpers.faults import FAULTY, HEALTHY, diagnose
 
 from bayesclf.diagnostics import CHECKS, thresholds
-from bayesclf.inference import convergence
+from bayesclf.engines import convergence
 
 
 @pytest.mark.parametrize("code", CHECKS)

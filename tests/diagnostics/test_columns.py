@@ -218,7 +218,7 @@ def test_identifiers(cells, section):
 @pytest.mark.parametrize("rows", [30, 400])
 def test_a_category_without_a_reference_level_does_not_make_a_prior_strong(rows):
     """The sum of the levels' weights and the intercept trade off, which only the prior determines."""
-    case = logistic(*word_rows(rows), inference=bc.Laplace(draws=500))
+    case = logistic(*word_rows(rows), inference=bc.engines.Laplace(draws=500))
     assert found(case, "M03").section == "passed"
 
 
@@ -229,7 +229,9 @@ class TestInfluentialRows:
         silent = [finding for finding in findings if finding.section == "passed"]
         assert all("few rows for 18 parameters" in finding.reason for finding in silent)
 
-    @pytest.mark.parametrize("fit", [gaussian, partial(logistic, inference=bc.Laplace(draws=500, limit=np.inf))])
+    @pytest.mark.parametrize(
+        "fit", [gaussian, partial(logistic, inference=bc.engines.Laplace(draws=500, limit=np.inf))]
+    )
     def test_a_row_unlike_the_others_is(self, fit):
         X, y = normal_rows(30)
         X.loc[3] = -14.0 if y[3] == "yes" else 14.0

@@ -233,7 +233,7 @@ def test_names_of_columns_are_escaped():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fit", [naive, lambda X, y: logistic(X, y, inference=bc.Laplace(draws=250))])
+@pytest.mark.parametrize("fit", [naive, lambda X, y: logistic(X, y, inference=bc.engines.Laplace(draws=250))])
 def test_fifty_thousand_rows_are_hardly_more_work_than_five(fit):
     X, y = normal_rows(50_000, 12)
     X["town"] = np.random.default_rng(1).integers(30, size=50_000).astype(str)

@@ -22,7 +22,7 @@ from helpers.faults import (
 
 import bayesclf as bc
 from bayesclf.diagnostics.thresholds import MAX_SCALARS
-from bayesclf.inference.convergence import convergence_problems, scalars
+from bayesclf.engines.convergence import convergence_problems, scalars
 
 OF_CHAINS = ["P01", "P02", "P03", "P05", "P06", "P07"]
 
@@ -91,7 +91,7 @@ def test_exact_draws_have_no_checks_of_chains():
 
 @pytest.mark.parametrize(("draws", "section"), [(250, "passed"), (5, "issue")])
 def test_monte_carlo_error_of_exact_draws_is_one_over_the_root_of_their_number(draws, section):
-    clf = bc.GaussianNB(inference=bc.Exact(draws=draws), random_state=1).fit(*normal_rows(60))
+    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=draws), random_state=1).fit(*normal_rows(60))
     finding = clf.diagnose(checks=["P04"])["P04"]
     assert finding.section == section
     assert finding.evidence["mcse_over_sd"] == pytest.approx(1 / np.sqrt(4 * draws))

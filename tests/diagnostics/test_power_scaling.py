@@ -70,7 +70,7 @@ def test_likelihood_of_the_parts_is_that_of_the_rows(name):
 
 
 def test_likelihood_of_logistic_regression_is_that_of_the_rows():
-    clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=50))
+    clf, (X, y) = logistic(*normal_rows(50), inference=bc.engines.Laplace(draws=50))
     (part,) = _parts(*inputs(clf))
     of_rows = clf.log_likelihood(X, y).conditional.sum(axis=1)
     of_part = part.log_likelihood.ravel()
@@ -173,7 +173,7 @@ def tree_of(part):
 @pytest.mark.parametrize("case", ["logistic", "gaussian"])
 def test_sensitivities_are_those_of_arviz(case):
     X, y = normal_rows(50)
-    clf, _ = logistic(X, y, inference=bc.Laplace(draws=100)) if case == "logistic" else gaussian(X, y)
+    clf, _ = logistic(X, y, inference=bc.engines.Laplace(draws=100)) if case == "logistic" else gaussian(X, y)
     parts = list(_parts(*inputs(clf)))
     table = sensitivities(*inputs(clf)).set_index("parameter")
     for part in parts:
@@ -200,7 +200,7 @@ def weighted(part, name, log_density, power, function=lambda draws: draws):
 def test_weights_agree_with_the_power_scaled_dirichlet(power):
     X, y = word_rows(40)
     X = X[["wind"]]
-    clf = bc.CategoricalNB(alpha=5.0, inference=bc.Exact(draws=5_000), random_state=1).fit(X, y)
+    clf = bc.CategoricalNB(alpha=5.0, inference=bc.engines.Exact(draws=5_000), random_state=1).fit(X, y)
     n = clf.model_.blocks[0].statistics.counts[0]
     part = next(part for part in _parts(*inputs(clf)) if "theta[no, wind=weak]" in part.names)
     for log_density, alpha in (
@@ -218,7 +218,7 @@ def test_weights_agree_with_the_power_scaled_normal_inverse_gamma(power):
     m, kappa, a, b = 2.0, 5.0, 4.0, 8.0
     X, y = normal_rows(30, 1)
     family = bc.families.Gaussian(m=m, kappa=kappa, a=a, b=b)
-    clf = bc.NaiveBayes({"x0": family}, inference=bc.Exact(draws=5_000), random_state=1).fit(X, y)
+    clf = bc.NaiveBayes({"x0": family}, inference=bc.engines.Exact(draws=5_000), random_state=1).fit(X, y)
     part = next(part for part in _parts(*inputs(clf)) if "mu[no, x0]" in part.names)
     x = X["x0"][y == "no"].to_numpy()
 
@@ -242,7 +242,7 @@ def test_weights_agree_with_the_power_scaled_normal_inverse_gamma(power):
 def test_sensitivity_agrees_with_the_distance_between_closed_forms():
     X, y = word_rows(40)
     X = X[["wind"]]
-    clf = bc.CategoricalNB(alpha=5.0, inference=bc.Exact(draws=10_000), random_state=1).fit(X, y)
+    clf = bc.CategoricalNB(alpha=5.0, inference=bc.engines.Exact(draws=10_000), random_state=1).fit(X, y)
     n = clf.model_.blocks[0].statistics.counts[0]
     levels = clf.model_.blocks[0].statistics.axes.levels[0]
     first = f"theta[no, wind={levels[0]}]"
@@ -271,7 +271,7 @@ def test_sensitivity_agrees_with_the_distance_between_closed_forms():
 
 def test_pull_is_the_derivative_of_the_mean_by_the_power_of_the_prior():
     X, y = normal_rows(300)
-    clf, _ = logistic(X, y, prior_mean=-3.0, prior_scale=0.5, inference=bc.Laplace(draws=2000))
+    clf, _ = logistic(X, y, prior_mean=-3.0, prior_scale=0.5, inference=bc.engines.Laplace(draws=2000))
     (part,) = _parts(*inputs(clf))
     name, step = "weight[yes, x0]", 0.02
     (up, _), (down, _) = (weighted(part, name, part.log_prior, 1 + sign * step) for sign in (1, -1))
@@ -305,12 +305,12 @@ def test_a_prior_that_is_not_conjugate_needs_the_rows():
 
 
 def test_few_draws_are_not_weighed():
-    clf = bc.GaussianNB(inference=bc.Exact(draws=5), random_state=1).fit(*normal_rows(50))
+    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5), random_state=1).fit(*normal_rows(50))
     assert "20 draws are too few" in clf.diagnose(checks=["M03"])["M03"].reason
 
 
 def test_one_draw_that_was_resampled_often_can_be_weighed():
-    clf, (X, y) = logistic(*normal_rows(50), inference=bc.Laplace(draws=100))
+    clf, (X, y) = logistic(*normal_rows(50), inference=bc.engines.Laplace(draws=100))
     held = clf.draws_.parameters
     clf.draws_ = replace(clf.draws_, parameters={name: values[np.arange(400) % 3] for name, values in held.items()})
     (part,) = _parts(*inputs(clf))

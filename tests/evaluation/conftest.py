@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesclf as bc
-from bayesclf.inference import Exact
+from bayesclf.engines import Exact
 
 
 @pytest.fixture(scope="module")

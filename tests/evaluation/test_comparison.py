@@ -12,10 +12,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
 from bayesclf.decisions import Costs, decide
+from bayesclf.engines import inference
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as of_models
 from bayesclf.evaluation import cross_validation
-from bayesclf.inference import engines
 from bayesclf.posterior import averaging
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
@@ -87,7 +87,7 @@ def test_a_rule_that_cannot_answer_has_its_reason(comparison):
 def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_error(comparison, iris):
     X, y = iris
     train, test = comparison.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.Exact(draws=2000)).fit(X.iloc[train], y[train])
+    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
     averages = averaging.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
     codes = np.searchsorted(comparison.classes, y[test])
     expected = 1 - averages.votes[np.arange(len(test)), codes].mean()
@@ -139,7 +139,7 @@ def test_the_cost_is_that_of_chows_decisions_a_rejection_at_its_limit(with_costs
 def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with_costs, iris):
     X, y = iris
     train, test = with_costs.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.Exact(draws=2000)).fit(X.iloc[train], y[train])
+    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
     codes = np.searchsorted(with_costs.classes, y[test])
     log_proba = averaging.conditional(clf.hypotheses("posterior"), clf.rows(X.iloc[test])).log_proba
     paid = [Costs(COST, 0.2).paid(decide(log_proba[..., s], COST, 0.2), codes) for s in range(0, 8000, 2)]
@@ -219,12 +219,12 @@ def test_times_that_cannot_be(iris, models, seconds):
 
 
 def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):
-    monkeypatch.setattr(engines, "WORK_LIMIT", 0)
+    monkeypatch.setattr(inference, "WORK_LIMIT", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
     comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, cv=2)
-    assert isinstance(comparison.fits["lr"].inference_, bc.Laplace)
+    assert isinstance(comparison.fits["lr"].inference_, bc.engines.Laplace)
     assert any("Laplace approximation" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == tuple(RULES)
 
@@ -235,7 +235,7 @@ def test_a_note_that_only_folds_have_says_so(monkeypatch):
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
     clf = bc.LogisticRegression(prior_scale=2.5)
-    monkeypatch.setattr(engines, "WORK_LIMIT", clf.work(pd.DataFrame(X), 2) - 1)
+    monkeypatch.setattr(inference, "WORK_LIMIT", clf.work(pd.DataFrame(X), 2) - 1)
     sampled = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
     laplace = "the posterior was drawn around its mode (Laplace), corrected by importance weights: k̂ = 0.01"
     notes = cross_validation.gathered([laplace], [[sampled], [laplace, "a 1", "a 2"], [sampled, "a 3"]])
@@ -248,11 +248,11 @@ def test_a_note_that_only_folds_have_says_so(monkeypatch):
 
 
 def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(monkeypatch):
-    monkeypatch.setattr(engines, "WORK_LIMIT", 0)
-    monkeypatch.setattr(engines, "COMPARISON_LAPLACE", bc.Laplace(limit=0.01))
+    monkeypatch.setattr(inference, "WORK_LIMIT", 0)
+    monkeypatch.setattr(inference, "COMPARISON_LAPLACE", bc.engines.Laplace(limit=0.01))
     X, y = load_iris(return_X_y=True)
     comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, cv=2)
-    assert isinstance(comparison.fits["lr"].inference_, bc.MAP)
+    assert isinstance(comparison.fits["lr"].inference_, bc.engines.MAP)
     assert any("was refused" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == ("map",)
 
@@ -308,7 +308,7 @@ def test_what_folds_say_with_other_numbers_only_is_said_once():
     rng = np.random.default_rng(2)
     y = rng.integers(2, size=60)
     X = pd.DataFrame({"a": rng.normal(size=60) + y, "b": rng.normal(size=60)})
-    model = bc.LogisticRegression(inference=bc.Laplace(draws=50, limit=np.inf), random_state=1)
+    model = bc.LogisticRegression(inference=bc.engines.Laplace(draws=50, limit=np.inf), random_state=1)
     comparison = bc.compare({"lr": model}, X, y, cv=3)
     scales = [note for note in comparison.notes["lr"] if "prior scale of the weights" in note]
     assert scales == [note for note in comparison.fits["lr"].notes_ if "prior scale of the weights" in note]

@@ -10,9 +10,9 @@ from helpers.suites import mainly
 from scipy import stats
 
 import bayesclf as bc
+from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import datatree
-from bayesclf.inference import Exact, Laplace
 
 
 @pytest.fixture(scope="module")

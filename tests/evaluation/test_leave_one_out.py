@@ -13,11 +13,11 @@ from helpers.refits import STANDARD_ERRORS, by_refits
 from scipy.special import expit
 
 import bayesclf as bc
+from bayesclf.engines import MAP, NUTS, Exact, Laplace
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.evaluation import leave_one_out, leaving_out
 from bayesclf.evaluation.leaving_out import models_without, training_rows
 from bayesclf.families import LearntAlpha
-from bayesclf.inference import MAP, NUTS, Exact, Laplace
 from bayesclf.posterior import averaging
 
 DRAWS = 60_000

@@ -10,10 +10,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.leaving_out import log_joint_without, models_without, smoothed, training_rows
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.inference import Exact
 
 DOCUMENTS = [
     "a prize to win",

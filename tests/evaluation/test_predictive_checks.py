@@ -198,7 +198,7 @@ def test_prior_draws_of_logistic_regression_have_the_prior_s_moments():
 
 def test_logistic_regression_is_checked_given_x():
     X, y = rows(120, classes=3)
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=500), random_state=1).fit(X, y)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.Laplace(draws=500), random_state=1).fit(X, y)
     tree = clf.predictive_check(X, y)
     assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x"}
     assert tree["adjusted_p_value"]["class_count_given_x"].min() > 0.01
@@ -208,7 +208,7 @@ def test_logistic_regression_is_checked_given_x():
 def test_a_flat_prior_has_no_data_of_its_own():
     X, y = rows()
     clf = bc.LogisticRegression(
-        prior_scale=2.5, intercept_scale=np.inf, inference=bc.Laplace(draws=500), random_state=1
+        prior_scale=2.5, intercept_scale=np.inf, inference=bc.engines.Laplace(draws=500), random_state=1
     ).fit(X, y)
     tree = clf.predictive_check(X, y, draws=20)
     assert "prior_predictive" not in tree.children

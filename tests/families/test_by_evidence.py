@@ -37,7 +37,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def fitted(table):
-    return bc.NaiveBayes(families="auto", random_state=1, inference=bc.Exact(draws=80)).fit(*table)
+    return bc.NaiveBayes(families="auto", random_state=1, inference=bc.engines.Exact(draws=80)).fit(*table)
 
 
 def evidence(X, y, families=tuple(CANDIDATES)):
@@ -192,7 +192,7 @@ def test_a_chosen_family_answers_as_if_it_had_been_named(table, fitted):
 
 def test_parts_in_any_order_choose_as_the_whole(table, fitted):
     frame, y = table
-    by_parts = bc.NaiveBayes(families="auto", random_state=1, inference=bc.Exact(draws=80))
+    by_parts = bc.NaiveBayes(families="auto", random_state=1, inference=bc.engines.Exact(draws=80))
     for rows in (slice(200, 400), slice(0, 3), slice(3, 200)):
         by_parts.partial_fit(frame[rows], y[rows], classes=["no", "yes"])
     pd.testing.assert_frame_equal(by_parts.families_, fitted.families_, rtol=1e-6, atol=1e-9)

@@ -12,11 +12,11 @@ from scipy import stats
 from scipy.special import logsumexp
 
 import bayesclf as bc
+from bayesclf.engines import NUTS
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.hierarchical import HIGHEST, LOWEST, TEXTBOOK, UNDETERMINED, most_probable
-from bayesclf.inference import NUTS
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
 LABELS = ("no", "maybe", "yes")
@@ -291,7 +291,7 @@ def test_nuts_agrees_with_quadrature(name, scope):
     family = FAMILIES[name][0](settings).resolve_prior(statistics)
     with pm.Model(coords={axis: names for axis, names in family.coords().items() if isinstance(names, list)}) as model:
         family.pymc(statistics, "")
-    from bayesclf.inference import nuts
+    from bayesclf.engines import nuts
 
     sampled = nuts.sample(model, NUTS(draws=2000), 5, signature=("collapsed", name, scope)).draws["alpha"]
     sampled = sampled.reshape(4, 2000, -1)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from scipy import integrate, special, stats
 
 import bayesclf as bc
+from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import (
     Axes,
@@ -21,7 +22,6 @@ from bayesclf.families import (
     NegativeBinomial,
     Poisson,
 )
-from bayesclf.inference import Exact
 from bayesclf.rules import RULES
 
 ONE, TWO = Axes(("k",), ("u",)), Axes(("k",), ("u", "v"))

@@ -319,7 +319,9 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(rng):
 def test_nuts_agrees_with_the_posterior_given_the_cuts():
     X, y = data(5, n=60, seed=2)
     frame = pd.DataFrame(X, columns=["u"]).astype(object).where(X >= 0, None)
-    nuts = bc.NaiveBayes({"u": Ordinal()}, random_state=1, inference=bc.NUTS(draws=1000, chains=4)).fit(frame, y)
+    nuts = bc.NaiveBayes({"u": Ordinal()}, random_state=1, inference=bc.engines.NUTS(draws=1000, chains=4)).fit(
+        frame, y
+    )
     block = nuts.model_.blocks[0]
     family = block.family.posterior(block.statistics)
     runs, begins = family.smoothings[0].most_probable
@@ -509,7 +511,7 @@ def test_nuts_of_a_single_run_of_two_levels():
     rng = np.random.default_rng(1)
     level = np.repeat([0, 1, 2], 60)
     y = np.where(rng.random(180) < 0.1, level != 2, level == 2)
-    engine = bc.NUTS(draws=300, tune=200, chains=2)
+    engine = bc.engines.NUTS(draws=300, tune=200, chains=2)
     clf = bc.NaiveBayes({"c": Ordinal()}, random_state=1, inference=engine).fit(pd.DataFrame({"c": level}), y)
     theta = clf.draws_.parameters["theta"]
     share = theta[..., 0] / theta[..., :2].sum(axis=-1)

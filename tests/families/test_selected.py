@@ -9,9 +9,9 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 import bayesclf as bc
+from bayesclf.engines import Exact
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Categorical, Gaussian, LearntClassPrior, Multinomial, Selected
-from bayesclf.inference import Exact
 
 LABELS = ("no", "maybe", "yes")
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]

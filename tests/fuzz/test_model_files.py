@@ -12,7 +12,7 @@ from helpers.strangers import CRAFTS, GROWN, altered, damaged, signed_craft
 from hypothesis import strategies as st
 
 import bayesclf as bc
-from bayesclf.inference import Exact, Laplace
+from bayesclf.engines import Exact, Laplace
 from bayesclf.posterior import hypotheses
 from bayesclf.storage import container
 

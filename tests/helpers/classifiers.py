@@ -10,10 +10,10 @@ import pytest
 from helpers.suites import mostly_slow
 
 import bayesclf as bc
+from bayesclf.engines import Exact, Laplace
 from bayesclf.families import LearntAlpha, Ordinal
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
-from bayesclf.inference import Exact, Laplace
 from bayesclf.rules import RULES
 
 NUMBERS, WORDS, EVENTS, COUNTS = ["age", "dose"], ["ward", "smoker"], ["fever", "cough"], ["visits", "calls"]

@@ -11,7 +11,7 @@ import pandas as pd
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning
 
-DRAWS = bc.NUTS(draws=400, tune=300)
+DRAWS = bc.engines.NUTS(draws=400, tune=300)
 
 
 def normal_rows(rows, columns=2, distance=1.0, seed=1):
@@ -78,7 +78,7 @@ def sluggish(values):
 
 def saturated():
     """Return Gaussian naive Bayes, which is not whitened, by nutpie with trees of at most three steps."""
-    engine = bc.NUTS(draws=200, tune=200, chains=2, max_treedepth=2)
+    engine = bc.engines.NUTS(draws=200, tune=200, chains=2, max_treedepth=2)
     X, y = normal_rows(60)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -149,7 +149,7 @@ def skewed():
 
 def laplace(khat):
     """Return a Laplace fit whose recorded k̂ is this."""
-    clf, rows = logistic(*normal_rows(200), inference=bc.Laplace(draws=100))
+    clf, rows = logistic(*normal_rows(200), inference=bc.engines.Laplace(draws=100))
     clf.draws_ = replace(clf.draws_, stats=clf.draws_.stats.assign(pareto_k=khat))
     return clf, rows
 
@@ -187,8 +187,10 @@ FAULTY = {
     "P09": outlier,
     "M01": lambda: logistic(*normal_rows(60, distance=8.0)),
     "M02": lambda: logistic(*(lambda X, y: (X.assign(both=X["x0"] + X["x1"]), y))(*normal_rows(200))),
-    "M03": lambda: logistic(*normal_rows(12), prior_scale=0.05, inference=bc.Laplace(draws=500)),
-    "M04": lambda: logistic(*normal_rows(300), prior_mean=-3.0, prior_scale=0.2, inference=bc.Laplace(draws=500)),
+    "M03": lambda: logistic(*normal_rows(12), prior_scale=0.05, inference=bc.engines.Laplace(draws=500)),
+    "M04": lambda: logistic(
+        *normal_rows(300), prior_mean=-3.0, prior_scale=0.2, inference=bc.engines.Laplace(draws=500)
+    ),
     "M05": lambda: with_column("ward", lambda X: np.where(np.arange(len(X)) < 2, "east", "west").astype(object)),
     "M06": lambda: with_column("site", lambda X: 1.0),
     "M07": lambda: with_column("fahrenheit", lambda X: 32 + 1.8 * X["x0"]),

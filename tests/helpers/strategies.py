@@ -233,12 +233,12 @@ GOOD = {
 }
 """Values that most parameters take."""
 ENGINES = (
-    "mle", "map", "exact", "laplace", bc.Exact(draws=20, chains=2), bc.Laplace(draws=50, chains=2), bc.MLE(), bc.MAP(),
-    bc.Exact(draws=3, chains=1),
-)  # fmt: skip
+    *("mle", "map", "exact", "laplace", bc.engines.MLE(), bc.engines.MAP(), bc.engines.Exact(draws=3, chains=1)),
+    *(bc.engines.Exact(draws=20, chains=2), bc.engines.Laplace(draws=50, chains=2)),
+)
 """Engines without a Markov chain, which takes seconds."""
-OWN_ENGINES = {name: ("map", "exact", "mle", bc.Exact(draws=20, chains=2)) for name in CLASSIFIERS} | {
-    "lr": ("map", "laplace", bc.Laplace(draws=50, chains=2))
+OWN_ENGINES = {name: ("map", "exact", "mle", bc.engines.Exact(draws=20, chains=2)) for name in CLASSIFIERS} | {
+    "lr": ("map", "laplace", bc.engines.Laplace(draws=50, chains=2))
 }
 
 

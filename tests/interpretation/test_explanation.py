@@ -7,10 +7,10 @@ from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
 import bayesclf as bc
+from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
-from bayesclf.inference import Exact, Laplace
 from bayesclf.interpretation.explanation import log_odds as terms_of
 from bayesclf.posterior import answers
 from bayesclf.posterior import hypotheses as hypothesis_set

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import bayesclf as bc
+from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError
-from bayesclf.inference import Exact, Laplace
 
 COLUMNS = ["age", "ward"]
 

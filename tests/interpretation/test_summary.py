@@ -13,9 +13,9 @@ from scipy import stats
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
+from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.simplexes import SimplexFamily
-from bayesclf.inference import Exact, Laplace
 from bayesclf.interpretation.summary import priors_of, together
 from bayesclf.interpretation.weights import INTERCEPT
 
@@ -107,11 +107,14 @@ def test_odds_of_a_generative_classifier_are_the_implied_ones(mixed_table):
         (bc.NaiveBayes(inference=Exact(draws=50)), ["age", "ward"]),
         (bc.GaussianDiscriminantAnalysis(inference=Exact(draws=50)), ["visits", "calls"]),
         pytest.param(
-            bc.GaussianNB("shared", inference=bc.NUTS(draws=100, tune=200, chains=2, sampler="pymc")),
+            bc.GaussianNB("shared", inference=bc.engines.NUTS(draws=100, tune=200, chains=2, sampler="pymc")),
             ["visits"],
             marks=pytest.mark.slow,
         ),
-        (bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=100, tune=100, chains=2)), ["age", "visits"]),
+        (
+            bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.NUTS(draws=100, tune=100, chains=2)),
+            ["age", "visits"],
+        ),
     ],
     ids=["nb", "gda", "gnb by nuts", "lr by nuts"],
 )
@@ -124,7 +127,7 @@ def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
     expected = az.summary(clf.posterior_, var_names=names, ci_prob=0.89, ci_kind="eti", round_to="none")
     assert len(found) == len(expected)
     names = {"mean": "mean", "sd": "sd", "low": "eti89_lb", "high": "eti89_ub"}
-    if isinstance(clf.inference, bc.NUTS):
+    if isinstance(clf.inference, bc.engines.NUTS):
         names |= {"ess_bulk": "ess_bulk", "ess_tail": "ess_tail", "r_hat": "r_hat"}
     assert list(found.columns) == list(names)
     own = {f"{name}[{', '.join(filter(None, at))}]".replace("[]", ""): line for (name, *at), line in found.iterrows()}

@@ -29,7 +29,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def fit(rows):
-    return bc.GaussianDiscriminantAnalysis(inference=bc.Exact(draws=100), random_state=0).fit(*rows)
+    return bc.GaussianDiscriminantAnalysis(inference=bc.engines.Exact(draws=100), random_state=0).fit(*rows)
 
 
 def test_the_line_of_equal_variances_is_the_perpendicular_bisector_of_the_means():

@@ -178,13 +178,13 @@ def test_leave_one_out_curves_of_a_true_model_stay_inside_the_band_more_often(ro
 def test_leave_one_out_probabilities_are_those_of_fits_without_the_row(rule, method):
     X, y = load_iris(return_X_y=True)
     X, y = X[::5], y[::5]
-    clf = bc.CategoricalNB(alpha=1.0, inference=bc.Exact(draws=4_000), random_state=0).fit(X > 2, y)
+    clf = bc.CategoricalNB(alpha=1.0, inference=bc.engines.Exact(draws=4_000), random_state=0).fit(X > 2, y)
     found = left_out(clf, X > 2, y, rule, method)
     np.testing.assert_allclose(logsumexp(found.log_proba, axis=1), 0, atol=1e-9)
     np.testing.assert_array_equal(found.without, found.log_proba[np.arange(len(y)), y])
     for i in range(0, len(y), 7):
         others = np.arange(len(y)) != i
-        fit = bc.CategoricalNB(alpha=1.0, inference=bc.Exact(draws=4_000), random_state=1).fit(
+        fit = bc.CategoricalNB(alpha=1.0, inference=bc.engines.Exact(draws=4_000), random_state=1).fit(
             (X > 2)[others], y[others]
         )
         expected = fit.predict_proba((X > 2)[[i]], rule)[0]

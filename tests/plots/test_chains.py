@@ -29,8 +29,8 @@ def chains():
     return SimpleNamespace(
         posterior_=tree,
         model_=SimpleNamespace(dims=lambda: {"weight": ("feature",)}),
-        inference=bc.NUTS(),
-        inference_=bc.NUTS(),
+        inference=bc.engines.NUTS(),
+        inference_=bc.engines.NUTS(),
         classes_=np.array(["a", "b"]),
     )
 
@@ -99,7 +99,9 @@ def test_a_sampler_without_energies_is_refused(chains):
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_chains_of_nuts():
     data = load_iris(as_frame=True)
-    fit = bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=100, tune=300, chains=2), random_state=0)
+    fit = bc.LogisticRegression(
+        prior_scale=2.5, inference=bc.engines.NUTS(draws=100, tune=300, chains=2), random_state=0
+    )
     fit.fit(data.data, data.target)
     for draw_it in (plots.posterior_trace, plots.posterior_rank):
         assert any(text.startswith("3 of 15 parameters") for text in texts(draw_it(fit, limit=3)))

@@ -52,7 +52,7 @@ def test_densities_are_those_of_the_estimates_and_the_decision_point_where_they_
 
 def test_bands_are_the_posteriors_and_histograms_the_rows(rows):
     X, y = rows
-    clf = bc.NaiveBayes(random_state=1, inference=bc.Exact(draws=40)).fit(X, y)
+    clf = bc.NaiveBayes(random_state=1, inference=bc.engines.Exact(draws=40)).fit(X, y)
     ax = plots.class_conditionals(clf, X, y, ["a"]).axes[0]
     draws = clf.posterior_["posterior"].to_dataset().sel(outcome="yes", feature="a")
     mu, sigma = (draws[name].values.ravel()[:, None] for name in ("mu", "sigma2"))

@@ -42,7 +42,9 @@ def test_forest_of_shared_parameters_and_hostile_names():
 def test_forest_of_weights_and_a_scale_of_no_class(labels):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(40, 2)), np.arange(40) % labels
-    figure = plots.posterior_forest(bc.LogisticRegression(inference=bc.Laplace(draws=50), random_state=1).fit(X, y))
+    figure = plots.posterior_forest(
+        bc.LogisticRegression(inference=bc.engines.Laplace(draws=50), random_state=1).fit(X, y)
+    )
     panels = {ax.get_title(loc="left"): ax for ax in figure.axes if ax.lines}
     free = 1 if labels == 2 else labels
     assert {len(ax.lines) // 2 for title, ax in panels.items() if "prior" not in title} == {free}

@@ -76,7 +76,7 @@ def test_a_prior_that_is_wider_than_its_panel_keeps_its_height():
 
 
 def test_weights_with_a_learned_scale_show_the_scale_too(rows):
-    clf = bc.LogisticRegression(inference=bc.Laplace(draws=200), random_state=1).fit(*rows)
+    clf = bc.LogisticRegression(inference=bc.engines.Laplace(draws=200), random_state=1).fit(*rows)
     figure = plots.prior_posterior(clf)
     drawn = curves(panel(figure, "prior_scale"))
     assert set(drawn) == {"prior", "posterior"}

@@ -85,7 +85,11 @@ def test_each_way_to_a_figure_leaves_it_open(comparison):
 
 def lr_trace():
     X = np.linspace(-1, 1, 20)[:, None]
-    return bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton())).fit(X, np.arange(20) % 3 > 0).trace_
+    return (
+        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton()))
+        .fit(X, np.arange(20) % 3 > 0)
+        .trace_
+    )
 
 
 def test_a_figure_begun_before_an_error_is_closed():

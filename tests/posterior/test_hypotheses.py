@@ -34,7 +34,7 @@ def test_blocks_are_drawn_of_as_many_as_go_into_their_bytes(model, monkeypatch):
 
 def test_what_was_drawn_is_neither_compared_nor_shown(monkeypatch):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    clf = bc.CategoricalNB(inference=bc.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
+    clf = bc.CategoricalNB(inference=bc.engines.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
     one = clf.hypotheses("posterior")
     assert one.in_parts
     other = replace(one)
@@ -45,14 +45,14 @@ def test_what_was_drawn_is_neither_compared_nor_shown(monkeypatch):
 
 
 def test_draws_in_memory_are_one_part():
-    clf = bc.CategoricalNB(inference=bc.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
+    clf = bc.CategoricalNB(inference=bc.engines.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
     found = clf.hypotheses("posterior")
     assert not found.in_parts
     assert list(found.parts()) == [found] or len(list(found.parts())) == 1
 
 
 def test_averages_over_parts_are_those_over_all(monkeypatch):
-    engine = bc.Exact(draws=DRAWS, chains=1)
+    engine = bc.engines.Exact(draws=DRAWS, chains=1)
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
     monkeypatch.setattr(hypotheses, "DRAW_BLOCK_BYTES", 0)
     clf = bc.CategoricalNB(inference=engine, random_state=1).fit(X, Y)

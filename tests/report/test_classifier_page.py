@@ -31,7 +31,7 @@ def table():
 @pytest.fixture(scope="module")
 def fits(table):
     X, y = table
-    nuts = bc.NUTS(draws=600, tune=300)
+    nuts = bc.engines.NUTS(draws=600, tune=300)
     models = {
         "nb": bc.NaiveBayes(random_state=1),
         "sampled": bc.LogisticRegression(prior_scale=2.5, inference=nuts, random_state=1),

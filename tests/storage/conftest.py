@@ -8,7 +8,7 @@ import bayesclf as bc
 
 @pytest.fixture(scope="module")
 def gnb():
-    return bc.GaussianNB(inference=bc.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
+    return bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
 
 
 @pytest.fixture

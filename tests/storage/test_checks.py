@@ -68,7 +68,7 @@ def test_names_of_columns_are_words(tmp_path):
 )
 def test_draws_that_are_made_again_are_bounded(field, value, reason, tmp_path, monkeypatch):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    clf = bc.GaussianNB(inference=bc.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
+    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
     clf.save(tmp_path / "model.nc")
     assert bc.load(tmp_path / "model.nc").predict(NUMBERS).shape == Y.shape
     tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update({field: value}))
@@ -78,7 +78,7 @@ def test_draws_that_are_made_again_are_bounded(field, value, reason, tmp_path, m
 
 def test_more_draws_from_a_seed_than_allowed_are_no_damage(tmp_path, monkeypatch):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    clf = bc.GaussianNB(inference=bc.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
+    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y)
     clf.save(tmp_path / "model.nc")
     tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update(draws=2**27))
     with pytest.raises(InputError, match=f"makes 134,217,728 draws .* load it with max_bytes={2**33}") as refusal:
@@ -88,7 +88,9 @@ def test_more_draws_from_a_seed_than_allowed_are_no_damage(tmp_path, monkeypatch
 
 def test_more_draws_are_made_again_of_a_file_that_is_trusted(tmp_path, monkeypatch):
     monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    bc.GaussianNB(inference=bc.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y).save(tmp_path / "model.nc")
+    bc.GaussianNB(inference=bc.engines.Exact(draws=5, chains=2), random_state=1).fit(NUMBERS, Y).save(
+        tmp_path / "model.nc"
+    )
     tamper(tmp_path / "model.nc", lambda state: values(state, "SeededDraws").update(draws=2**25))
     assert bc.load(tmp_path / "model.nc", max_bytes=2**34).draws_.seeded.draws == 2**25
 

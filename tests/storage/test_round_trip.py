@@ -41,7 +41,7 @@ VARIANTS = {
         for cls in CLASSIFIERS.values()
     },
     "map": bc.GaussianNB(inference="map"),
-    "mle": bc.CategoricalNB(inference=bc.MLE(), class_prior="uniform"),
+    "mle": bc.CategoricalNB(inference=bc.engines.MLE(), class_prior="uniform"),
     "default rule": bc.GaussianNB(rule=bc.rules.Gibbs(draw="label", given="data and x"), random_state=4),
     "hyperparameters": bc.GaussianNB(
         "feature",
@@ -52,7 +52,9 @@ VARIANTS = {
         class_prior="empirical",
         random_state=6,
     ),
-    "one variance": bc.GaussianNB("shared", inference=bc.Exact(draws=7, chains=np.int64(2)), random_state=np.int64(5)),
+    "one variance": bc.GaussianNB(
+        "shared", inference=bc.engines.Exact(draws=7, chains=np.int64(2)), random_state=np.int64(5)
+    ),
     "softmax": bc.CategoricalNB(
         0.5, basis="softmax", unseen="error", random_state=7, class_prior={"no": 0.5, "perhaps": 0.2, "yes": 0.3}
     ),
@@ -187,7 +189,9 @@ class TestRoundTrip:
         assert_equal(loaded.partial_fit(X, Y).predict_proba(X), mine.predict_proba(X))
 
     def test_nuts(self, path):
-        clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.NUTS(draws=20, tune=30, chains=2), random_state=1)
+        clf = bc.LogisticRegression(
+            prior_scale=2.5, inference=bc.engines.NUTS(draws=20, tune=30, chains=2), random_state=1
+        )
         with pytest.warns(ConvergenceWarning):
             clf.fit(NUMBERS, Y)
         loaded = reloaded(clf, path)

@@ -11,9 +11,9 @@ from helpers.suites import mainly
 from scipy.special import logsumexp
 
 import bayesclf as bc
+from bayesclf.engines import Augmentation, Exact
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Axes, ConditionalGaussian
-from bayesclf.inference import Augmentation, Exact
 
 AXES = Axes(("a", "b"), ("c", "u", "v"), (("red", "blue"), (), ()))
 CHAINS, STANDARD_ERRORS = 32, 4.5
@@ -137,7 +137,7 @@ quiet = pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 @pytest.mark.slow  # `test_auto_takes_it_where_only_gaps_are_in_the_way` is its like for tables
 def test_auto_takes_it_where_missing_cells_matter(rng):
     X, gaps, y = fruit(rng)
-    clf = bc.BayesNetClassifier(EDGES, random_state=1, inference=bc.Auto(augmentation=ENOUGH)).fit(gaps, y)
+    clf = bc.BayesNetClassifier(EDGES, random_state=1, inference=bc.engines.Auto(augmentation=ENOUGH)).fit(gaps, y)
     assert clf.inference_ == ENOUGH
     assert clf.convergence_problems_ == ()
     assert clf.score(X, y) > 0.95

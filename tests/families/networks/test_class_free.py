@@ -114,7 +114,7 @@ def test_map_and_maximum_likelihood_are_those_of_pooled_counts():
 
 def test_bayes_optimal_averages_draws_in_which_all_classes_have_one_table():
     X, y = rows()
-    clf = network(inference=bc.Exact(draws=4000, chains=1)).fit(X, y)
+    clf = network(inference=bc.engines.Exact(draws=4000, chains=1)).fit(X, y)
     theta = clf.posterior_["posterior"]["theta"]
     names = theta.coords["cell"].values
     free = [not name.startswith("mood") for name in names]
@@ -301,7 +301,7 @@ def test_augmentation_draws_from_the_posterior_of_all_completions():
     X.loc[[0, 3], "rain"] = None
     X.loc[5, "wet"] = None
     X.loc[[8], ["rain", "wet"]] = None
-    clf = network(inference=bc.Augmentation(draws=4000), class_prior="uniform").fit(X, y)
+    clf = network(inference=bc.engines.Augmentation(draws=4000), class_prior="uniform").fit(X, y)
     gaps = [(i, name) for name in ("rain", "wet") for i in np.flatnonzero(X[name].isna())]
     weights, means = [], []
     for values in product(*(LEVELS[name] for _, name in gaps)):
@@ -365,8 +365,8 @@ def test_the_pymc_model_has_one_variable_for_all_classes():
 @pytest.mark.slow
 def test_nuts_has_the_exact_posterior():
     X, y = rows(25)
-    exact = network(inference=bc.Exact(draws=1000)).fit(X, y)
-    sampled = network(inference=bc.NUTS(draws=600, tune=400, chains=2)).fit(X, y)
+    exact = network(inference=bc.engines.Exact(draws=1000)).fit(X, y)
+    sampled = network(inference=bc.engines.NUTS(draws=600, tune=400, chains=2)).fit(X, y)
     one, other = (clf.posterior_["posterior"]["theta"] for clf in (exact, sampled))
     np.testing.assert_allclose(one.mean(("chain", "draw")), other.mean(("chain", "draw")), atol=0.03)
     np.testing.assert_allclose(sampled.predict_proba(X), exact.predict_proba(X), atol=0.03)

@@ -74,7 +74,7 @@ def table(labels, seed=3):
 def fits(request):
     X, y = table(request.param)
     weight = np.random.default_rng(1).integers(0, 3, size=120)
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(draws=200), random_state=1)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.Laplace(draws=200), random_state=1)
     made = {kind: bc.LogisticRegression(**clf.get_params()).fit(make(X), y, weight) for kind, make in KINDS.items()}
     return made, X, y
 

@@ -238,8 +238,11 @@ def test_separation_is_found_in_merged_rows() -> None:
 
 def test_an_optimizer_of_some_rows_takes_those_of_the_user() -> None:
     X, y, _ = table(2)
-    engine = bc.MAP(bc.GradientAscent(batch=10, passes=2))
+    engine = bc.engines.MAP(bc.engines.GradientAscent(batch=10, passes=2))
     with pytest.warns(ConvergenceWarning, match="above the tolerance"):
         watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(X, y)
     assert len(watched.model_.X) == 300
-    assert len(bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton())).fit(X, y).model_.X) < 200
+    assert (
+        len(bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).model_.X)
+        < 200
+    )

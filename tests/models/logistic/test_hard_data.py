@@ -27,7 +27,7 @@ DATA: dict[str, tuple[Array, Integers]] = {
     "a class of one row": (X, (np.arange(40) == 7).astype(int)),
     "a separable class of three": (X, np.where(X[:, 0] > 0.3, 2, X[:, 1] + RNG.logistic(size=40) > 0).astype(int)),
 }
-ENGINES: dict[str, Any] = {"map": "map", "laplace": "laplace", "nuts": bc.NUTS(), "auto": "auto"}
+ENGINES: dict[str, Any] = {"map": "map", "laplace": "laplace", "nuts": bc.engines.NUTS(), "auto": "auto"}
 LARGEST_GRADIENT = 1e-8
 """Of the log posterior by the weights per sd of a column, at its mode."""
 
@@ -67,8 +67,8 @@ def test_laplace_refuses_what_is_far_from_normal(name: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_auto_then_takes_nuts() -> None:
-    short = bc.NUTS(draws=100, tune=100, chains=2)
-    clf = clone(WIDE).set_params(inference=bc.Auto(nuts=short)).fit(*DATA["three rows"])
+    short = bc.engines.NUTS(draws=100, tune=100, chains=2)
+    clf = clone(WIDE).set_params(inference=bc.engines.Auto(nuts=short)).fit(*DATA["three rows"])
     assert clf.inference_ == short
 
 

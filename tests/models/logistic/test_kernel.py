@@ -8,8 +8,8 @@ from helpers.suites import mainly
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.inference import NUTS
-from bayesclf.inference.nuts import sample_machine_code
+from bayesclf.engines import NUTS
+from bayesclf.engines.nuts import sample_machine_code
 from bayesclf.models.logistic import likelihood
 
 CASES = {

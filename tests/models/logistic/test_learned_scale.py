@@ -14,8 +14,8 @@ from scipy import integrate, stats
 from scipy.special import expit, logit
 
 import bayesclf as bc
+from bayesclf.engines import Laplace, laplace
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.inference import Laplace, laplace
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior
 from bayesclf.models.logistic.scaled_prior import GivenScale
@@ -115,7 +115,7 @@ def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engin
     X, y = two_columns(name)
     at = np.array([1.5, -3.0])
     exact, reference = by_prior_draws(X, y, at)
-    settings = bc.NUTS(draws=5000) if engine == "nuts" else Laplace(draws=5000, limit=1.0)
+    settings = bc.engines.NUTS(draws=5000) if engine == "nuts" else Laplace(draws=5000, limit=1.0)
     clf = bc.LogisticRegression(inference=settings, random_state=3).fit(X, y)
     tree = clf.posterior_
     posterior = tree["posterior"].to_dataset()

@@ -6,7 +6,7 @@ import pytest
 from scipy import optimize, stats
 
 import bayesclf as bc
-from bayesclf.inference import Laplace
+from bayesclf.engines import Laplace
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.prior import against_reference
 
@@ -119,7 +119,7 @@ def test_the_prior_is_in_the_columns_own_units(mixed_table):
 def test_every_sampler_finds_the_same_posterior(sampler, mixed_table):
     exact, other = (
         updated(mixed_table, 3, inference).summary(of="parameters")
-        for inference in (Laplace(draws=2000), bc.NUTS(draws=1000, sampler=sampler))
+        for inference in (Laplace(draws=2000), bc.engines.NUTS(draws=1000, sampler=sampler))
     )
     error = exact["sd"] / np.sqrt(1000)
     assert (np.abs(exact["mean"] - other["mean"]) < 5 * error).all()

@@ -8,7 +8,7 @@ from fixtures.make_logistic_moments import TABLES, Moments, model_of, raveled, r
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf import inference
+from bayesclf.engines import inference
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import shipped
 
@@ -48,7 +48,7 @@ def table(request: pytest.FixtureRequest) -> tuple[str, LogisticModel, Moments]:
 
 def test_nuts(table: tuple[str, LogisticModel, Moments]) -> None:
     _, model, expected = table
-    found = inference.draw(model, bc.NUTS(), seed=7)
+    found = inference.draw(model, bc.engines.NUTS(), seed=7)
     assert found is not None
     assert found.problems == ()
     assert_agree(Moments.of_chains(found), expected)
@@ -57,7 +57,9 @@ def test_nuts(table: tuple[str, LogisticModel, Moments]) -> None:
 def test_auto(table: tuple[str, LogisticModel, Moments]) -> None:
     """Laplace where this takes it: of iris, three classes, with some seeds only, of which this is one."""
     name, model, expected = table
-    found = inference.infer(model, bc.Auto(), seed=1)
-    assert isinstance(found.engine, bc.Laplace) == (name in ("pima", "iris"))
+    found = inference.infer(model, bc.engines.Auto(), seed=1)
+    assert isinstance(found.engine, bc.engines.Laplace) == (name in ("pima", "iris"))
     assert found.draws is not None
-    assert_agree((of_weighted if isinstance(found.engine, bc.Laplace) else Moments.of_chains)(found.draws), expected)
+    assert_agree(
+        (of_weighted if isinstance(found.engine, bc.engines.Laplace) else Moments.of_chains)(found.draws), expected
+    )

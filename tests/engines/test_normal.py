@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bayesclf as bc
+from bayesclf.engines import Laplace
+from bayesclf.engines.laplace import khat_at_draws
 from bayesclf.errors import Refused
-from bayesclf.inference import Laplace
-from bayesclf.inference.laplace import khat_at_draws
 
 
 @pytest.mark.parametrize("variance", [0.4, 0.7, 0.9])

@@ -269,7 +269,7 @@ def normal_prior(model: LogisticModel, draws: Parameters, columns: tuple[Column,
     if number < LEAST_DRAWS * vectors * width:
         raise Refused(
             f"{number} draws are too few for the covariance of {vectors * width} parameters; fit with at least "
-            f"{LEAST_DRAWS * vectors * width} draws, as in inference=NUTS(draws=…)"
+            f"{LEAST_DRAWS * vectors * width} draws, as in inference=bc.engines.NUTS(draws=…)"
         )
     squared = np.abs(np.log2(model.design.scale)) * 2
     if (squared > LARGEST_POWER).any():

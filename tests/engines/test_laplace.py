@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from bayesclf.engines import laplace
+from bayesclf.engines.laplace import Laplace, sample
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.class_prior import KnownClassPrior
-from bayesclf.inference import laplace
-from bayesclf.inference.laplace import Laplace, sample
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign

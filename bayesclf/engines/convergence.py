@@ -45,11 +45,11 @@ def settings(**values: float) -> str:
     Examples
     --------
     >>> settings(draws=2000)
-    'inference={engine}(draws=2000), or --inference {name} --set {name}.draws=2000 in a command'
+    'inference=bc.engines.{engine}(draws=2000), or --inference {name} --set {name}.draws=2000 in a command'
     """
     python = ", ".join(f"{name}={value}" for name, value in values.items())
     command = " ".join(f"--set {{name}}.{name}={value}" for name, value in values.items())
-    return f"inference={{engine}}({python}), or --inference {{name}} {command} in a command"
+    return f"inference=bc.engines.{{engine}}({python}), or --inference {{name}} {command} in a command"
 
 
 def remedy_of(pattern: str, engine: str) -> str:

@@ -17,11 +17,10 @@ from helpers.families import PYTHON
 from nutpie.compile_pymc import CompiledPyMCModel
 from scipy import stats
 
-from bayesclf.errors import InputError
-from bayesclf.inference import compiled as compiled_module
-from bayesclf.inference.compiled import compiled, finite_or_nan, start
-from bayesclf.inference.convergence import convergence_problems
-from bayesclf.inference.nuts import (
+from bayesclf.engines import compiled as compiled_module
+from bayesclf.engines.compiled import compiled, finite_or_nan, start
+from bayesclf.engines.convergence import convergence_problems
+from bayesclf.engines.nuts import (
     NUTS,
     STATISTICS,
     TUNE,
@@ -29,6 +28,7 @@ from bayesclf.inference.nuts import (
     sample,
     sample_machine_code,
 )
+from bayesclf.errors import InputError
 
 STANDARD_ERRORS = 4.5
 SMALL = NUTS(draws=500, tune=300)
@@ -227,7 +227,7 @@ def test_nutpie_takes_the_cores_that_are_given_or_all(cores, told, monkeypatch):
 
     found = []
     monkeypatch.setattr("nutpie.sample", stop)
-    monkeypatch.setattr("bayesclf.inference.nuts.available", lambda: 5)
+    monkeypatch.setattr("bayesclf.engines.nuts.available", lambda: 5)
     with pytest.raises(ZeroDivisionError):
         sample_machine_code(Target(1), NUTS(cores=cores), seed=7)
     assert found == [told]

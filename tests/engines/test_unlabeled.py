@@ -14,9 +14,9 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import labeled_rows
+from bayesclf.engines import unlabeled
+from bayesclf.engines.unlabeled import PartlyLabeled, expectation_maximization
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
-from bayesclf.inference import unlabeled
-from bayesclf.inference.unlabeled import PartlyLabeled, expectation_maximization
 from bayesclf.rules import RULES
 
 WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("cdddcdcdcddc")})
@@ -153,7 +153,7 @@ def test_em_that_does_not_end_says_so(monkeypatch):
     assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
 
 
-@pytest.mark.parametrize("engine", ["map", "mle", bc.Augmentation(draws=50)])
+@pytest.mark.parametrize("engine", ["map", "mle", bc.engines.Augmentation(draws=50)])
 @pytest.mark.filterwarnings("ignore:the (chains|draws)", "ignore:.*fewer:bayesclf.errors.ConvergenceWarning")
 def test_em_runs_for_requested_estimates_only(engine, monkeypatch):
     """An estimate that was not requested is not a problem of a fit; it is found when a rule or a file needs it."""
@@ -231,7 +231,7 @@ def by_enumeration(problem):
 def by_draws_and_enumeration(case):
     """Return a fit by draws, and what they follow."""
     make, X, y = CASES[case]
-    return make(inference=bc.Augmentation(draws=1000)).fit(X, y, **USE), *by_enumeration(partly(make, X, y))
+    return make(inference=bc.engines.Augmentation(draws=1000)).fit(X, y, **USE), *by_enumeration(partly(make, X, y))
 
 
 @every_case
@@ -262,7 +262,9 @@ def test_the_predictive_is_that_of_the_mixture(case):
 @pytest.mark.slow
 def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
     weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
-    clf = categorical(inference=bc.Augmentation(draws=500)).fit(WORDS[:5], OF_WORDS[:5], sample_weight=weight, **USE)
+    clf = categorical(inference=bc.engines.Augmentation(draws=500)).fit(
+        WORDS[:5], OF_WORDS[:5], sample_weight=weight, **USE
+    )
     problem = partly(categorical, WORDS[:5], OF_WORDS[:5])
     first = np.arange(21)  # of the twenty, those of the first class
     models = [problem.completed(np.array([[number, 20.0 - number]])) for number in first]
@@ -278,7 +280,7 @@ def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
 @pytest.mark.filterwarnings("ignore:the draws are too dependent:bayesclf.errors.ConvergenceWarning")
 def test_every_rule_answers_and_files_give_the_same(case, engine, tmp_path):
     make, X, y = CASES[case]
-    clf = make(inference=bc.Augmentation(draws=200, tune=50) if engine == "auto" else engine).fit(X, y, **USE)
+    clf = make(inference=bc.engines.Augmentation(draws=200, tune=50) if engine == "auto" else engine).fit(X, y, **USE)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     assert loaded.notes_ == clf.notes_
@@ -352,7 +354,7 @@ def test_what_is_wrong_with_a_cell_is_told_by_its_row_of_the_table(row):
 
 
 @pytest.mark.parametrize("cells", mainly([0.5, np.nan], 0.5), ids=["constant", "empty"])
-@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=40, tune=40)])
+@pytest.mark.parametrize("engine", ["map", bc.engines.Augmentation(draws=40, tune=40)])
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_rows(cells, engine):
     """The default prior is worth one row: m the mean, κ = 1, a = 3/2, b half the variance, of all rows."""
@@ -507,7 +509,7 @@ def test_averages_over_structures_need_labels(make):
     [
         ({"inference": "exact"}, "Exact does not sum over their classes; use inference='augmentation', 'map' or 'mle'"),
         ({"inference": "nuts"}, "NUTS does not sum over their classes"),
-        ({"inference": bc.MAP(bc.Newton())}, "found by EM: there is no optimizer"),
+        ({"inference": bc.engines.MAP(bc.engines.Newton())}, "found by EM: there is no optimizer"),
         ({"alpha": bc.families.LearntAlpha("posterior")}, "not for an α that is learned by evidence"),
     ],
 )
@@ -539,7 +541,7 @@ def test_words_that_are_chosen_by_all_documents():
     )
 
 
-@pytest.mark.parametrize("engine", ["map", bc.Augmentation(draws=50)])
+@pytest.mark.parametrize("engine", ["map", bc.engines.Augmentation(draws=50)])
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     clf = categorical(inference=engine).fit(WORDS, OF_WORDS, **USE)
@@ -558,7 +560,7 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
 
 @pytest.mark.slow
 def test_leaving_out_a_labeled_row_is_by_importance_weights():
-    clf = categorical(inference=bc.Augmentation(draws=1000)).fit(WORDS, OF_WORDS, **USE)
+    clf = categorical(inference=bc.engines.Augmentation(draws=1000)).fit(WORDS, OF_WORDS, **USE)
     refused(
         "does not keep these, to be fitted again without a row; take method='psis'",
         lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"),
@@ -594,7 +596,7 @@ def test_what_rests_on_all_labels_says_so():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
     y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
-    clf = bc.GaussianNB(random_state=0, inference=bc.Augmentation(draws=250)).fit(X, y, **USE)
+    clf = bc.GaussianNB(random_state=0, inference=bc.engines.Augmentation(draws=250)).fit(X, y, **USE)
     with pytest.raises(InputError, match="100 rows of y have no label, and cannot be scored"):
         clf.score(X, y)
     there = y.notna()

@@ -10,13 +10,12 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import bayesclf as bc
-from bayesclf import inference
+from bayesclf.engines import inference, laplace
+from bayesclf.engines.inference import FINITE_VARIANCE, Auto, attempt
 from bayesclf.errors import ConvergenceWarning, Refused
-from bayesclf.inference import engines, laplace
-from bayesclf.inference.engines import FINITE_VARIANCE, Auto, attempt
 
-SHORT = bc.NUTS(draws=150, tune=150, chains=2)
-LAPLACE = bc.Laplace(draws=500, limit=FINITE_VARIANCE)
+SHORT = bc.engines.NUTS(draws=150, tune=150, chains=2)
+LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
 NOTE = r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: k̂ = -?0\.\d\d, \d,\d{3} "
 
 
@@ -71,22 +70,22 @@ def test_nuts_otherwise(sizes: list[int]) -> None:
 @pytest.mark.parametrize(
     ("settings", "enough"),
     [
-        (bc.Laplace(draws=500, limit=0.5), True),
-        (bc.Laplace(draws=500, limit=-1.0), False),
-        (bc.Laplace(draws=1, chains=1, limit=0.5), True),
+        (bc.engines.Laplace(draws=500, limit=0.5), True),
+        (bc.engines.Laplace(draws=500, limit=-1.0), False),
+        (bc.engines.Laplace(draws=1, chains=1, limit=0.5), True),
     ],
     ids=["", "k̂ above the limit", "few draws"],
 )
-def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.Laplace, enough: bool) -> None:
+def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.engines.Laplace, enough: bool) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
-    sample, _ = attempt(model, settings, bc.NUTS(), seed=1)
+    sample, _ = attempt(model, settings, bc.engines.NUTS(), seed=1)
     assert (sample is not None) == enough
 
 
 def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_wine(return_X_y=True)).model_
-    monkeypatch.setattr(engines, "HOPELESS", 0.0)
-    sample, _ = attempt(model, bc.Laplace(limit=np.inf), bc.NUTS(), seed=0)
+    monkeypatch.setattr(inference, "HOPELESS", 0.0)
+    sample, _ = attempt(model, bc.engines.Laplace(limit=np.inf), bc.engines.NUTS(), seed=0)
     assert sample is None
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
 
@@ -94,7 +93,7 @@ def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkey
 def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
     """On iris about a quarter of the proposals count, so that there are more than on other tables."""
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_iris(return_X_y=True)).model_
-    sample, _ = attempt(model, bc.Laplace(limit=1.0), bc.NUTS(), seed=0)
+    sample, _ = attempt(model, bc.engines.Laplace(limit=1.0), bc.engines.NUTS(), seed=0)
     assert sample is not None
     assert sample.ess >= 4000
     assert 16_000 < sizes[1] <= 32_000
@@ -105,7 +104,7 @@ def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
 ) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
-    sample, note = attempt(model, LAPLACE, bc.NUTS(), seed=1)
+    sample, note = attempt(model, LAPLACE, bc.engines.NUTS(), seed=1)
     assert sample is None
     assert note.startswith("the posterior was sampled by NUTS: the Laplace approximation of 4 parameters is refused")
 
@@ -113,7 +112,7 @@ def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
 def test_exact_where_there_is_a_closed_form(overlapping: tuple[Any, Any]) -> None:
     for engine in ("auto", Auto(nuts=SHORT)):
         clf = bc.GaussianNB(inference=engine).fit(*overlapping)
-        assert clf.inference_ == bc.Exact()
+        assert clf.inference_ == bc.engines.Exact()
         assert clf.notes_ == []
 
 
@@ -138,7 +137,9 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
     """Draws that stand for too few are not handed out in silence, where Laplace is requested by itself."""
     X, y = load_wine(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"leave \d+ effective draws \(limit 400\)"):
-        clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.Laplace(limit=np.inf), random_state=0).fit(X, y)
+        clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.Laplace(limit=np.inf), random_state=0).fit(
+            X, y
+        )
     assert len(clf.convergence_problems_) == 1
     with pytest.raises(Refused, match="the Laplace approximation is refused: k̂"):
         bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=0).fit(X, y)
@@ -146,7 +147,7 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
 
 def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
     comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, *overlapping, cv=2)
-    assert comparison.fits["lr"].inference_ == engines.COMPARISON_AUTO.laplace
+    assert comparison.fits["lr"].inference_ == inference.COMPARISON_AUTO.laplace
     [note] = comparison.notes["lr"]  # a fold that another engine fitted would say something else
     assert "drawn around its mode" in note
 
@@ -156,4 +157,4 @@ def test_too_many_parameters_are_refused_before_their_memory_with_the_engines_th
     X, y = np.random.default_rng(0).normal(size=(6, 5_000)), [0, 1] * 3
     size = "the model has 5,001 parameters, and NUTS samples at most 5,000"
     with pytest.raises(Refused, match=rf"^{size}; take inference='map', or fewer columns$"):
-        bc.LogisticRegression(inference=bc.NUTS(tune=2_000), prior_scale=1.0).fit(X, y)
+        bc.LogisticRegression(inference=bc.engines.NUTS(tune=2_000), prior_scale=1.0).fit(X, y)

@@ -7,8 +7,8 @@ import pytest
 from arviz_stats.base import array_stats
 from scipy import signal
 
-from bayesclf.inference import convergence
-from bayesclf.inference.convergence import (
+from bayesclf.engines import convergence
+from bayesclf.engines.convergence import (
     LONGER,
     MAX_RHAT,
     MAX_SATURATED_SHARE,
@@ -29,7 +29,7 @@ def test_a_share_at_the_limit_is_allowed(reached, found):
 
 
 def test_the_next_step_is_a_deeper_tree():
-    assert "inference=NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).advice("NUTS")
+    assert "inference=bc.engines.NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).advice("NUTS")
 
 
 def chains(rng, parameters, count, draws, rho=0.0):
@@ -99,7 +99,7 @@ def test_a_limit_and_what_is_above_it_are_never_printed_alike():
 
 def test_remedies_are_given_for_python_and_for_a_command():
     longer = remedy_of(LONGER, "NUTS")
-    assert "inference=NUTS(draws=2000, tune=1000)" in longer
+    assert "inference=bc.engines.NUTS(draws=2000, tune=1000)" in longer
     assert "--inference nuts --set nuts.draws=2000 --set nuts.tune=1000" in longer
     assert "--set nuts.max_treedepth=12" in saturation(np.ones((4, 5)), 10).advice("NUTS")
     assert "--set nuts.chains=4" in convergence.one_chain().advice("NUTS")

@@ -8,11 +8,10 @@ from helpers.completions import posterior_moments
 from helpers.suites import mainly
 
 import bayesclf as bc
-from bayesclf import inference
+from bayesclf.engines import Augmentation, Exact, convergence, inference
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, JointTable
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.inference import Augmentation, Exact, convergence
 
 SIZES = (2, 3, 2)
 AXES = Axes(("no", "yes"), ("a", "b", "c"), ((0, 1), (0, 1, 2), (0, 1)))
@@ -80,7 +79,9 @@ def test_auto_takes_it_where_only_gaps_are_in_the_way(rng):
         assert clf.convergence_problems_ == ()
         assert make(missing="level", random_state=1).fit(X, y).inference_ == Exact()
     short = Augmentation(draws=100)
-    assert inference.resolve(bc.Auto(augmentation=short), bc.JointBayes(inference="map").fit(X, y).model_) == short
+    assert (
+        inference.resolve(bc.engines.Auto(augmentation=short), bc.JointBayes(inference="map").fit(X, y).model_) == short
+    )
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
@@ -114,7 +115,7 @@ def test_what_it_cannot_sample_is_refused(rng, mixed_table):
     ):
         clf.fit(X, y, sample_weight=half)
     weighted = bc.JointBayes(inference="map").fit(X, y, sample_weight=half).model_
-    assert inference.resolve("auto", weighted) == bc.NUTS()
+    assert inference.resolve("auto", weighted) == bc.engines.NUTS()
     numbers, labels = mixed_table
     with pytest.raises(Refused, match="data augmentation is for generative models"):
         bc.LogisticRegression(inference="augmentation").fit(numbers[["age"]], labels)
@@ -153,7 +154,7 @@ def test_chains_start_far_apart_and_agree(rng):
 @pytest.mark.parametrize("kind", [bc.BayesNetClassifier, bc.JointBayes])
 def test_nuts_agrees(kind, rng):
     X, y = frame(rng)
-    engines = bc.NUTS(draws=1500), Augmentation(draws=1500)
+    engines = bc.engines.NUTS(draws=1500), Augmentation(draws=1500)
     one, other = (kind(inference=engine, random_state=1).fit(X, y) for engine in engines)
     thetas = (clf.draws_.parameters["theta"].reshape(4, 1500, -1) for clf in (one, other))
     for nuts, augmented in zip(*(np.moveaxis(theta, 2, 0) for theta in thetas), strict=True):
@@ -169,7 +170,7 @@ def test_nuts_agrees(kind, rng):
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_short_chains_are_told(rng):
     X, y = frame(rng, share=0.5)
-    with pytest.warns(ConvergenceWarning, match=r"inference=Augmentation\(draws=2000, tune=1000\)"):
+    with pytest.warns(ConvergenceWarning, match=r"inference=bc.engines.Augmentation\(draws=2000, tune=1000\)"):
         clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=50), random_state=1).fit(X, y)
     findings = {found.code: found for found in clf.diagnose(checks=["P"]).findings}
     assert "Augmentation(draws=2000" in findings["P02"].next_step

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
-from bayesclf.families.base import Statistics
-from bayesclf.families.hierarchical import Smoothed
-from bayesclf.inference.augmentation import TOLD, Augmentation
-from bayesclf.inference.engines import (
+from bayesclf.engines.augmentation import TOLD, Augmentation
+from bayesclf.engines.inference import (
     MAP,
     MLE,
     Auto,
@@ -22,6 +19,9 @@ from bayesclf.inference.engines import (
     named_engine,
     require_room,
 )
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
+from bayesclf.families.base import Statistics
+from bayesclf.families.hierarchical import Smoothed
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.progress import shown

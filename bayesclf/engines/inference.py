@@ -13,13 +13,13 @@ import numpy as np
 
 from bayesclf.constraints import Instance, Whole, require
 from bayesclf.display import Concise, Sized
+from bayesclf.engines import augmentation, laplace, nuts
+from bayesclf.engines.augmentation import Augmentation
+from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
+from bayesclf.engines.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
+from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE, HasMachineCode, MachineCode
+from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.inference import augmentation, laplace, nuts
-from bayesclf.inference.augmentation import Augmentation
-from bayesclf.inference.convergence import MIN_ESS_PER_CHAIN, convergence_problems
-from bayesclf.inference.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
-from bayesclf.inference.nuts import NUTS, STATISTICS, TUNE, HasMachineCode, MachineCode
-from bayesclf.inference.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
 from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
@@ -174,7 +174,9 @@ OPTIMIZERS = (GradientAscent, ConjugateGradient, LBFGS, Newton)
 
 def _check_optimizer(optimizer: object) -> None:
     if optimizer is not None and not isinstance(optimizer, OPTIMIZERS):
-        raise InputError(f"optimizer must be an optimizer, such as GradientAscent(), or None, not {optimizer!r}")
+        raise InputError(
+            f"optimizer must be an optimizer, such as bc.engines.GradientAscent(), or None, not {optimizer!r}"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +186,7 @@ class MLE(Concise):
     Parameters
     ----------
     optimizer : Optimizer or None
-        For logistic regression, an optimizer of `bayesclf.inference.optimizers` whose trajectory is kept; None takes
+        For logistic regression, an optimizer of `bayesclf.engines.optimizers` whose trajectory is kept; None takes
         Newton's method without a trace.
     """
 
@@ -302,7 +304,7 @@ def named_engine(inference: str | Engine) -> Engine:
 
 def _checked(engine: Engine) -> Engine:
     if not isinstance(engine, tuple(ENGINES.values())):
-        raise InputError(f"inference must be a name or an engine's settings, such as NUTS(), not {engine!r}")
+        raise InputError(f"inference must be a name or an engine's settings, such as bc.engines.NUTS(), not {engine!r}")
     return engine
 
 

@@ -157,8 +157,8 @@ class GradientAscent:
     One step from 0 with η = 0.1: Σ x (y − ½) = ½ (2 + 4 − 1 − 3) = 1, and 0 for the intercept.
 
     >>> import bayesclf as bc
-    >>> ascent = bc.GradientAscent(step=0.1, passes=1, tolerance=0.9, start="zero")
-    >>> clf = bc.LogisticRegression(inference=bc.MLE(ascent)).fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
+    >>> ascent = bc.engines.GradientAscent(step=0.1, passes=1, tolerance=0.9, start="zero")
+    >>> clf = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 0, 1])
     >>> print(clf.coef_.round(12))
     [[0.1]]
     """

@@ -5,15 +5,15 @@ import pytest
 from scipy import sparse
 
 import bayesclf as bc
+from bayesclf.engines.optimizers import OPTIMIZERS, largest_curvature
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
-from bayesclf.inference.optimizers import OPTIMIZERS, largest_curvature
 from bayesclf.models.logistic.design import OwnUnits
 
 DETERMINISTIC = {
-    "gradient-ascent": bc.GradientAscent(passes=100_000, tolerance=1e-8),
-    "conjugate-gradient": bc.ConjugateGradient(),
-    "l-bfgs": bc.LBFGS(),
-    "newton": bc.Newton(),
+    "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
+    "conjugate-gradient": bc.engines.ConjugateGradient(),
+    "l-bfgs": bc.engines.LBFGS(),
+    "newton": bc.engines.Newton(),
 }
 
 
@@ -33,7 +33,7 @@ def test_every_optimizer_is_tested():
 @pytest.mark.parametrize("point", ["map", "mle"])
 @pytest.mark.parametrize("name", DETERMINISTIC)
 def test_deterministic_optimizers_reach_the_unique_optimum(rows, name, point):
-    engine = {"map": bc.MAP, "mle": bc.MLE}[point](DETERMINISTIC[name])
+    engine = {"map": bc.engines.MAP, "mle": bc.engines.MLE}[point](DETERMINISTIC[name])
     watched = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(*rows)
     plain = bc.LogisticRegression(prior_scale=2.5, inference=point).fit(*rows)
     np.testing.assert_allclose(watched.predict_proba(rows[0]), plain.predict_proba(rows[0]), atol=1e-7)
@@ -46,13 +46,13 @@ def test_deterministic_optimizers_reach_the_unique_optimum(rows, name, point):
 
 @pytest.mark.parametrize("name", ["gradient-ascent", "newton"])
 def test_the_objective_rises_at_every_step(rows, name):
-    trace = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(DETERMINISTIC[name])).fit(*rows).trace_
+    trace = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(DETERMINISTIC[name])).fit(*rows).trace_
     assert (np.diff(trace.objective) > -1e-9).all()
 
 
 def test_newton_needs_far_fewer_steps_than_ascent(rows):
     steps = {
-        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(DETERMINISTIC[name]))
+        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(DETERMINISTIC[name]))
         .fit(*rows)
         .trace_.certificate.steps
         for name in ("newton", "gradient-ascent")
@@ -82,8 +82,8 @@ def test_the_curvature_bound_is_attained(rows):
 def test_a_diverging_step_is_stopped_and_named():
     """A strong prior's objective is nearly quadratic with curvature L, so that any step above 2/L diverges."""
     X, y = np.array([[-1.0], [1.0], [0.5], [-0.5]]), [0, 1, 0, 1]
-    ascent = bc.GradientAscent(step=1.0)
-    clf = bc.LogisticRegression(prior_scale=0.1, intercept_scale=0.1, inference=bc.MAP(ascent))
+    ascent = bc.engines.GradientAscent(step=1.0)
+    clf = bc.LogisticRegression(prior_scale=0.1, intercept_scale=0.1, inference=bc.engines.MAP(ascent))
     with pytest.warns(ConvergenceWarning, match=r"the step 1 diverges .* take one below 2/L = 0\.0"):
         clf.fit(X, y)
     assert not clf.trace_.certificate.converged
@@ -103,20 +103,20 @@ def test_fixed_step_on_some_rows_settles_near_the_optimum_and_a_decaying_one_nea
     gaps = []
     for decay in (0.0, 0.05):
         step = 0.005 * batch / largest_curvature(objective)
-        ascent = bc.GradientAscent(step=step, batch=batch, decay=decay, passes=200)
+        ascent = bc.engines.GradientAscent(step=step, batch=batch, decay=decay, passes=200)
         with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(ascent), random_state=1).fit(X, y)
+            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(ascent), random_state=1).fit(X, y)
         gaps.append(best - clf.trace_.objective[-20:].mean())
     assert 0 < gaps[1] < gaps[0] < (best - objective.value(start)) / 4
 
 
 def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
-    ascent = bc.GradientAscent(batch=10, passes=3)
+    ascent = bc.engines.GradientAscent(batch=10, passes=3)
     ways = []
     for seed in (1, 1, 2):
         with pytest.warns(ConvergenceWarning):
             ways.append(
-                bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(ascent), random_state=seed)
+                bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(ascent), random_state=seed)
                 .fit(*rows)
                 .trace_.objective
             )
@@ -126,16 +126,20 @@ def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
 
 def test_separable_classes_stop_an_optimizer_before_it_starts():
     with pytest.raises(DoesNotExist, match="separable"):
-        bc.LogisticRegression(prior_scale=2.5, inference=bc.MLE(bc.GradientAscent())).fit([[0.0], [1.0]], [0, 1])
+        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MLE(bc.engines.GradientAscent())).fit(
+            [[0.0], [1.0]], [0, 1]
+        )
 
 
 def test_closed_forms_have_no_optimizer():
     with pytest.raises(Refused, match="closed forms"):
-        bc.GaussianNB(inference=bc.MAP(bc.Newton())).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+        bc.GaussianNB(inference=bc.engines.MAP(bc.engines.Newton())).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
 
 def test_a_watched_fit_can_be_saved(rows, tmp_path):
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(bc.Newton()), random_state=0).fit(*rows)
+    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton()), random_state=0).fit(
+        *rows
+    )
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     np.testing.assert_array_equal(loaded.trace_.objective, clf.trace_.objective)
@@ -144,7 +148,7 @@ def test_a_watched_fit_can_be_saved(rows, tmp_path):
 
 def test_the_trace_is_plotted(rows):
     traces = {
-        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(optimizer)).fit(*rows).trace_
+        name: bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(optimizer)).fit(*rows).trace_
         for name, optimizer in DETERMINISTIC.items()
     }
     gap, norm = bc.plots.optimizer_trace(traces).axes
@@ -159,15 +163,15 @@ def test_the_trace_is_plotted(rows):
 )
 def test_settings_that_cannot_be(settings):
     with pytest.raises(InputError):
-        bc.GradientAscent(**settings)
+        bc.engines.GradientAscent(**settings)
 
 
 STEP = 0.003
 
 
 def from_zero(point, passes, **settings):
-    ascent = bc.GradientAscent(step=STEP, passes=passes, start="zero")
-    engine = {"map": bc.MAP, "mle": bc.MLE}[point](ascent)
+    ascent = bc.engines.GradientAscent(step=STEP, passes=passes, start="zero")
+    engine = {"map": bc.engines.MAP, "mle": bc.engines.MLE}[point](ascent)
     return bc.LogisticRegression(inference=engine, random_state=0, **settings)
 
 
@@ -216,18 +220,21 @@ def test_an_ascent_from_zero_is_the_same_for_sparse_and_for_dense_rows(batch):
     rng = np.random.default_rng(5)
     X = rng.poisson(0.5, size=(50, 4)).astype(float)
     y = rng.integers(2, size=50)
-    ascent = bc.GradientAscent(step=1e-2, batch=batch, passes=4, start="zero")
+    ascent = bc.engines.GradientAscent(step=1e-2, batch=batch, passes=4, start="zero")
     traces = []
     for rows in (X, sparse.csr_array(X)):
         with pytest.warns(ConvergenceWarning, match="above the tolerance"):
-            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.MAP(ascent), random_state=3).fit(rows, y)
+            clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(ascent), random_state=3).fit(rows, y)
         traces.append(clf.trace_)
     np.testing.assert_allclose(traces[0].theta, traces[1].theta, rtol=1e-10)
     np.testing.assert_allclose(traces[0].objective, traces[1].objective, rtol=1e-10)
 
 
 def test_from_zero_the_same_maximum_is_reached_whose_objective_is_that_of_other_optimizers(rows):
-    engines = bc.MAP(bc.GradientAscent(start="zero", passes=20_000)), bc.MAP(bc.Newton())
+    engines = (
+        bc.engines.MAP(bc.engines.GradientAscent(start="zero", passes=20_000)),
+        bc.engines.MAP(bc.engines.Newton()),
+    )
     from_there, by_newton = (
         bc.LogisticRegression(prior_scale=2.5, inference=engine).fit((rows[0] - 5) * [1, 0.2, 5], rows[1])
         for engine in engines
@@ -257,13 +264,13 @@ SEPARABLE = np.array([[-1.0], [1.0]]), [0, 1]
 @pytest.mark.slow
 def test_on_separable_classes_the_weights_grow_like_the_log_of_the_steps_and_the_result_says_so():
     """Of x = ±1 the gradient is 2/(1 + e^w), so that e^w + w is near 2ηt + 1; the trace has w in its objective."""
-    ascent = bc.GradientAscent(step=0.1, passes=20_000, start="zero")
+    ascent = bc.engines.GradientAscent(step=0.1, passes=20_000, start="zero")
     with pytest.warns(
         ConvergenceWarning,
         match="after 20,000 steps the weights have not settled, and never would: "
         "the classes are completely separable: weights on 'x0' put every training row",
     ):
-        clf = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE)
+        clf = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit(*SEPARABLE)
     trace = clf.trace_
     assert len(trace.objective) == 20_001
     assert not trace.certificate.converged
@@ -278,18 +285,18 @@ def test_on_separable_classes_the_weights_grow_like_the_log_of_the_steps_and_the
 
 def test_a_growth_without_bound_never_counts_as_convergence():
     """The gradient falls like 1/t below any tolerance."""
-    ascent = bc.GradientAscent(step=1.0, passes=10_000, tolerance=1e-2, start="zero")
+    ascent = bc.engines.GradientAscent(step=1.0, passes=10_000, tolerance=1e-2, start="zero")
     with pytest.warns(ConvergenceWarning, match="separable"):
-        trace = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE).trace_
+        trace = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit(*SEPARABLE).trace_
     assert trace.gradient_norm[-1] <= 1e-2
     assert trace.certificate.steps < 10_000
     assert not trace.certificate.converged
 
 
 def test_growing_weights_predict_and_are_saved_and_drawn(tmp_path):
-    ascent = bc.GradientAscent(step=0.1, passes=50, start="zero")
+    ascent = bc.engines.GradientAscent(step=0.1, passes=50, start="zero")
     with pytest.warns(ConvergenceWarning, match="separable"):
-        clf = bc.LogisticRegression(inference=bc.MLE(ascent)).fit(*SEPARABLE)
+        clf = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit(*SEPARABLE)
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     assert loaded.inference.optimizer == ascent
@@ -300,6 +307,6 @@ def test_growing_weights_predict_and_are_saved_and_drawn(tmp_path):
 
 def test_a_step_that_is_too_large_from_zero_is_named():
     X, y = np.array([[-1.0], [1.0], [0.5], [-0.5]]), [0, 1, 0, 1]
-    engine = bc.MAP(bc.GradientAscent(step=1.0, start="zero"))
+    engine = bc.engines.MAP(bc.engines.GradientAscent(step=1.0, start="zero"))
     with pytest.warns(ConvergenceWarning, match=r"the step 1 diverges .* take one below 2/L = 0\.0"):
         bc.LogisticRegression(prior_scale=0.1, intercept_scale=0.1, intercept_mean=1.0, inference=engine).fit(X, y)

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Concise
+from bayesclf.engines.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.errors import InputError
-from bayesclf.inference.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.posterior.answers import available
 from bayesclf.progress import Progress, Tell, checked, shown
 

@@ -1,0 +1,27 @@
+"""Engines: settings of how a fit finds its posterior, or a point of it; values of the classifiers' ``inference``."""
+
+from bayesclf.engines.augmentation import Augmentation
+from bayesclf.engines.inference import MAP, MLE, Auto, Exact
+from bayesclf.engines.laplace import Laplace
+from bayesclf.engines.nuts import NUTS
+from bayesclf.engines.optimizers import LBFGS, ConjugateGradient, GradientAscent, Newton, Trace
+
+__all__ = [
+    "LBFGS",
+    "MAP",
+    "MLE",
+    "NUTS",
+    "Augmentation",
+    "Auto",
+    "ConjugateGradient",
+    "Exact",
+    "GradientAscent",
+    "Laplace",
+    "Newton",
+    "Trace",
+]
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return __all__
