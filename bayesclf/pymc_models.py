@@ -89,13 +89,13 @@ def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "
 
     Parameters
     ----------
-    distribution
+    distribution : class
         Of PyMC, such as `pymc.Normal`.
     X : array of shape (row, feature)
         Cells; NaN is missing, and then there is one observed cell a line, along the axis ``cell``.
-    row
+    row : tensor of shape (row,)
         The class of each row, as `labels` returns it.
-    *parameters
+    *parameters : tensors
         Each (outcome, feature).
     """
     seen, of_cells = ~np.isnan(X), f"{variable}{name}"
@@ -131,7 +131,7 @@ def normals(m: Any, kappa: Any, a: Any, b: Any, dims: tuple[str, ...], name: str
         (outcome, feature), or what broadcasts to it.
     a, b
         In the shape of σ².
-    dims
+    dims : tuple of str
         Axes of σ²: ``("outcome", "feature")``, fewer where it is shared over classes or columns, or none.
     """
     both = ("outcome", f"feature{name}")
@@ -176,15 +176,15 @@ def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str
 
     Parameters
     ----------
-    column
+    column : str
         Its name.
-    levels
+    levels : sequence
         Names of its levels.
     alpha : array of shape (outcome, level of given, …, level)
         Concentration.
-    given
+    given : sequence of str
         Names of the columns on which it depends, added before.
-    of_all
+    of_all : bool
         Whether θ is the same for all classes, and has no axis of them.
     """
     name = in_names(column)
@@ -200,17 +200,17 @@ def codes(
 
     Parameters
     ----------
-    column
+    column : str
         Its name.
-    theta
+    theta : tensor
         As `category` returns it.
     X : array of shape (row,)
         Level codes; −1 is missing.
-    row
+    row : tensor of shape (row,)
         The class of each row.
-    given
+    given : mapping from str to array of shape (row,), or None
         The columns on which it depends, by name.
-    of_all
+    of_all : bool
         As for `category`.
     """
     return _observed(column, pm.Categorical, (theta,), X, X >= 0, row, given or {}, of_all)
@@ -277,12 +277,12 @@ def regression(
 
     Parameters
     ----------
-    column
+    column : str
         Its name.
-    on
+    on : sequence of str
         Names of the numbers on which it depends: β has an intercept, where these have their means, and a slope for
         each.
-    prior
+    prior : tuple of four arrays
         m and λ in the shape of β, and a and b in the shape of σ².
     given, of_all
         As for `category`.
@@ -309,15 +309,15 @@ def number(
 
     Parameters
     ----------
-    column
+    column : str
         Its name.
-    parameters
+    parameters : tuple of two tensors
         As `regression` returns them.
     X : array of shape (row,)
         Cells; NaN is missing.
-    row
+    row : tensor of shape (row,)
         The class of each row.
-    centered
+    centered : sequence of array of shape (row,)
         Columns of numbers on which it depends, less their means.
     given, of_all
         As for `codes`.
@@ -341,9 +341,9 @@ def covariance(nu: Any, root: Any, size: int, dims: tuple[str, ...] = (), name: 
     ----------
     nu, root
         ν and R, lower triangular, of one covariance, or of each class with its axis as the first.
-    size
+    size : int
         d, the number of features.
-    dims
+    dims : tuple of str
         ``("outcome",)`` for a covariance of each class.
 
     References
@@ -365,13 +365,13 @@ def multivariate_normals(mu: Any, chol: Any, X: Array, row: Any, name: str = "")
 
     Parameters
     ----------
-    mu
-        (outcome, feature).
-    chol
+    mu : tensor of shape (outcome, feature)
+        Means of the classes.
+    chol : tensor
         L.
     X : array of shape (row, feature)
         Cells; NaN is missing, and rows with the same missing cells are one variable.
-    row
+    row : tensor of shape (row,)
         The class of each row.
     """
     of_class = chol.ndim == 3

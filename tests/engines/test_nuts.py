@@ -250,7 +250,7 @@ def test_nutpie_still_has_the_fields_that_machine_code_fills():
     found = {field.name for field in dataclasses.fields(CompiledPyMCModel)}
     assert found == NUTPIE_FIELDS, (
         f"nutpie {version('nutpie')} changed CompiledPyMCModel (differs by {sorted(found ^ NUTPIE_FIELDS)}): read its "
-        "_make_model and with_data, give nutpie_model in inference/nuts.py what they now need, record the new "
+        "_make_model and with_data, give nutpie_model in engines/nuts.py what they now need, record the new "
         "fields in NUTPIE_FIELDS, and raise the range of nutpie in pyproject.toml only then"
     )
 
