@@ -61,8 +61,9 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     """
 
     def __dir__(self) -> list[str]:
-        # not BaseEstimator's, which looks each attribute up
-        return list(object.__dir__(self))
+        # not BaseEstimator's, which looks each attribute up; what a fit finds is offered after it only
+        fitted = "classes_" in vars(self)
+        return [name for name in object.__dir__(self) if fitted or name.startswith("_") or not name.endswith("_")]
 
     def __getstate__(self) -> dict[str, Any]:
         computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}

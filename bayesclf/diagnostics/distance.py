@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
-from bayesclf.models.base import Rows
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, gram, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
@@ -293,7 +295,8 @@ def replicated_data(context: Context) -> Answer:
     found = table[table["adjusted_p_value"] < thresholds.SIGNIFICANCE]
     scope = f"{len(table)} statistics of {part_of(tree.attrs['rows'], tree.attrs['of_rows'], 'rows')}"
     if len(found):
-        shown = "; ".join(_said(line) for _, line in found.head(thresholds.SHOWN).iterrows())
+        families = _families(context.classifier.model_)
+        shown = "; ".join(_said(line, families) for _, line in found.head(thresholds.SHOWN).iterrows())
         return tip(
             f"{len(found)} of {scope} differ from {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
             f"{_next_step(found)}; see clf.predictive_check(X, y)",
@@ -322,9 +325,17 @@ STATISTICS = {
 """Statistics in words, where the name is not enough."""
 
 
-def _said(line: pd.Series) -> str:
-    name = STATISTICS.get(line["statistic"], line["statistic"])
-    what = f"{name} of {line['column']!r} in class" if line["column"] else f"{name} of"
+def _families(model: Model) -> dict[Any, str]:
+    """Return the name of the family of each column, by its name; those of a joint block share one."""
+    if not isinstance(model, GenerativeModel):
+        return {}
+    return {name: block.family.name for block in model.blocks for name in block.statistics.axes.features}
+
+
+def _said(line: pd.Series, families: Mapping[Any, str]) -> str:
+    name, family = STATISTICS.get(line["statistic"], line["statistic"]), families.get(line["column"])
+    column = f"{line['column']!r}" + (f" ({family})" if family else "")
+    what = f"{name} of {column} in class" if line["column"] else f"{name} of"
     return (
         f"{what} {line['outcome']!r} is {line['observed']:.3g}, replicated {line['replicated']:.3g} ± {line['sd']:.2g}"
     )

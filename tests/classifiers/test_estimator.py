@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.suites import mainly
+from sklearn.base import clone
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -62,6 +63,9 @@ def test_its_names_are_listed_without_being_computed(fitted):
     before = set(vars(clf))
     assert {*COMPUTED, "predict", "classes_"} <= set(dir(clf))
     assert set(vars(clf)) == before
+    unfitted = [name for name in dir(clone(clf)) if not name.startswith("_")]
+    assert "predict" in unfitted
+    assert [name for name in unfitted if name.endswith("_")] == []
 
 
 def test_it_can_be_pickled_and_copied_after_everything_was_computed(fitted):

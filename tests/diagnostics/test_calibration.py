@@ -379,6 +379,7 @@ def test_the_next_step_of_unlike_data_says_whether_columns_or_classes_are_meant(
     X, y = normal_rows(200)
     skewed = found(gaussian(np.exp(X), y), "Y07")
     assert "another family" in skewed.next_step
+    assert "of 'x0' (gaussian) in class" in skewed.reason
     rng = np.random.default_rng(2)
     codes = np.arange(400) % 10 < 3
     wind = np.where(codes == (rng.random(400) < 0.7), "strong", "weak").astype(object)
