@@ -384,7 +384,7 @@ def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
     return checked_chains(model, parameters, engine, engine.chains, sampled.stats)
 
 
-PATIENT, KEPT, STEEPER = 0.97, 4, 2
+PATIENT, KEPT, STEEPER = 0.97, 3, 2
 """Acceptance rate of a second run where the first has not converged, one in how many of its draws is kept, and how much
 more work each draw is likely to be. Weights that separate the classes make the likelihood a wall, the harder the larger
 their scale, and steps that suit most scales are too long for the largest."""
