@@ -16,6 +16,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import rules
+from bayesclf.arrays import Array
 from bayesclf.classifiers.base import fitted_with, innermost, is_frozen, seeded, take_over_input_tags
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.predictor import CI_PROB
@@ -23,7 +24,6 @@ from bayesclf.classifiers.training import seed_of, split_seed
 from bayesclf.constraints import Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
-from bayesclf.typing import Array
 
 SCORES = ("lac", "aps")
 KEY_BYTES = 8

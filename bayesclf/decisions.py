@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Number, OrNone
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, check_between
 from bayesclf.posterior.answers import answers
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted, joined, listed, percent
 
 REJECTED = -1

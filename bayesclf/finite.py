@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)

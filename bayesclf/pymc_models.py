@@ -21,7 +21,7 @@ import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
 
-from bayesclf.typing import Array, Integers
+from bayesclf.arrays import Array, Integers
 from bayesclf.wording import in_names
 
 __all__ = [

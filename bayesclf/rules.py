@@ -27,12 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.posterior.answers import answers, average_proba
 from bayesclf.posterior.averaging import conditional
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Integers
 
 __all__ = [
     "RULES",

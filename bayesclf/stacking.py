@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from bayesclf import decisions
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier, fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
@@ -26,7 +27,6 @@ from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
 from bayesclf.evaluation.score_table import Key
 from bayesclf.evaluation.stack import best_weights, chosen_lines
 from bayesclf.progress import shown
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import joined
 
 PREFIT = "prefit"

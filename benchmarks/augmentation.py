@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 import bayesclf as bc
+from bayesclf.arrays import Array
 from bayesclf.engines import augmentation, convergence, nuts
 from bayesclf.engines.inference import joined
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior.hypotheses import to_dataset
-from bayesclf.typing import Array
 
 ROWS, CLASSES = 339, 21
 LEVELS = (3, 2, 3, 3, *(2,) * 13)

@@ -37,7 +37,7 @@ nitpick_ignore_regex = [
     # this is also the role of `X`, `alpha=2.0` and names of private functions.
     ("py:obj", ".*"),
     # Parts of types, which are not public by themselves.
-    ("py:class", r"bayesclf\.typing\..*|collections\.abc\..*"),
+    ("py:class", r"bayesclf\.arrays\..*|collections\.abc\..*"),
 ]
 smartquotes = False  # quotes in docstrings are those of code
 default_role = "py:obj"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Parameters
 from bayesclf.classifiers.implied import linear_weights
 from bayesclf.classifiers.predictor import Predictor
 from bayesclf.errors import DoesNotExist, Refused
@@ -17,7 +18,6 @@ from bayesclf.families.wrapper import Wrapper
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
-from bayesclf.typing import Array, Parameters
 
 
 class PointAttributes(Predictor):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast, override
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.constraints import Choice, require
@@ -21,7 +22,6 @@ from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
-from bayesclf.typing import Array
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import (
     LEARNED,
@@ -25,7 +26,6 @@ from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.families.hierarchical import TEXTBOOK
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.families import LKJ, MultivariateGaussian
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array, Integers, Parameters, require_number
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import checked_labels
@@ -42,7 +43,6 @@ from bayesclf.engines.unlabeled import PartlyLabeled
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -51,7 +51,6 @@ from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import clipped
 
 if TYPE_CHECKING:

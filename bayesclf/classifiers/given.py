@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array
 from bayesclf.constraints import Instance, require
 from bayesclf.engines import NUTS
 from bayesclf.engines.convergence import convergence_problems
@@ -18,7 +19,6 @@ from bayesclf.engines.nuts import sample_statistics
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

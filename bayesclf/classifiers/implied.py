@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import log_softmax
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior.hypotheses import to_dataset
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Parameters
 from bayesclf.wording import pair
 
 if TYPE_CHECKING:

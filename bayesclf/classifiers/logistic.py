@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
@@ -36,7 +37,6 @@ from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, ColumnKind, Rows, SparseTable, Table
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, listed
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf import cluster
+from bayesclf.arrays import Array
 from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.on_dask import first_of_each, of_dask, parts_of, tree
 from bayesclf.classifiers.stream_rows import (
@@ -40,7 +41,6 @@ from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import Column
 from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.stream import Stream
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import LEARNED, LEAST_LEVELS, ColumnBlock, Concentration, Learnt, concentration
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
@@ -19,7 +20,6 @@ from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
-from bayesclf.typing import Array
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 if TYPE_CHECKING:

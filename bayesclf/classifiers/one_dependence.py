@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, override
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.bayes_net import categories
 from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
@@ -18,7 +19,6 @@ from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf import decisions, rules
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.labels import (
     UNLABELED,
     UNLABELED_CHOICES,
@@ -42,7 +43,6 @@ from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import Choice, require
@@ -19,7 +20,6 @@ from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.stream import Batch, Stream
 from bayesclf.tables.streams import open_stream
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_ROWS, listed
 
 EXACT = 2.0**53

@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.training import ColumnBlock, Learnt, settings_of
 from bayesclf.families.by_evidence import ByEvidence
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT
 from bayesclf.families.left_out import MOST_ROWS
-from bayesclf.typing import Array, Integers
 
 MOST_KEPT = 2 * MOST_ROWS
 """Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.on_dask import Found
@@ -24,7 +25,6 @@ from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import LONGEST_NAME, clipped, listed
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
-from bayesclf import memory
+from bayesclf import arrays
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import is_number
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
@@ -26,7 +27,6 @@ from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
 
 LONGEST = 2**53
@@ -110,7 +110,7 @@ def given_lengths(lengths: Any, rows: int) -> Integers:
 
 def require_room(words: int) -> None:
     """Raise `Refused` for texts with more words than fit into memory."""
-    memory.require(WORD_BYTES * float(words), f"{words:,} words", "generate fewer documents, or shorter ones")
+    arrays.require_bytes(WORD_BYTES * float(words), f"{words:,} words", "generate fewer documents, or shorter ones")
 
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.labels import UNLABELED
 from bayesclf.classifiers.training import ColumnBlock, about_numbers
 from bayesclf.classifiers.updating import Updating
@@ -23,7 +24,6 @@ from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
 from bayesclf.tables.columns import row_numbers
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, listed
 
 if TYPE_CHECKING:

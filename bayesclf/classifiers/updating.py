@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import UNLABELED, checked_labels, possible_labels, require_same_labels
@@ -46,7 +47,6 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
-from bayesclf.typing import Array, Integers
 
 
 class Updating(GenerativeAttributes, BayesClassifier):

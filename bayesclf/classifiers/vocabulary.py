@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.typing import Array
 
 NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
 """Why documents cannot be learned from."""

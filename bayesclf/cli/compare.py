@@ -16,9 +16,9 @@ from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
+    from bayesclf.arrays import Array
     from bayesclf.cli.inputs import Training
     from bayesclf.evaluation.comparison import Comparison
-    from bayesclf.typing import Array
 
 
 def compare(

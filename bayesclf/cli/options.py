@@ -17,10 +17,10 @@ from bayesclf.files import STDOUT, output_file, regular
 from bayesclf.wording import did_you_mean, listed
 
 if TYPE_CHECKING:
+    from bayesclf.arrays import Array
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.engines.inference import Engine
     from bayesclf.tables.columns import ColumnKind
-    from bayesclf.typing import Array
 
 AUTO = "auto"
 """The default engine."""

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from bayesclf.arrays import Array
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.causes import AVERAGING, Step, explain, gap_of
 from bayesclf.diagnostics.context import Context, check
@@ -14,7 +15,6 @@ from bayesclf.diagnostics.held_out import HeldOut, NotApplicable, Skipped
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.dirichlet import logs
-from bayesclf.typing import Array
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 

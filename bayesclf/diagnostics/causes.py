@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LEARNED, LogisticRegression
 from bayesclf.classifiers.naive_bayes import CategoricalNB
@@ -25,7 +26,6 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.interpretation.dependence import dependent_pairs
 from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.tables.columns import SparseTable
-from bayesclf.typing import Array, Integers
 
 STREAM = 7
 """Number of the random stream, next to those of the classifier and of other checks."""

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import sparse, stats
 from scipy.special import gammaln
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
@@ -30,7 +31,6 @@ from bayesclf.models.logistic.centered import CenteredRows, dense
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import named
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.labels import checked_labels
@@ -33,7 +34,6 @@ from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.engines import Exact, inference
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.tables.columns import SparseTable
-from bayesclf.typing import Integers
 from bayesclf.wording import counted
 
 

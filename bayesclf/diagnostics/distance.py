@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
@@ -25,7 +26,6 @@ from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.tables.columns import UNSEEN
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed, part_of
 
 TASK_ROWS = 1024

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
@@ -27,7 +28,6 @@ from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"

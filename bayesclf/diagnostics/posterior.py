@@ -12,6 +12,7 @@ import pandas as pd
 import xarray as xr
 from arviz_stats.base import array_stats
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
@@ -28,7 +29,6 @@ from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed, named, part_of
 
 CHAINS = "draws of Markov chains"

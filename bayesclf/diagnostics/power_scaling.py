@@ -22,6 +22,7 @@ import pandas as pd
 import xarray as xr
 from arviz_stats.base import array_stats
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.held_out import NO_ROWS, Labelled, NotApplicable, Skipped
 from bayesclf.engines.convergence import of_unit_scale, single
@@ -31,7 +32,6 @@ from bayesclf.families.terms import Density
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.typing import Array, Parameters
 
 FLAT = 1e-9
 """A log density that varies by no more than this is flat up to rounding and has no tails to smooth."""

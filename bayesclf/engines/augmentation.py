@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
@@ -13,7 +14,6 @@ from bayesclf.families.base import Alternation
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, Tell, checked, shown
-from bayesclf.typing import Array, Parameters
 
 TOLD = 100
 """Steps of the chains between two reports of progress."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesclf.typing import Array, Integers
+from bayesclf.arrays import Array, Integers
 from bayesclf.wording import named, part_of
 
 if TYPE_CHECKING:

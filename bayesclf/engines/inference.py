@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from bayesclf.arrays import Array, Parameters, require_number
 from bayesclf.constraints import Instance, Whole, require
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts
@@ -20,14 +21,12 @@ from bayesclf.engines.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, La
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE, HasMachineCode, MachineCode
 from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.memory import require_number
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import OwnUnits
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
-from bayesclf.typing import Array, Parameters
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:

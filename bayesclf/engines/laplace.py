@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
@@ -14,7 +15,6 @@ from bayesclf.models.base import Model
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import NormalPrior, against_reference
 from bayesclf.tables.columns import Column
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr

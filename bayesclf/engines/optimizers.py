@@ -13,12 +13,12 @@ from typing import Any, cast
 import numpy as np
 from scipy import optimize
 
+from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Display, Displayed
 from bayesclf.models.logistic.centered import gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
-from bayesclf.typing import Array
 from bayesclf.wording import counted, first_upper
 
 LOG_ODDS, ZERO = "log-odds", "zero"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp, softmax
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.engines.augmentation import TOLD, Augmentation
 from bayesclf.engines.inference import (
     MAP,
@@ -25,7 +26,6 @@ from bayesclf.families.hierarchical import Smoothed
 from bayesclf.models.base import Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.progress import shown
-from bayesclf.typing import Array, Integers, Parameters
 
 TOLERANCE, ITERATIONS = 1e-9, 5_000
 """EM ends when no probability of a label changes by more than this, or after this many steps."""

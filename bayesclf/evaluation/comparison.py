@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import decisions
+from bayesclf.arrays import Array, Integers
 from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
@@ -31,7 +32,6 @@ from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
-from bayesclf.typing import Array, Integers
 from bayesclf.workers import require_jobs
 
 __all__ = [

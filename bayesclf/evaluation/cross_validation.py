@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from bayesclf import rules, workers
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import split_seed
@@ -31,7 +32,6 @@ from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.rules import RULES
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import with_news, without_numbers
 
 type Split = tuple[Integers, Integers]

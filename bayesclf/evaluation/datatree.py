@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
@@ -16,7 +17,6 @@ from bayesclf.evaluation.predictive_checks import drawn_labels, prior_draws
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, to_constants, to_dataset
-from bayesclf.typing import Array, Integers
 
 LARGEST_BYTES = 2**30
 """Size of the arrays (chain, draw, row) of a tree above which it is refused."""

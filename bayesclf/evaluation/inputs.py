@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require
@@ -19,7 +20,6 @@ from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.cross_validation import Split
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
-from bayesclf.typing import Integers
 
 
 @dataclass(frozen=True)

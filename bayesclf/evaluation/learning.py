@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Integers
 from bayesclf.attached import LearningCurveMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
@@ -21,7 +22,6 @@ from bayesclf.evaluation.inputs import check_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
-from bayesclf.typing import Integers
 from bayesclf.wording import joined, pair, with_news
 from bayesclf.workers import require_jobs
 

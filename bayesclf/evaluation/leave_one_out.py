@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.optimize import minimize
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.evaluation.leaving_out import (
@@ -24,7 +25,6 @@ from bayesclf.evaluation.leaving_out import (
 )
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES, Gibbs
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:

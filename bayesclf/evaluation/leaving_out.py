@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
@@ -35,7 +36,6 @@ from bayesclf.posterior.answers import BLOCK_BYTES
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
 from bayesclf.progress import shown
 from bayesclf.rules import RULES
-from bayesclf.typing import Array, Integers
 
 NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
 

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers import CLASSIFIERS, BayesClassifier
 from bayesclf.classifiers.bayes_net import BayesNetClassifier
 from bayesclf.classifiers.text import NAME
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.network import LEARNT
-from bayesclf.typing import Array
 
 NO_RULE = "—"
 """What stands for the rule of a classifier that has none."""

@@ -22,18 +22,17 @@ from scipy import sparse
 from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array, Integers, Parameters, require_number
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli
-from bayesclf.memory import require_number
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
-from bayesclf.typing import Array, Integers, Parameters
 
 __all__ = ["p_value_table", "predictive_check"]
 

@@ -12,12 +12,12 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.decisions import Costs
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.cross_validation import Answers, Split
 from bayesclf.evaluation.peers import NO_RULE
 from bayesclf.evaluation.scores import RowScores, standard_error_of_rows
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import NEGLIGIBLE
 
 type Key = tuple[str, str]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.display import Sized
 from bayesclf.posterior.averaging import Averages
-from bayesclf.typing import Array, Integers
 
 CALIBRATION_BINS = 10
 """Bins of equal width of the binned calibration error."""

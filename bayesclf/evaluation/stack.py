@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import Answers, pooled, scored
 from bayesclf.evaluation.leave_one_out import stacking_weights
 from bayesclf.evaluation.peers import NO_RULE, line_name
 from bayesclf.evaluation.score_table import HeldOut, Key
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import joined
 
 STACK = "stack"

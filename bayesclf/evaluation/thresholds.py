@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
 from bayesclf.evaluation.scores import resampled_standard_error
-from bayesclf.typing import Array, Integers
 
 RISKS = np.arange(1, 100) / 100
 """Risks from which one acts, where none are given."""

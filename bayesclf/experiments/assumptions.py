@@ -24,6 +24,7 @@ import pandas as pd
 from scipy import special, stats
 
 from bayesclf import plots
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers import GaussianNB, LogisticRegression
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
@@ -43,7 +44,6 @@ from bayesclf.experiments.runner import (
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes
 from bayesclf.plots.style import Figure as Drawing
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import number, percent
 
 CLASSIFIERS = ("GNB", "GNB2", "LR")

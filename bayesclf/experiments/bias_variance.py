@@ -24,13 +24,13 @@ import pandas as pd
 from scipy.special import logsumexp
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.experiments import ng_jordan
 from bayesclf.experiments.assumptions import POPULATIONS
 from bayesclf.experiments.ng_jordan import ALL_PROBLEMS, Encoded, at_hand, left_out, load
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option, seed_of
 from bayesclf.models.logistic.model import LogisticPrior
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import number, percent
 
 SIZES = (8, 16, 32, 64, 128, 256)

@@ -22,6 +22,7 @@ import pandas as pd
 from scipy import integrate, stats
 from scipy.special import expit, ndtr
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.experiments.gibbs_bound import ratio_of_means
 from bayesclf.experiments.ng_jordan import MODELS, Encoded, Logistic, NaiveBayes, growing
@@ -30,7 +31,6 @@ from bayesclf.families import MultivariateGaussian
 from bayesclf.families.base import Axes
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.model import LogisticPrior
-from bayesclf.typing import Array, Integers
 
 EACH, TOGETHER = "each column tells as much", "all columns together tell as much"
 

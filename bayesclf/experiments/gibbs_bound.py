@@ -25,6 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import rules
+from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.experiments.runner import GREY, Each, Figure, Record, Unit, option
 from bayesclf.families import Gaussian
@@ -37,7 +38,6 @@ from bayesclf.plots import style
 from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
-from bayesclf.typing import Array
 from bayesclf.wording import pair
 
 RULES = ("bayes-optimal", "predictive", "gibbs", "gibbs label", "gibbs given x", "gibbs label given x")

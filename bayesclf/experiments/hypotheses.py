@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, means, option
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.plots import style
 from bayesclf.plots.style import Figure as Drawing
-from bayesclf.typing import Array
 from bayesclf.wording import NEGLIGIBLE, number, percent
 
 SIGNS = ("+", "−")

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers import MultinomialNB
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.engines import Exact
@@ -42,7 +43,6 @@ from bayesclf.plots.style import Axes
 from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior import averaging
 from bayesclf.tables.datasets import FOLDER_VARIABLE
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import pair, percent
 
 ALPHA = 2.0

@@ -25,6 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.engines import NUTS, Exact, Laplace, inference, laplace, nuts
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation
@@ -41,7 +42,6 @@ from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns, datasets
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted, first_upper, joined, number, percent
 
 MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}

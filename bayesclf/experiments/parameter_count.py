@@ -23,12 +23,12 @@ import numpy as np
 import pandas as pd
 
 import bayesclf as bc
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, option
 from bayesclf.plots import style
 from bayesclf.plots.style import Figure as Drawing
-from bayesclf.typing import Array, Integers
 
 ROWS = 64
 """Training rows; the number of parameters does not depend on it."""

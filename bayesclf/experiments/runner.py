@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf import cluster
+from bayesclf.arrays import Array
 from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
@@ -35,7 +36,6 @@ from bayesclf.plots.style import Axes
 from bayesclf.plots.style import Figure as Drawing
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
-from bayesclf.typing import Array
 from bayesclf.wording import counted
 from bayesclf.workers import each, processes, require_jobs
 

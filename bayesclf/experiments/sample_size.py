@@ -25,10 +25,10 @@ import pandas as pd
 from scipy import stats
 from scipy.special import betaincinv, ndtri
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, check_between
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import percent
 
 METHODS = ("normal", "wilson", "beta")

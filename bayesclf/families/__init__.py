@@ -1,5 +1,6 @@
 """Class-conditional families P(x_block | y), one file each."""
 
+from bayesclf.arrays import Parameters
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
@@ -21,7 +22,6 @@ from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.one_dependence import OneDependence
-from bayesclf.typing import Parameters
 
 _TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)

@@ -18,6 +18,7 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Choice, Number, OrNone, require
 from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
@@ -26,7 +27,6 @@ from bayesclf.families.page_tables import PageTable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.typing import Array, Integers, Parameters
 
 FRACTIONS = "rows with missing cells have weights that are not whole numbers"
 """Why there is no data augmentation: such a row has no number of completions to be drawn."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import betaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
@@ -20,7 +21,6 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
-from bayesclf.typing import Array, Integers, Parameters
 
 ABSENT = "(all that is absent)"
 """Stands for all features that are absent from a row of a sparse table."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
@@ -23,7 +24,6 @@ from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
@@ -15,7 +16,6 @@ from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
-from bayesclf.typing import Array, Integers, Parameters
 
 
 @dataclass(frozen=True)

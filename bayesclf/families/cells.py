@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.typing import Array, Integers
 
 MOST_EVENTS = 2.0**53
 """Largest count: above it floating-point numbers are no longer all whole numbers."""

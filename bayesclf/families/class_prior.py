@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from scipy.special import xlogy
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.terms import Density
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

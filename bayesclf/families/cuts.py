@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, softmax
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Family, Statistics, require_each, require_positive
 from bayesclf.families.terms import Contributions, Pair, each
-from bayesclf.typing import Array, Integers, Parameters
 
 NEGLIGIBLE = 1e-13
 """Posterior probability below which an a is left out of averages."""

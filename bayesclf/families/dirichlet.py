@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import digamma, gammaln
 
-from bayesclf.typing import Array, Integers
+from bayesclf.arrays import Array, Integers
 
 SMALLEST = np.finfo(float).tiny
 """Probabilities that underflow are replaced by this before a density is evaluated."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.families import cells
 from bayesclf.families.base import (
@@ -33,7 +34,6 @@ from bayesclf.families.quadrature import (
     zero_of,
 )
 from bayesclf.families.terms import Contributions, Density, Pair, each
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

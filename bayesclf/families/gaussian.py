@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Flag, Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import (
@@ -30,7 +31,6 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
 from bayesclf.tables.numbers import blocks_of
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

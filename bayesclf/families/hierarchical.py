@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
@@ -21,7 +22,6 @@ from bayesclf.families.base import Family, require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.wrapper import Wrapper
-from bayesclf.typing import Array, Parameters
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""

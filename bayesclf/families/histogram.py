@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, cast, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
@@ -18,7 +19,6 @@ from bayesclf.families.cells import REAL, ValueCounts
 from bayesclf.families.cuts import CutFamily, Smoothings, require_concentrations
 from bayesclf.families.page_tables import PageTable, page_tables, theta_of
 from bayesclf.families.prior_lines import PriorLine, listing
-from bayesclf.typing import Array, Integers, Parameters
 
 ROWS_PER_CELL = 5
 """Least number of pooled rows between quantiles that are neighbors."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
@@ -18,7 +19,6 @@ from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
-from bayesclf.typing import Array, Integers, Parameters
 
 POSITIVE = (LogNormal, Gamma, Exponential)
 FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"

@@ -10,13 +10,13 @@ import numpy as np
 from scipy import optimize, sparse
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.wrapper import Wrapper
-from bayesclf.typing import Array, Integers
 
 GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NoReturn, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import Refused
 from bayesclf.families import cells
@@ -16,7 +17,6 @@ from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.moments import Moments
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, Pair
-from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_LOG = 700.0
 """Logarithms of cells that are drawn are within ± this, so that the cells themselves neither overflow nor become 0."""

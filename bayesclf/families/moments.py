@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.tables.numbers import Numbers, blocks_of
-from bayesclf.typing import Array, Integers
 
 COMPILED_CELLS = 2**22
 """Cells from which on reading them once, by machine code, saves more time than loading that code takes."""

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
@@ -18,7 +19,6 @@ from bayesclf.families.cells import dense
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
-from bayesclf.typing import Array, Integers, Parameters
 
 STEPS = 16
 """Integer counts up to this use a sum of logarithms; others need log Γ, at several times the cost."""

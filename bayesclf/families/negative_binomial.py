@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.fft import dct
 from scipy.special import digamma, gammaln, xlog1py
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.families import cells
 from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive, require_prior_of_page
@@ -26,7 +27,6 @@ from bayesclf.families.quadrature import (
     zero_of,
 )
 from bayesclf.families.terms import Contributions, Density, Pair, each
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
@@ -19,7 +20,6 @@ from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.cuts import CutFamily, CutSets, Segments, Smoothings, require_concentrations, run_sums
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import in_names
 
 MOST_LEVELS = 256

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.families import dirichlet
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import in_names
 
 MOST_COLUMNS = 60

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from bayesclf.typing import Array
+from bayesclf.arrays import Array
 from bayesclf.wording import listed
 
 MOST_VALUES = 8

@@ -21,11 +21,11 @@ import pytensor.tensor as pt
 from pymc.logprob.transforms import SimplexTransform, Transform
 from pytensor.tensor import TensorVariable
 
+from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import Sums
-from bayesclf.typing import Array
 
 
 def observe_counts(name: str, theta: TensorVariable, counts: Array) -> None:

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.families.base import Family, Statistics
-from bayesclf.typing import Array, Integers
 
 BOUNDS = (-25.0, 30.0)
 """Range of t. The prior is cut off at both ends, where it has next to no weight; rows can put theirs at an end."""

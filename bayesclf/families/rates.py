@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
 from bayesclf.errors import InputError
 from bayesclf.families import cells
@@ -16,7 +17,6 @@ from bayesclf.families.base import LOST, SCALE, Axes, Family, Statistics, broadc
 from bayesclf.families.dirichlet import class_sums, logs
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable

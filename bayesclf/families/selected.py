@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from scipy.special import expit, logit
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import WithoutPyMC
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.wrapper import Wrapper
-from bayesclf.typing import Array, Parameters
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 MOST_PROBABLE = 0.5

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, override
 
 import numpy as np
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice
@@ -16,7 +17,6 @@ from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.page_tables import theta_of
 from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
-from bayesclf.typing import Array, Parameters
 
 BASES = ("simplex", "softmax")
 """Coordinates in which a mode is taken: θ itself, or its logarithms."""

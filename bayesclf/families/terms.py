@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

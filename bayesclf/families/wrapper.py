@@ -8,10 +8,10 @@ from typing import Any, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
-from bayesclf.typing import Array, Integers, Parameters
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.attached import DependentPairsMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
@@ -19,7 +20,6 @@ from bayesclf.families.networks.structure import log_evidence_of_scatter, log_ev
 from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted, first_upper, joined, number
 
 BINS = 4

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.text import TextNB
@@ -28,7 +29,6 @@ from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.rules import Gibbs
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted, listed, number
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal")

@@ -12,12 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import decisions
+from bayesclf.arrays import Array
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.constraints import Flag, require
 from bayesclf.errors import check_between
 from bayesclf.rules import Gibbs
-from bayesclf.typing import Array
 
 type Columns = dict[str, NDArray[Any]]
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
@@ -28,7 +29,6 @@ from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
 from bayesclf.models.logistic.scaled_prior import ScaledPrior
-from bayesclf.typing import Array
 from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import DoesNotExist, InputError, check_between
 from bayesclf.models.logistic.prior import against_reference
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import pymc as pm

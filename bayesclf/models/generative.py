@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
@@ -18,7 +19,6 @@ from bayesclf.families.dirichlet import logs
 from bayesclf.families.mixed.network import ALL, ConditionalGaussian
 from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.models.base import Rows
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:

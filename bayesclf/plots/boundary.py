@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
@@ -18,7 +19,6 @@ from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior import averaging
 from bayesclf.tables import columns
-from bayesclf.typing import Array, Integers
 
 GRID = 121
 """Points of the plane along each axis at which probabilities are computed."""

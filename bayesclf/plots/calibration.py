@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
@@ -18,7 +19,6 @@ from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, listed
 
 PANEL = (2.5, 2.4)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
@@ -20,7 +21,6 @@ from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import did_you_mean
 
 MOST_PANELS = 6

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.bayes_net import BayesNetClassifier
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import check_between
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     from bayesclf.interpretation.dependence import DependentPairs

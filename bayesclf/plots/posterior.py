@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.engines import Auto
@@ -16,7 +17,6 @@ from bayesclf.engines.convergence import MAX_RHAT, MIN_ESS_PER_CHAIN, scaled_dra
 from bayesclf.errors import Refused
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
@@ -20,7 +21,6 @@ from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB
 from bayesclf.plots.style import Axes, Figure
-from bayesclf.typing import Array, Integers
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
@@ -23,7 +24,6 @@ from bayesclf.plots.posterior import (
 )
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import to_dataset
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.typing import Array
 from bayesclf.wording import clipped
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bayesclf.arrays import Array
 from bayesclf.classifiers.implied import ImpliedLogistic
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.predictor import CI_PROB
@@ -15,7 +16,6 @@ from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.plots import style
 from bayesclf.plots.posterior import INNER_PROB, posterior_of
 from bayesclf.plots.style import Axes, Figure
-from bayesclf.typing import Array
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.models.logistic.design import LinearScores
 from bayesclf.posterior import linear
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array
 
 MINIMUM_PREDICTIVE_ESS = 100
 """Effective draws below which a Monte Carlo estimate of p(x, y | D) is refused."""

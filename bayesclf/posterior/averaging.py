@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array
 from bayesclf.posterior.answers import (
     SUMS,
     WEIGHTS,
@@ -20,7 +21,6 @@ from bayesclf.posterior.answers import (
 )
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array
 
 __all__ = ["Averages", "average", "blocks", "conditional", "interval"]
 

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel, ScoresGiven
 from bayesclf.models.logistic.design import LinearModel, LinearScores
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array, Integers, Parameters
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -13,10 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesclf.arrays import Array
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LinearScores
 from bayesclf.tables.columns import Rows
-from bayesclf.typing import Array
 
 TASK_ROWS = 1024
 """Rows that one thread answers at a time."""

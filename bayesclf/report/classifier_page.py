@@ -12,6 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bayesclf import plots
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
@@ -28,7 +29,6 @@ from bayesclf.report.facts import MOST_CLASSES, Score, calibration, confusion, e
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
-from bayesclf.typing import Integers
 from bayesclf.wording import counted, first_upper, joined, listed
 
 if TYPE_CHECKING:

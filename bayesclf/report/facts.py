@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from bayesclf.typing import Array, Integers
+from bayesclf.arrays import Array, Integers
 from bayesclf.wording import counted, joined, number, pair, percent
 
 MOST_CLASSES = 6

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.diagnostics import Diagnosis
@@ -15,7 +16,6 @@ from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
 from bayesclf.report.verdict import DEFINED, Verdict
-from bayesclf.typing import Integers
 from bayesclf.wording import counted, first_upper, joined, listed
 
 MOST = 6

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Integers
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.tables import columns
-from bayesclf.typing import Integers
 from bayesclf.wording import NEGLIGIBLE, counted, listed, number, pair, percent
 
 MOST_COLUMNS = 200

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
+from bayesclf.arrays import Array
 from bayesclf.display import Display
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.comparison import Comparison, score_table
@@ -18,7 +19,6 @@ from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, log_loss, signed
 from bayesclf.rules import RULES
-from bayesclf.typing import Array
 from bayesclf.wording import counted, first_upper, joined, named, number, pair, percent
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.typing import Array, Parameters
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:

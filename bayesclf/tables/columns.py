@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.tables.kinds import as_words, convert_columns, not_numbers, require_column
-from bayesclf.typing import Array
 from bayesclf.wording import counted
 
 NEGATIVE_CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 type Cells = NDArray[Any]

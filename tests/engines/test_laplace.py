@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from bayesclf.arrays import Array
 from bayesclf.engines import laplace
 from bayesclf.engines.laplace import Laplace, sample
 from bayesclf.errors import InputError, Refused
@@ -14,7 +15,6 @@ from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.typing import Array
 
 
 def model_of(X: Array, y: Array, prior: LogisticPrior, labels: tuple[str, ...] = ("a", "b")) -> LogisticModel:

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.typing import Array, Integers
 
 INF = float("inf")
 

@@ -15,6 +15,7 @@ from typing import Self
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.cells import by_pattern
@@ -25,7 +26,6 @@ from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, 
 from bayesclf.families.networks import row_counts
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.typing import Array, Integers, Parameters
 
 WORK = 2**20
 """Numbers in an array of all completions of rows and chains; more rows are treated in blocks that fit."""

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf import memory
+from bayesclf import arrays
+from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
 from bayesclf.families.networks.row_counts import RowCounts, different
 from bayesclf.tables.columns import MISSING, UNSEEN
-from bayesclf.typing import Array, Integers
 
 SEEN = 0
 """Code, in a group, of a number that is observed; that of one that is not is `MISSING`.
@@ -108,7 +108,7 @@ class GroupedMoments(Statistics):
             _, first, which = np.unique(which * len(groups) + part, return_index=True, return_inverse=True)
             merged = groups[first]
         d = mean.shape[1]
-        memory.require(
+        arrays.require_bytes(
             3 * 8.0 * len(merged) * d**2,
             f"scatters of {d:,} numbers in {len(merged):,} combinations of categories",
             "take fewer columns (--drop on the command line), or cut numbers into bins with pandas.cut",

@@ -14,6 +14,7 @@ from math import prod
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families.base import Axes
 from bayesclf.families.cells import Booleans, by_pattern
@@ -21,7 +22,6 @@ from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_s
 from bayesclf.families.mixed.regressions import Regression, root_of_inverse
 from bayesclf.families.networks.factors import Layout
 from bayesclf.tables.columns import MISSING, UNSEEN
-from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_SUM = 2**12
 """Combinations of missing categories, on which numbers depend, above which summing over them is refused."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import (
@@ -34,7 +35,6 @@ from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import in_names
 
 type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]

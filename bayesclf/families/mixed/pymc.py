@@ -15,10 +15,10 @@ import pymc as pm
 import pytensor.tensor as pt
 from pymc.logprob.transforms import Transform
 
+from bayesclf.arrays import Array
 from bayesclf.families.base import Axes
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, names
 from bayesclf.families.pymc import ALL
-from bayesclf.typing import Array
 
 
 class _Located(Transform):  # type: ignore[misc]

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import LOST, Axes
 from bayesclf.families.gaussian import log_student_t
@@ -31,7 +32,6 @@ from bayesclf.families.networks.network import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import joined
 
 RANK_TOLERANCE = 1e-13

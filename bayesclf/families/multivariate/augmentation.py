@@ -11,12 +11,12 @@ from typing import Self
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families.cells import Booleans
 from bayesclf.families.multivariate import scatters
 from bayesclf.families.multivariate.covariance import cholesky, inverse_wishart_factors, outer
 from bayesclf.families.multivariate.freedom import Freedom, Spectrum
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.typing import Array, Integers, Parameters
 
 RANK_TOLERANCE = 1e-13
 """Share of the largest eigenvalue of a scatter, for each column, below which one is a rounding error of zero."""

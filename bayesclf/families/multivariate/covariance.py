@@ -10,10 +10,10 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.families.base import Axes, broadcast, require_positive
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.typing import Array
 
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""

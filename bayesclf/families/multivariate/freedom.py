@@ -17,10 +17,10 @@ import numpy as np
 from scipy import optimize
 from scipy.special import digamma, gammaln, multigammaln
 
+from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.families.multivariate.covariance import COLLINEAR, SINGULAR
 from bayesclf.families.quadrature import Grid, log_normal_density, log_rising
-from bayesclf.typing import Array
 
 SPREAD = 1.0
 """Of the prior log c ~ Normal(log d, SPREAD²): 95 % of it are between a seventh and sevenfold of d."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, multigammaln
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import (
@@ -40,7 +41,6 @@ from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, St
 from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import in_names, listed
 
 if TYPE_CHECKING:

@@ -19,10 +19,10 @@ from pymc.logprob.transforms import Transform
 from pytensor.compile.builders import OpFromGraph
 from pytensor.tensor import TensorVariable
 
+from bayesclf.arrays import Array
 from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom
 from bayesclf.families.multivariate.scatters import Scatters
-from bayesclf.typing import Array
 
 
 @dataclass(frozen=True)

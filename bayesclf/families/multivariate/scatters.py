@@ -10,14 +10,14 @@ from typing import ClassVar, override
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf import memory
+from bayesclf import arrays
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.base import VARIANCE, Axes, Statistics, require_each
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
 from bayesclf.families.multivariate.covariance import collinear, submatrix
-from bayesclf.typing import Array, Integers, Parameters
 
 COPIES, COPIES_OF_CLASS = 12, 6
 """Matrices (feature, other_feature) that a fit holds at once in addition to the scatters, and for each class, measured.
@@ -67,7 +67,7 @@ class Scatters(Statistics):
         patterns = list(by_pattern(np.isnan(X)))
         labels, features = len(axes.labels), X.shape[1]
         kinds = len(patterns) if len(patterns) > 1 else 1
-        memory.require(
+        arrays.require_bytes(
             (COPIES + (2.0 * kinds + COPIES_OF_CLASS) * labels) * 8 * features**2,
             f"covariances of {features:,} columns",
             "take fewer columns (--drop on the command line) or another model, such as naive Bayes",

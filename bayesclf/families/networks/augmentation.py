@@ -15,11 +15,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import SUMMED, require_few
 from bayesclf.tables.columns import MISSING
-from bayesclf.typing import Array, Integers, Parameters
 
 LARGEST_CIRCUIT = 2**22
 """Values in the products of all sums above which missing cells are not drawn."""

@@ -22,11 +22,11 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes
 from bayesclf.families.cells import by_pattern
-from bayesclf.typing import Array, Integers
 
 LARGEST_TABLE = 2**16
 """Combinations of missing features' levels in one table, above which summing out is refused."""

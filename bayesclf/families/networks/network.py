@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import (
@@ -33,7 +34,6 @@ from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import in_names
 
 LARGEST_THETA = 2**15

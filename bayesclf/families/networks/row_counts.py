@@ -16,13 +16,13 @@ from typing import ClassVar, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.networks.factors import Hidden, Layout
 from bayesclf.tables.columns import MISSING
-from bayesclf.typing import Array, Integers
 
 LARGEST_KEY = 2**62
 """Rows are encoded as integers below this to compare them."""

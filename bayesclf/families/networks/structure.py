@@ -17,11 +17,11 @@ import numpy as np
 from scipy import sparse
 from scipy.special import gammaln, logsumexp, xlogy
 
-from bayesclf import memory
+from bayesclf import arrays
+from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.networks.row_counts import RowCounts
-from bayesclf.typing import Array
 
 type Edge = tuple[str, str]
 
@@ -81,7 +81,7 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
 def conditional_information(statistics: RowCounts) -> Array:
     """Return I(X_i; X_j | Y) in nats, (feature, feature), from the counts of pairs within each class."""
     sizes = statistics.axes.sizes
-    memory.require(
+    arrays.require_bytes(
         COPIES * 8.0 * sum(sizes) ** 2,
         f"learning a tree from the pairs of {sum(sizes):,} levels of {len(sizes):,} columns",
         "leave out columns with many levels (--drop on the command line), give edges, or take naive Bayes",

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes
-from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

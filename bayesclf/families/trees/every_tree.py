@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_choice, require_each, require_positive
@@ -20,7 +21,6 @@ from bayesclf.families.trees.directed import TreeTables, directed, pairs
 from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts, PairTables, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import counted
 
 GRID = tuple(2.0**power for power in range(-1, 6))

@@ -7,10 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.families.dirichlet import starts
 from bayesclf.families.trees.pairs import PairTables
 from bayesclf.families.trees.spanning import Elimination, TreeSum
-from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

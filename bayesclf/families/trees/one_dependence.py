@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_each
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.trees.pairs import PairCounts
-from bayesclf.typing import Array, Integers, Parameters
 
 NO_POSTERIOR = (
     "averaged one-dependence estimators weight their parents equally, whatever the data say, so that there is no "

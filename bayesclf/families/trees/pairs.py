@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.typing import Array, Integers
 
 LARGEST_COUNTS = 2**25
 """Numbers (outcome × level × level) above which tables of pairs are refused."""

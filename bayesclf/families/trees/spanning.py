@@ -35,8 +35,8 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.families.dirichlet import logs
-from bayesclf.typing import Array, Integers
 
 
 @dataclass(frozen=True)

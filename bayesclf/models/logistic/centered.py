@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf.typing import Array, Integers
+from bayesclf.arrays import Array, Integers
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, override
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.kernel import (
     ROWS,
@@ -27,7 +28,6 @@ from bayesclf.models.logistic.kernel import (
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.nodes import STEPS, Lattice
 from bayesclf.models.logistic.prior import NormalWeightPrior, WeightPrior, of_outcomes
-from bayesclf.typing import Array, Integers, Parameters
 
 
 class CompiledDensity:

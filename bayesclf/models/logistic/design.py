@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from bayesclf import memory
+from bayesclf import arrays
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
@@ -21,7 +22,6 @@ from bayesclf.models.logistic.likelihood import CodedRows, Likelihood, LogPoster
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.tables.numbers import Numbers
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class LogisticDesign:
             name = self.category_names[widest]
             what = f"column {name!r} has {self.sizes[widest]:,} levels, a weight for each, so that {what}"
             remedy = f"leave {name!r} out (--drop on the command line) or take another model, such as naive Bayes"
-        memory.require(COPIES * 8.0 * rows * (1 + len(self)), what, remedy)
+        arrays.require_bytes(COPIES * 8.0 * rows * (1 + len(self)), what, remedy)
 
     def matrix(self, rows: Rows) -> Matrix:
         """Return the columns of encoded rows, standardized, shape (row, column)."""

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import LISTED_NAMES, listed
 
 ALWAYS = 1e-13

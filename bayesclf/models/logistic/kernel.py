@@ -16,7 +16,7 @@ import numba as nb
 import numpy as np
 from numba import types
 
-from bayesclf.typing import Array, Integers
+from bayesclf.arrays import Array, Integers
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}}
 """Sums may be taken in any order, without which they are not vectorized; infinity and NaN keep their meaning."""

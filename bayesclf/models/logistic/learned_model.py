@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, override
 import numpy as np
 from scipy.special import logit
 
+from bayesclf.arrays import Array, Parameters
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.design import LogisticDesign
@@ -25,7 +26,6 @@ from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
 from bayesclf.models.logistic.scaled_prior import GivenScale, Moments, ScaledPrior
-from bayesclf.typing import Array, Parameters
 
 if TYPE_CHECKING:
     from bayesclf.models.logistic.density import ScaledDensity

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.typing import Array, Integers
 
 HESSIAN_CELLS = 2_000_000
 """Number of cells in a block of rows over which the Hessian is summed."""

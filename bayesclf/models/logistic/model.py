@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
@@ -42,7 +43,6 @@ from bayesclf.models.logistic.prior import (
     against_reference,
     of_outcomes,
 )
-from bayesclf.typing import Array, Integers, Parameters
 from bayesclf.wording import AND_MORE, counted, listed
 
 if TYPE_CHECKING:

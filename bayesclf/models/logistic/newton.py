@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from scipy import linalg, optimize
 
-from bayesclf.typing import Array
+from bayesclf.arrays import Array
 
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""

@@ -16,9 +16,9 @@ from scipy import linalg
 from scipy.interpolate import make_interp_spline
 from scipy.special import logsumexp
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.prior import LOG_2_PI
 from bayesclf.models.logistic.scaled_prior import ScaledPrior
-from bayesclf.typing import Array, Integers
 
 STEPS = 0.7, 1.5
 """Distances of the nodes in log s and logit ρ."""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from bayesclf.arrays import Array
 from bayesclf.constraints import Flag, Number, require
 from bayesclf.display import Concise
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice, require_positive
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.tables.columns import Column
-from bayesclf.typing import Array
 from bayesclf.wording import LISTED_NAMES, listed
 
 LEARNED = "learned"

@@ -11,9 +11,9 @@ import pymc as pm
 import pytensor.tensor as pt
 from pytensor.tensor import TensorVariable
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.prior import LOG_2_PI, NormalWeightPrior, WeightPrior
-from bayesclf.typing import Array, Integers
 
 type PriorOfAll = WeightPrior | NormalWeightPrior
 

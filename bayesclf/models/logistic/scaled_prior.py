@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 from scipy.special import expit, log_expit, logsumexp
 
+from bayesclf.arrays import Array
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.prior import LEARNED, LOG_2_PI, LearnedScale, LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.typing import Array
 
 UNSEEN_VARIANCE = 1e-13
 """Share of the largest variance of a direction up to which its variance is rounding: the rows say nothing of it."""

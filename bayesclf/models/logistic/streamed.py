@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, override
 
 import numpy as np
 
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.identifiability import collinear_by_root
@@ -18,7 +19,6 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found
 from bayesclf.models.logistic.scaled_prior import Moments, ScaledPrior
-from bayesclf.typing import Array, Integers
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.models.logistic.prior import against_reference
-from bayesclf.typing import Array, Integers
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 2))

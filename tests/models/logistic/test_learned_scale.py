@@ -14,12 +14,12 @@ from scipy import integrate, stats
 from scipy.special import expit, logit
 
 import bayesclf as bc
+from bayesclf.arrays import Array
 from bayesclf.engines import Laplace, laplace
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior
 from bayesclf.models.logistic.scaled_prior import GivenScale
-from bayesclf.typing import Array
 
 INF = float("inf")
 PRIORS = {

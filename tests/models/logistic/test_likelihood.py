@@ -7,10 +7,10 @@ import pytest
 from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
 from scipy import optimize
 
+from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import likelihood
 from bayesclf.models.logistic.likelihood import LogPosterior
-from bayesclf.typing import Array
 
 
 class TestDerivatives:

@@ -12,12 +12,12 @@ from scipy import optimize
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.linear_model import LogisticRegression
 
+from bayesclf.arrays import Array
 from bayesclf.errors import DoesNotExist
 from bayesclf.models.logistic import newton
 from bayesclf.models.logistic.likelihood import LogPosterior
 from bayesclf.models.logistic.model import LogisticPrior
 from bayesclf.models.logistic.prior import of_outcomes
-from bayesclf.typing import Array
 
 FREE = LogisticPrior(standardize=False, intercept_scale=INF, intercept_at="zero")
 

@@ -11,8 +11,8 @@ import pytest
 from helpers.logistic import LEVELS, PRIORS, mixed, mixed_model, model_of
 from helpers.suites import mainly
 
+from bayesclf.arrays import Array
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.typing import Array
 
 
 class TestPymc:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf import memory
+from bayesclf import arrays
 from bayesclf.errors import InputError, Refused
 
 ALLOWED = 2**28
@@ -33,7 +33,7 @@ def test_logistic_regression_of_a_column_of_different_strings():
 
 
 def test_logistic_regression_of_many_numbers(monkeypatch):
-    monkeypatch.setattr(memory, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(arrays, "MOST_BYTES", 2**20)
     X, y = np.random.default_rng(0).normal(size=(200, 1_000)), np.arange(200) % 2
     with pytest.raises(Refused, match=r"the 1,000 columns of 200 rows would take about .* leave columns out"):
         bc.LogisticRegression(prior_scale=2.5).fit(X, y)
@@ -63,7 +63,7 @@ def test_a_tree_of_a_column_with_very_many_levels():
 def test_an_estimate_is_near_what_is_taken(make, columns, rows, monkeypatch):
     """A fit that just fits in takes at most what was estimated, and at least a third of it."""
     estimates = []
-    monkeypatch.setattr(memory, "require", lambda needed, what, remedy: estimates.append(needed))
+    monkeypatch.setattr(arrays, "require_bytes", lambda needed, what, remedy: estimates.append(needed))
     X, y = np.random.default_rng(0).normal(size=(rows, columns)), np.arange(rows) % 2
     make().fit(X[:, :2], y)  # what is imported and cached does not count
     estimates.clear()
@@ -78,7 +78,7 @@ def test_a_comparison_leaves_such_a_model_out():
     X = np.random.default_rng(0).normal(size=(40, 400))
     y = np.arange(40) % 2
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(memory.SETTING, str(2**20))
+        patch.setenv(arrays.SETTING, str(2**20))
         models = {"gda": bc.GaussianDiscriminantAnalysis(), "nb": bc.GaussianNB()}
         found = bc.compare(models, X, y, cv=2, rules=["map"], random_state=1).table
     lines = found.reset_index()
@@ -87,13 +87,13 @@ def test_a_comparison_leaves_such_a_model_out():
 
 
 def test_the_limit_is_raised_by_the_environment(monkeypatch):
-    monkeypatch.setenv(memory.SETTING, "16e9")
-    assert memory.limit() == 16 * 10**9
-    memory.require(5 * 2**30, "work", "take less")
+    monkeypatch.setenv(arrays.SETTING, "16e9")
+    assert arrays.most_bytes() == 16 * 10**9
+    arrays.require_bytes(5 * 2**30, "work", "take less")
 
 
 @pytest.mark.parametrize("given", ["much", "-1", "0", "nan", "inf"])
 def test_a_limit_that_is_not_a_number_of_bytes_is_refused(given, monkeypatch):
-    monkeypatch.setenv(memory.SETTING, given)
+    monkeypatch.setenv(arrays.SETTING, given)
     with pytest.raises(InputError, match="BAYESCLF_MAX_BYTES must be a number of bytes, such as 16e9, not"):
-        memory.limit()
+        arrays.most_bytes()

@@ -1,10 +1,19 @@
-"""How much memory one step of a fit may take, and the refusal of a step that would take more."""
+"""Types of arrays that every module uses, and the refusal of those that would take more memory than they may."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bayesclf.errors import InputError, Refused
+
+type Array = NDArray[np.float64]
+type Integers = NDArray[np.intp]
+type Parameters = Mapping[str, Array]
+"""Values of a model's parameters, by name; every array has the draw as its first axis."""
 
 MOST_BYTES = 4 * 2**30
 """Bytes that one step of a fit may take; the environment variable `SETTING` is another number."""
@@ -12,7 +21,7 @@ MOST_BYTES = 4 * 2**30
 SETTING = "BAYESCLF_MAX_BYTES"
 
 
-def limit() -> int:
+def most_bytes() -> int:
     """Return the bytes that one step may take: those of the environment variable, or `MOST_BYTES`."""
     given = os.environ.get(SETTING, "").strip()
     if not given:
@@ -26,7 +35,7 @@ def limit() -> int:
     return allowed
 
 
-def require(needed: float, what: str, remedy: str) -> None:
+def require_bytes(needed: float, what: str, remedy: str) -> None:
     """Raise `Refused` before work that would take more memory than it may.
 
     Parameters
@@ -40,13 +49,13 @@ def require(needed: float, what: str, remedy: str) -> None:
 
     Examples
     --------
-    >>> require(2**40, "a matrix of 370,728 × 370,728 numbers", "take fewer columns")
+    >>> require_bytes(2**40, "a matrix of 370,728 × 370,728 numbers", "take fewer columns")
     Traceback (most recent call last):
         ...
     bayesclf.errors.Refused: a matrix of 370,728 × 370,728 numbers would take about 1,024 GiB of memory (limit 4 GiB); \
 take fewer columns, or raise the limit by the environment variable BAYESCLF_MAX_BYTES
     """
-    allowed = limit()
+    allowed = most_bytes()
     if needed > allowed:
         raise Refused(
             f"{what} would take about {_gibibytes(needed)} of memory (limit {_gibibytes(allowed)}); {remedy}, or raise "
@@ -74,7 +83,7 @@ def require_number(each: int, error: type[Exception] = InputError, /, **given: i
     bayesclf.errors.InputError: draws=1,000,000,000 would take about 74.5 GiB of memory (limit 4 GiB); at most \
 53,687,091 fit, or raise the limit by the environment variable BAYESCLF_MAX_BYTES
     """
-    allowed = limit()
+    allowed = most_bytes()
     for name, number in given.items():
         needed = int(number) * each
         if needed > allowed:
