@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,38 +19,11 @@ from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 
 
-class PointAttributes(Predictor):
-    """Attributes that show one value where the posterior has many: its mean, or the point of the rule.
+class GenerativeAttributes(Predictor):
+    """Those of generative classifiers: class prior and counts, means, variances, and the weights of linear models.
 
-    Under the default rule ``"map"``, ``"mle"`` or ``"mean"`` they are of that point, under all others of E[θ | D].
     Nothing is stored. Where an attribute does not apply, or does not exist, it raises an AttributeError that says why.
     """
-
-    @property
-    def _source(self) -> str:
-        """The hypotheses of the default rule, ``"posterior"`` among them."""
-        return rules.resolve(self.requested_rule(None))[0].source
-
-    def _point_parameters(self, attribute: str) -> Parameters:
-        """Return the parameters of one hypothesis, the posterior mean where the rule averages."""
-        source = "mean" if self._source == "posterior" else self._source
-        try:
-            return self.hypotheses(source).parameters
-        except (DoesNotExist, Refused) as reason:
-            raise AttributeError(f"{attribute} does not exist: {reason}") from reason
-
-    def _by_column(self, values: Array, names: Sequence[str], fill: float) -> Array:
-        """Return values (…, feature) of some columns on all columns of the training table, or of words as they are."""
-        if self.columns_[0].kind == "text":  # the model's features are the words of this one column
-            return values
-        place = {column.name: position for position, column in enumerate(self.columns_)}
-        out = np.full((*values.shape[:-1], len(place)), fill)
-        out[..., [place[name] for name in names]] = values
-        return out
-
-
-class GenerativeAttributes(PointAttributes):
-    """Those of generative classifiers: class prior and counts, means, variances, and the weights of linear models."""
 
     model_: GenerativeModel
 
@@ -210,7 +182,7 @@ class GenerativeAttributes(PointAttributes):
         return found
 
 
-class LogisticAttributes(PointAttributes):
+class LogisticAttributes(Predictor):
     """Those of logistic regression, whose log-odds are linear in the columns."""
 
     @property

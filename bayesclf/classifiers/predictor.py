@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -51,36 +51,6 @@ if TYPE_CHECKING:
 
 NO_PAGE = "#"
 """Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
-
-
-class Estimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator whose cached properties are computed on explicit access only.
-
-    scikit-learn's display of a fitted estimator, and its ``dir``, read every attribute. That would build the PyMC model
-    and the posterior's data sets, which takes seconds, can be refused, and leaves objects that cannot be pickled.
-    """
-
-    def __dir__(self) -> list[str]:
-        # not BaseEstimator's, which looks each attribute up; what a fit finds is offered after it only
-        fitted = "classes_" in vars(self)
-        return [name for name in object.__dir__(self) if fitted or name.startswith("_") or not name.endswith("_")]
-
-    def __getstate__(self) -> dict[str, Any]:
-        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
-        return {name: value for name, value in super().__getstate__().items() if name not in computed}
-
-    def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:
-        """Return what a notebook shows of the parameters, each with its part of the docstring."""
-        if doc_link is None:  # scikit-learn 1.7 has no such parameter
-            return super()._get_params_html(deep)
-        return super()._get_params_html(deep, doc_link or NO_PAGE)
-
-    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
-        """Return what a notebook shows of the fitted attributes: those that `fit` has set."""
-        fitted = SimpleNamespace(**self.__getstate__())
-        shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
-        shown.estimator_class = type(self)
-        return shown
 
 
 def _is_cached(value: object) -> bool:
@@ -143,8 +113,12 @@ CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
 
 
-class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[misc]
+class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows.
+
+    Its cached properties are computed on explicit access only. scikit-learn's display of a fitted estimator, and its
+    ``dir``, read every attribute. That would build the posterior's data sets, which takes seconds, can be refused, and
+    leaves objects that cannot be pickled.
 
     Attributes
     ----------
@@ -608,6 +582,50 @@ class Predictor(ClassifierMixin, Estimator, metaclass=ABCMeta):  # type: ignore[
         tags.input_tags.categorical = True
         tags.non_deterministic = isinstance(self.rule, Gibbs) or self.rule == "gibbs"
         return tags
+
+    @property
+    def _source(self) -> str:
+        """The hypotheses of the default rule, ``"posterior"`` among them."""
+        return rules.resolve(self.requested_rule(None))[0].source
+
+    def _point_parameters(self, attribute: str) -> Parameters:
+        """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
+        source = "mean" if self._source == "posterior" else self._source
+        try:
+            return self.hypotheses(source).parameters
+        except (DoesNotExist, Refused) as reason:
+            raise AttributeError(f"{attribute} does not exist: {reason}") from reason
+
+    def _by_column(self, values: Array, names: Sequence[str], fill: float) -> Array:
+        """Return values (…, feature) of some columns on all columns of the training table, or of words as they are."""
+        if self.columns_[0].kind == "text":  # the model's features are the words of this one column
+            return values
+        place = {column.name: position for position, column in enumerate(self.columns_)}
+        out = np.full((*values.shape[:-1], len(place)), fill)
+        out[..., [place[name] for name in names]] = values
+        return out
+
+    def __dir__(self) -> list[str]:
+        # not BaseEstimator's, which looks each attribute up; what a fit finds is offered after it only
+        fitted = "classes_" in vars(self)
+        return [name for name in object.__dir__(self) if fitted or name.startswith("_") or not name.endswith("_")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
+        return {name: value for name, value in super().__getstate__().items() if name not in computed}
+
+    def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:
+        """Return what a notebook shows of the parameters, each with its part of the docstring."""
+        if doc_link is None:  # scikit-learn 1.7 has no such parameter
+            return super()._get_params_html(deep)
+        return super()._get_params_html(deep, doc_link or NO_PAGE)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return what a notebook shows of the fitted attributes: those that `fit` has set."""
+        fitted = SimpleNamespace(**self.__getstate__())
+        shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
+        shown.estimator_class = type(self)
+        return shown
 
 
 def _given_x(rule: str) -> bool:

@@ -1,25 +1,22 @@
-"""Learning from rows of which some have no label, and what these changed, in words."""
+"""What rows without a label changed in a fit, in words, and the statistics that set its default priors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.classifiers.labels import UNLABELED
-from bayesclf.classifiers.training import ColumnBlock, about_numbers
-from bayesclf.classifiers.updating import Updating
+from bayesclf.arrays import Array, Integers
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.engines import MLE
 from bayesclf.engines.inference import estimate
-from bayesclf.engines.unlabeled import PartlyInferred, PartlyLabeled, found_point, infer_partly
+from bayesclf.engines.unlabeled import PartlyInferred, PartlyLabeled
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES
-from bayesclf.models.base import Model, Rows
+from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
@@ -28,77 +25,6 @@ from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, counted, liste
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class LearningPartly(Updating):
-    """A generative classifier that can learn from rows without a label.
-
-    Estimates are found by EM, and the posterior is sampled by data augmentation, which draws the labels and the
-    parameters in turn. Default priors, an α that is learned, trees and families that are chosen are those of the
-    labeled rows; where a column of numbers has one value only among these, default priors are those of all rows.
-    Estimates that were not requested are found when a rule, `posterior_` or `save` first needs them; until then the
-    rows without a label are kept. What fits again, such as checks of `diagnose` that hold rows out, learns from labeled
-    rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
-
-    References
-    ----------
-    Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and unlabeled documents using EM*,
-    Machine Learning 39, doi:10.1023/A:1007692713085.
-    """
-
-    _partly: PartlyLabeled | None
-
-    @property
-    @override
-    def _learns_unlabeled(self) -> bool:
-        return True
-
-    def _partly_labeled(self, frame: Any, codes: Integers, weight: Array | None) -> PartlyLabeled:
-        """Return prior and rows, of which some have the code `UNLABELED`."""
-        self._require_words_in_parts("rows without a label")
-        known = codes != UNLABELED
-        weight = np.ones(len(codes)) if weight is None else weight
-        labeled, others = frame[known], frame[~known]
-        y, own = codes[known], weight[known]
-        # all rows first, so that what is wrong with a cell is told by its row of the table
-        of_one_class = np.zeros(len(frame), dtype=np.intp)
-        every = self._learn(frame, of_one_class, weight, None, every_row=False)
-        learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
-        self._gather(learnt.widened(every))
-        if any(block.candidate for block in self._learnt.blocks):
-            every = self._learn(frame, of_one_class, weight, self._learnt.blocks, every_row=False)
-        model = self._conditioned(every.widened(self._learnt).statistics)
-        self.notes_ += about_numbers(self._learnt)
-        self.notes_ += about_impossible(self._learnt.blocks, frame, np.flatnonzero(~known))
-        return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
-
-    def _require_words_in_parts(self, what: str) -> None:
-        """Raise `Refused` where an option looks at all training rows at once; `what` is what it is not for."""
-
-    @override
-    def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
-        """Set the fitted state that depends on labeled and other rows, engine and seed."""
-        partly = self._partly_labeled(frame, codes, weight)
-        self._renew(replace(partly.model, unlabeled=len(partly.rows)))
-        found = infer_partly(partly, self._requested_engine(), self.seed_)
-        self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
-        self.convergence_problems_ = found.problems
-        self.notes_ += about_unlabeled(partly, found, self.classes_)
-        self._partly = partly
-
-    @override
-    def _renew(self, model: Model) -> None:
-        super()._renew(model)
-        self._partly = None
-
-    @override
-    def _point(self, name: str) -> Parameters:
-        """Return the estimate ``"mle"`` or ``"map"``; rows without a label are kept until EM has found both."""
-        if self._partly is not None and name not in self.points_:
-            self.points_[name], _ = found_point(self._partly, name)
-        if {"mle", "map"} <= self.points_.keys():
-            self._partly = None
-        return super()._point(name)
 
 
 def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tuple[Statistics, list[str]]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, override
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.attributes import GenerativeAttributes
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import UNLABELED, checked_labels, possible_labels, require_same_labels
@@ -38,11 +39,14 @@ from bayesclf.classifiers.training import (
     kept_rows,
     weighted,
 )
+from bayesclf.classifiers.unlabeled import about_impossible, about_unlabeled
 from bayesclf.constraints import Choice, Number, OrNone, require
+from bayesclf.engines.unlabeled import PartlyLabeled, found_point, infer_partly
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
+from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
@@ -50,10 +54,24 @@ from bayesclf.tables.columns import ColumnKind
 
 
 class Updating(GenerativeAttributes, BayesClassifier):
-    """What generative classifiers learn in parts: statistics add, so that the posterior is that of all rows."""
+    """What generative classifiers learn in parts: statistics add, so that the posterior is that of all rows.
+
+    They learn from rows without a label, too. EM finds the estimates, and data augmentation samples the posterior: it
+    draws the labels and the parameters in turn. Default priors, a learned α, trees and chosen families are those of the
+    labeled rows. Where a column of numbers has one value only among these, default priors are those of all rows.
+    Estimates that were not requested are found when a rule, `posterior_` or `save` first needs them; until then the
+    rows without a label are kept. What fits again, such as checks of `diagnose` that hold rows out, learns from labeled
+    rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
+
+    References
+    ----------
+    Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and unlabeled documents using EM*,
+    Machine Learning 39, doi:10.1023/A:1007692713085.
+    """
 
     prior: FrozenPrior | None
     _learnt: Learnt
+    _partly: PartlyLabeled | None
 
     @abstractmethod
     def _learn(
@@ -368,3 +386,55 @@ class Updating(GenerativeAttributes, BayesClassifier):
         cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
         codes = np.asarray(np.searchsorted(learnt.classes, labels))
         return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))
+
+    @property
+    @override
+    def _learns_unlabeled(self) -> bool:
+        return True
+
+    def _partly_labeled(self, frame: Any, codes: Integers, weight: Array | None) -> PartlyLabeled:
+        """Return prior and rows, of which some have the code `UNLABELED`."""
+        self._require_words_in_parts("rows without a label")
+        known = codes != UNLABELED
+        weight = np.ones(len(codes)) if weight is None else weight
+        labeled, others = frame[known], frame[~known]
+        y, own = codes[known], weight[known]
+        # all rows first, so that what is wrong with a cell is told by its row of the table
+        of_one_class = np.zeros(len(frame), dtype=np.intp)
+        every = self._learn(frame, of_one_class, weight, None, every_row=False)
+        learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
+        self._gather(learnt.widened(every))
+        if any(block.candidate for block in self._learnt.blocks):
+            every = self._learn(frame, of_one_class, weight, self._learnt.blocks, every_row=False)
+        model = self._conditioned(every.widened(self._learnt).statistics)
+        self.notes_ += about_numbers(self._learnt)
+        self.notes_ += about_impossible(self._learnt.blocks, frame, np.flatnonzero(~known))
+        return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
+
+    def _require_words_in_parts(self, what: str) -> None:
+        """Raise `Refused` where an option looks at all training rows at once; `what` is what it is not for."""
+
+    @override
+    def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
+        """Set the fitted state that depends on labeled and other rows, engine and seed."""
+        partly = self._partly_labeled(frame, codes, weight)
+        self._renew(replace(partly.model, unlabeled=len(partly.rows)))
+        found = infer_partly(partly, self._requested_engine(), self.seed_)
+        self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
+        self.convergence_problems_ = found.problems
+        self.notes_ += about_unlabeled(partly, found, self.classes_)
+        self._partly = partly
+
+    @override
+    def _renew(self, model: Model) -> None:
+        super()._renew(model)
+        self._partly = None
+
+    @override
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``; rows without a label are kept until EM has found both."""
+        if self._partly is not None and name not in self.points_:
+            self.points_[name], _ = found_point(self._partly, name)
+        if {"mle", "map"} <= self.points_.keys():
+            self._partly = None
+        return super()._point(name)
