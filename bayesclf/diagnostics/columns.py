@@ -19,13 +19,8 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, correlations
 from bayesclf.errors import DoesNotExist
-from bayesclf.families.bernoulli import BernoulliStatistics
-from bayesclf.families.categorical import CategoricalStatistics
-from bayesclf.families.mixed.groups import GroupedMoments
-from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
-from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.models.logistic.centered import CenteredRows, dense
 from bayesclf.models.logistic.identifiability import extremes
@@ -71,26 +66,11 @@ def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]
         levels = [
             (f"{name}={value}", count)
             for block in model.blocks
-            for name, values, counts in _levels(block.statistics)
+            for name, values, counts in block.statistics.level_counts()
             for value, count in zip(values, counts, strict=True)
         ]
     yield from (("class", label, float(count)) for label, count in zip(model.labels, by_label, strict=True))
     yield from (("level", name, float(count)) for name, count in levels)
-
-
-def _levels(statistics: Any) -> list[tuple[str, tuple[str, ...], Array]]:
-    """Return (column, its levels, the weight of rows of each) for the columns of a block that has levels."""
-    if isinstance(statistics, GroupedMoments):
-        statistics = statistics.row_counts()
-    axes = statistics.axes
-    if isinstance(statistics, CategoricalStatistics):
-        counts = np.split(statistics.counts.sum(axis=0), np.cumsum(axes.sizes)[:-1])
-    elif isinstance(statistics, RowCounts):
-        weight, cells = statistics.counts.sum(axis=0), zip(statistics.rows.T, axes.sizes, strict=True)
-        counts = [np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size) for codes, size in cells]
-    else:
-        return []
-    return list(zip(axes.features, axes.levels, counts, strict=True))
 
 
 @check("M06", "Constant columns", "all models but those of text")
@@ -121,21 +101,7 @@ def _constant(classifier: BayesClassifier) -> Iterator[str]:
     used = {name for block in model.blocks for name in block.statistics.axes.features}
     yield from (column.name for column in classifier.columns_ if column.name not in used)
     for block in model.blocks:
-        statistics: Any = block.statistics
-        match statistics:
-            case CategoricalStatistics() | RowCounts():
-                constant = [np.count_nonzero(counts) < 2 for _, _, counts in _levels(statistics)]
-            case GroupedMoments():
-                yield from (name for name, _, counts in _levels(statistics) if np.count_nonzero(counts) < 2)
-                continue
-            case BernoulliStatistics():
-                present = statistics.successes.sum(axis=0)
-                constant = list((present == 0) | (present == statistics.n.sum(axis=0)))
-            case MultinomialStatistics():
-                constant = list(statistics.counts.sum(axis=0) == 0)
-            case _:
-                continue
-        yield from (name for name, yes in zip(statistics.axes.features, constant, strict=True) if yes)
+        yield from block.statistics.constant_features()
 
 
 @check("M07", "Duplicate columns", "tables of columns")

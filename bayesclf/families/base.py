@@ -138,6 +138,14 @@ class Statistics(ABC):
         shape = len(axes.features), len(axes.labels)
         return self._mapped(axes, lambda values: values.reshape(*shape, *values.shape[2:]).swapaxes(0, 1))
 
+    def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
+        """Return the name, the levels and the weight of the rows of each level (level), of each column with levels."""
+        return []
+
+    def constant_features(self) -> list[str]:
+        """Return the columns with one value only, as far as the statistics tell."""
+        return [name for name, _, counts in self.level_counts() if np.count_nonzero(counts) < 2]
+
     def labeled(self, labels: tuple[str, ...]) -> Self:
         """Return the same statistics with other names of the classes."""
         return replace(cast("Any", self), axes=replace(self.axes, labels=labels))  # type: ignore[no-any-return]

@@ -50,6 +50,12 @@ class BernoulliStatistics(Statistics):
         moved.n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
         return moved
 
+    @override
+    def constant_features(self) -> list[str]:
+        """Return the columns of events that all rows have, or none."""
+        present, n = self.successes.sum(axis=0), self.n.sum(axis=0)
+        return list(np.array(self.axes.features, dtype=object)[(present == 0) | (present == n)])
+
 
 @dataclass(frozen=True, repr=False)
 class Bernoulli(SimplexFamily[BernoulliStatistics]):

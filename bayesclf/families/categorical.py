@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, override
 
@@ -54,6 +55,12 @@ class CategoricalStatistics(Statistics):
             columns += [place[level] for level in own]
         counts[np.ix_(self.axes.labels_in(axes), columns)] = self.counts
         return type(self)(axes, counts)
+
+    @override
+    def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
+        """Return the name, the levels and the weight of the rows of each level (level), of each column."""
+        counts = np.split(self.counts.sum(axis=0), np.cumsum(self.axes.sizes)[:-1])
+        return list(zip(self.axes.features, self.axes.levels, counts, strict=True))
 
     @property
     def observed(self) -> NDArray[np.bool_]:

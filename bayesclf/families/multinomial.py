@@ -42,6 +42,11 @@ class MultinomialStatistics(Statistics):
         """Add up the counts; `X` is (row, word), dense or sparse."""
         return cls(axes, dirichlet.class_sums(X, y, len(axes.labels), sample_weight))
 
+    @override
+    def constant_features(self) -> list[str]:
+        """Return the words that no document has."""
+        return list(np.array(self.axes.features, dtype=object)[self.counts.sum(axis=0) == 0])
+
 
 @dataclass(frozen=True, repr=False)
 class Multinomial(SimplexFamily[MultinomialStatistics]):

@@ -5,7 +5,7 @@ Which columns of mixed axes are categories is told by their levels: a number has
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar, Self, override
 
@@ -128,6 +128,11 @@ class GroupedMoments(Statistics):
         groups = self.groups.copy()
         groups[:, 0] = 0
         return self._merged(self.axes.pooled(), groups, self.n, self.mean, self.scatter)
+
+    @override
+    def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
+        """Return the name, the levels and the weight of the rows of each level (level), of each category."""
+        return self.row_counts().level_counts()
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:

@@ -10,6 +10,7 @@ separate these sums, so that a row factors into small sums that many rows have i
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar, override
 
@@ -73,6 +74,13 @@ class RowCounts(Statistics):
     def pooled(self) -> RowCounts:
         """Return the counts of distinct rows under one label."""
         return RowCounts(self.axes.pooled(), self.rows, self.counts.sum(axis=0, keepdims=True))
+
+    @override
+    def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
+        """Return the name, the levels and the weight of the rows of each level (level), of each column."""
+        weight, cells = self.counts.sum(axis=0), zip(self.rows.T, self.axes.sizes, strict=True)
+        counts = [np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size) for codes, size in cells]
+        return list(zip(self.axes.features, self.axes.levels, counts, strict=True))
 
     @override
     def select(self, features: NDArray[np.bool_]) -> RowCounts:
