@@ -6,6 +6,7 @@ import inspect
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
@@ -30,6 +31,7 @@ from bayesclf.classifiers.training import (
     block_cells,
     decoded,
     indicators,
+    kept_rows,
     known_class_prior,
     resolved_class_prior,
     resolved_family,
@@ -38,15 +40,17 @@ from bayesclf.classifiers.training import (
 from bayesclf.classifiers.unlabeled import varying
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
-from bayesclf.engines import Exact
+from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
 from bayesclf.engines.unlabeled import PartlyLabeled
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
+from bayesclf.families.left_out import left_out_rows
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.models.tempered import LeftOut
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, TemperedHypotheses, to_dataset
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
@@ -56,7 +60,14 @@ from bayesclf.wording import clipped
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
+
+PROPOSALS, TEMPERED_DRAWS = 1000, 500
+"""Proposals around the mode of T and b, and the draws of these that predictions average over."""
+
+TEMPERED = 1
+"""What tells the random numbers of T and b from others of the same seed."""
 
 CELL_BYTES = 64
 """Memory that a cell of generated rows takes, with its copies on the way."""
@@ -100,6 +111,11 @@ class GenerativeClassifier(Updating):
         Weight of the training rows of each class.
     class_prior_ : ndarray of shape (outcome,)
         P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
+    left_out_ : LeftOut or None
+        What training rows say of how far the model is to be believed, each left out of it: up to 5,000 rows, at even
+        distances. None where the posterior has no closed form, and after `partial_fit`.
+    temper_ : xarray.Dataset
+        Draws of T and b of the rule ``"tempered"``.
     """
 
     class_prior: Any = "dirichlet"
@@ -115,6 +131,7 @@ class GenerativeClassifier(Updating):
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
+    left_out_: LeftOut | None = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -253,11 +270,67 @@ class GenerativeClassifier(Updating):
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
+        self.left_out_ = self._leave_out(model, frame, y, sample_weight)
         return model
+
+    def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
+        """Return what training rows say of T that are left out, one at a time; None where they cannot be."""
+        if model.not_conjugate():
+            return None
+        chosen = np.zeros(len(y), dtype=bool)
+        chosen[left_out_rows(weight, len(y))] = True
+        frame, y, weight = kept_rows(chosen, frame, y, weight)
+        return LeftOut.of(model, self.encode(frame), y, np.ones(len(y)) if weight is None else weight)
+
+    @cached_property
+    @may_be_absent
+    def temper_(self) -> xr.Dataset:
+        """Draws of T and b, (chain, draw, …): how far the rule ``"tempered"`` believes what the model says of x.
+
+        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.tempered`. ``attrs`` has k̂ of the
+        importance weights that corrected the normal approximation.
+
+        Raises
+        ------
+        Refused
+            For a fit to rows that cannot be left out in closed form.
+        """
+        check_is_fitted(self, "classes_")
+        if self.left_out_ is None:
+            raise Refused(self._why_not_tempered())
+        rng = np.random.default_rng([self.seed_, TEMPERED])
+        proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
+        found = laplace.resample(proposals, laplace.Laplace(TEMPERED_DRAWS, 1), rng)
+        parameters = {name: values[0] for name, values in found.parameters.items()}
+        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
+        dataset = to_dataset(parameters, dims, {"outcome": list(self._labels)})
+        return dataset.assign_attrs(pareto_k=found.khat, rows=float(self.left_out_.weight.sum()))
+
+    def _why_not_tempered(self) -> str:
+        """Return why no row was left out, and what to do."""
+        if reason := self.model_.not_conjugate():
+            return f"the rule 'tempered' leaves out rows in closed form, and there is none ({reason}); take another rule"
+        return (
+            "the rule 'tempered' leaves out rows, and those that came in parts are gone; fit them at once (fit or "
+            "fit_stream), or take another rule"
+        )
+
+    @property
+    def _is_tempered(self) -> bool:
+        """Whether T was learned from rows."""
+        return self.left_out_ is not None and self.left_out_.learned
+
+    @override
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        if source != "tempered":
+            return super().hypotheses(source, class_prior)
+        parameters = {name: values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
+        model: Any = self._with_class_prior(class_prior)[0]
+        return TemperedHypotheses(model, parameters)
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
-        self._learnt = learnt
+        self._learnt, self.left_out_ = learnt, None
         self._learned_with = deepcopy(self._options_of_blocks())  # what is changed in place is seen, too
 
     def _options_of_blocks(self) -> dict[str, Any]:

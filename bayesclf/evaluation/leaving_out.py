@@ -420,11 +420,9 @@ def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:
     y
         Their label codes (row).
     """
-    posterior = model.posterior()
-    total = posterior.class_prior.log_mean_without(y)
-    for block, part in zip(posterior.blocks, rows.parts, strict=True):
-        total += block.family.log_predictive_without(part, y)
-    return total
+    densities = model.log_density_without(rows, y)
+    assert densities is not None
+    return model.posterior().class_prior.log_mean_without(y) + densities
 
 
 def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
