@@ -309,7 +309,9 @@ class GenerativeClassifier(Updating):
     def _why_not_tempered(self) -> str:
         """Return why no row was left out, and what to do."""
         if reason := self.model_.not_conjugate():
-            return f"the rule 'tempered' leaves out rows in closed form, and there is none ({reason}); take another rule"
+            return (
+                f"the rule 'tempered' leaves out rows in closed form, and there is none ({reason}); take another rule"
+            )
         return (
             "the rule 'tempered' leaves out rows, and those that came in parts are gone; fit them at once (fit or "
             "fit_stream), or take another rule"
@@ -324,7 +326,7 @@ class GenerativeClassifier(Updating):
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
         if source != "tempered":
             return super().hypotheses(source, class_prior)
-        parameters = {name: values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
+        parameters = {str(name): values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
         model: Any = self._with_class_prior(class_prior)[0]
         return TemperedHypotheses(model, parameters)
 

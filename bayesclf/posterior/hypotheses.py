@@ -156,8 +156,8 @@ class TemperedHypotheses(Hypotheses):
     """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`."""
 
     model: GenerativeModel
-    generative: ClassVar[bool] = False  # type: ignore[misc]
-    linear_scores: ClassVar[None] = None  # type: ignore[misc]
+    generative: ClassVar[bool] = False
+    linear_scores: ClassVar[None] = None
 
     @override
     def log_scores(self, rows: Rows) -> Array:
