@@ -7,7 +7,7 @@ from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from bayesclf.classifiers.base import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.merging import same_setting
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -99,7 +100,9 @@ class GenerativeClassifier(Updating):
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
         has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
     rule : str, Gibbs or None
-        Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
+        Default rule of the predictions. Where None, and there is no posterior, it is the point estimate; where there is
+        one, Bayes-optimal. `NaiveBayes` and `BayesNetClassifier` then take ``"tempered"``, if at least 20 rows say how
+        far the model is to be believed.
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
     prior : FrozenPrior or None
@@ -129,6 +132,8 @@ class GenerativeClassifier(Updating):
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
+    practical: ClassVar[bool] = False
+    """Whether the default rule corrects the model where its columns depend on each other."""
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
     left_out_: LeftOut | None = field(init=False)
@@ -318,12 +323,38 @@ class GenerativeClassifier(Updating):
         )
 
     @property
-    def _is_tempered(self) -> bool:
-        """Whether T was learned from rows."""
-        return self.left_out_ is not None and self.left_out_.learned
+    @override
+    def _rule_of_posterior(self) -> str:
+        """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
+        learned = self.left_out_ is not None and self.left_out_.learned
+        return "tempered" if self.practical and learned else super()._rule_of_posterior
+
+    @override
+    def _infer(self, model: Model) -> None:
+        super()._infer(model)
+        if self._may_temper and self.requested_rule(None) == "tempered":
+            self.notes_.append(about_temper(self.temper_, learned=cast("LeftOut", self.left_out_).learned))
+        elif self._may_temper and self.rule is None and self.draws_ is not None:
+            self.notes_.append(self._why_not_learned())
+
+    @property
+    def _may_temper(self) -> bool:
+        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
+        return self.rule == "tempered" or (self.practical and self.rule is None)
+
+    def _why_not_learned(self) -> str:
+        """Return why the default rule is Bayes-optimal."""
+        if self.left_out_ is not None:
+            reason = f"{self.left_out_.weight.sum():g} rows that can be left out are too few"
+        elif reason := self.model_.not_conjugate():
+            reason = f"no row can be left out in closed form ({reason})"
+        else:
+            reason = "rows that came in parts are gone and cannot be left out (fit and fit_stream leave out some)"
+        return f"how far to believe the model was not learned, so that the rule is 'bayes-optimal': {reason}"
 
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
         if source != "tempered":
             return super().hypotheses(source, class_prior)
         parameters = {str(name): values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
@@ -563,6 +594,20 @@ class GenerativeClassifier(Updating):
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+
+def about_temper(temper: xr.Dataset, learned: bool) -> str:
+    """Say how far the model is believed, from draws of T."""
+    T = temper["T"].to_numpy()
+    low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
+    interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
+    if not learned:
+        return f"the evidence of the columns counts {interval}, as before any row: there are too few to leave out"
+    if high < 1:
+        return f"columns repeat each other: their evidence counts {interval} (rule 'tempered', by rows left out)"
+    if low > 1:
+        return f"columns say more than the model makes of them: their evidence counts {interval} (rule 'tempered')"
+    return f"the evidence of the columns counts {interval}, so that 1 is not ruled out (rule 'tempered')"
 
 
 def is_exact(inference: str | Engine) -> bool:

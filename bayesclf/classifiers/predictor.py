@@ -247,7 +247,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         X : table or array of shape (row, feature)
             Table (row, feature).
         rule : str, Gibbs or None
-            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
+            One of `bayesclf.rules.RULES`; by default that of the constructor, else Bayes-optimal, tempered for
+            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested.
         cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
         reject : float or None
