@@ -50,7 +50,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.left_out import left_out_rows
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.models.tempered import LeftOut
+from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, TemperedHypotheses, to_dataset
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -345,12 +345,13 @@ class GenerativeClassifier(Updating):
     def _why_not_learned(self) -> str:
         """Return why the default rule is Bayes-optimal."""
         if self.left_out_ is not None:
-            reason = f"{self.left_out_.weight.sum():g} rows that can be left out are too few"
+            few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
+            reason = f"{few} say too little of how far to believe it"
         elif reason := self.model_.not_conjugate():
             reason = f"no row can be left out in closed form ({reason})"
         else:
-            reason = "rows that came in parts are gone and cannot be left out (fit and fit_stream leave out some)"
-        return f"how far to believe the model was not learned, so that the rule is 'bayes-optimal': {reason}"
+            reason = "rows that came in parts are gone; fit and fit_stream learn how far to believe it"
+        return f"the model is believed as it is (rule 'bayes-optimal'): {reason}"
 
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:

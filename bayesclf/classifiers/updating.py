@@ -257,8 +257,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
 
         The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
-        late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where the
-        number of rows is known beforehand, else a random sample. Memory is that of a batch and of the statistics.
+        late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
+        the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
+        the statistics.
 
         Parameters
         ----------

@@ -72,12 +72,12 @@ class LeftOut:
         Rows that cannot be left out are not counted: those that are alone in their class, or impossible without
         themselves, or too large for digits to remain without them.
         """
-        L = model.log_density_without(rows, y)
-        if L is None:
-            return None
-        log_prior = model.mean_log_class_prior()
-        with np.errstate(invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            L = model.log_density_without(rows, y)
+            if L is None:
+                return None
             L = L - L.max(axis=1, keepdims=True)
+        log_prior = model.mean_log_class_prior()
         own = L[np.arange(len(y)), y] + log_prior[y]
         counted = np.isfinite(own) & ~np.isnan(L).any(axis=1) & (model.label_counts[y] > 1)
         return cls(np.maximum(L[counted], -FARTHEST), y[counted], weight[counted], log_prior)
