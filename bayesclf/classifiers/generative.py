@@ -51,7 +51,14 @@ from bayesclf.families.left_out import left_out_rows
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, TemperedHypotheses, to_dataset
+from bayesclf.posterior.hypotheses import (
+    Hypotheses,
+    HypothesisSet,
+    SeededHypotheses,
+    TemperedHypotheses,
+    TemperedPosterior,
+    to_dataset,
+)
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
@@ -358,9 +365,17 @@ class GenerativeClassifier(Updating):
         """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
         if source != "tempered":
             return super().hypotheses(source, class_prior)
-        parameters = {str(name): values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
         model: Any = self._with_class_prior(class_prior)[0]
-        return TemperedHypotheses(model, parameters)
+        return TemperedHypotheses(model, self._temper())
+
+    def _temper(self) -> Parameters:
+        """Return the draws of T (draw) and b (draw, outcome)."""
+        return {str(name): values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
+
+    @override
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        found = super()._spread(rule, class_prior)
+        return TemperedPosterior(cast("Any", found), self._temper()) if rule == "tempered" else found
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
