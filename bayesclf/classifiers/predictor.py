@@ -602,12 +602,13 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
     @property
     def _source(self) -> str:
-        """The hypotheses of the default rule, ``"posterior"`` among them."""
-        return rules.resolve(self.requested_rule(None))[0].source
+        """The parameters of the default rule: those of the posterior where it averages."""
+        resolved, _ = rules.resolve(self.requested_rule(None))
+        return "posterior" if resolved.averages else resolved.source
 
     def _point_parameters(self, attribute: str) -> Parameters:
         """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
-        source = self._source if self._source in ("mle", "map", "mean") else "mean"
+        source = "mean" if self._source == "posterior" else self._source
         try:
             return self.hypotheses(source).parameters
         except (DoesNotExist, Refused) as reason:
