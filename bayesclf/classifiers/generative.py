@@ -316,7 +316,7 @@ class GenerativeClassifier(Updating):
     def _temper(self) -> tuple[Parameters, float]:
         """Return draws of T (draw) and b (draw, outcome), and the k̂ of their importance weights."""
         if self.left_out_ is None:
-            raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; or take another rule")
+            raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; take another rule")
         rng = np.random.default_rng([self.seed_, TEMPERED])
         proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
         chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
