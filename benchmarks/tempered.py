@@ -5,7 +5,8 @@ network answer by Bayes-optimal and tempered. Around the first, scikit-learn's `
 and learns a temperature or sigmoids from the rows left out of each. Logistic regression with a tuned C, histogram
 gradient boosting and the class shares show what a table allows. Log losses are in nats per row and unclipped; the
 calibration error is binned (ten bins); seconds of processor time are those of `fit`, of what the rule adds to it, and
-of the calibrated fits. Networks are left out where they have more than 40 columns, or missing cells that others depend on.
+of the calibrated fits. Networks are left out where they have more than 40 columns, or missing cells that others depend
+on.
 
 The simulations have two normal columns that tell of one of two classes: independent, or one column twice.
 
