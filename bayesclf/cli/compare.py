@@ -26,12 +26,13 @@ def compare(
     table: options.TableArgument,
     target: options.Target = None,
     models: options.Models = options.DEFAULT_MODELS,
-    rules: Annotated[
-        str | None, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.", "all of them")
-    ] = None,
+    rules: options.Rules = None,
     inference: options.Inference = AUTO,
     cv: options.Folds = 5,
-    repeats: options.Repeats = 1,
+    repeats: Annotated[
+        int | None,
+        option("--repeats", "N", "Repetitions of the cross-validation, with other folds.", "as many as matter, ≤ 5"),
+    ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,

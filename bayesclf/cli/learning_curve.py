@@ -27,9 +27,7 @@ def learning_curve(
     table: options.TableArgument,
     target: options.Target = None,
     models: options.Models = options.DEFAULT_MODELS,
-    rules: Annotated[
-        str, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.")
-    ] = "map,bayes-optimal",
+    rules: options.Rules = None,
     inference: options.Inference = AUTO,
     sizes: Annotated[
         str | None,
@@ -64,7 +62,7 @@ def learning_curve(
     options.check_kinds(chosen.models, training.kinds)
     if numbers != STDOUT:
         show_training(stdout(), training)
-    settings = (chosen.rules, counts, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
+    settings = (chosen.rules, counts, chosen.cv, repeats, chosen.seed, chosen.jobs)
     curve = scored(chosen.classifiers(), training.X, training.y, *settings)
     if (curve.table["reason"] != "").all():
         raise Refused(f"no model can answer under these rules: {curve.table['reason'].iloc[0]}")

@@ -241,6 +241,10 @@ Reject = Annotated[
     option("--reject", "P", "Leave rows undecided where the expected cost of the best decision is above P."),
 ]
 Models = Annotated[str, option("--models", "NAMES", f"Comma-separated list of {MODEL_NAMES}.")]
+Rules = Annotated[
+    str | None,
+    option("--rules", "NAMES", f"Comma-separated list of {RULE_NAMES}; or all.", "map, bayes-optimal"),
+]
 Inference = Annotated[str, option("--inference", "NAME", f"One of {ENGINE_NAMES}; or MODEL=NAME,… for each model.")]
 Folds = Annotated[int, option("--cv", "K", "Folds of the cross-validation.")]
 Repeats = Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")]
@@ -487,10 +491,10 @@ class Settings:
     """
 
     models: tuple[str, ...]
-    rules: tuple[str, ...]
+    rules: tuple[str, ...] | None
     inference: dict[str, str]
     cv: int
-    repeats: int
+    repeats: int | None
     seed: int
     jobs: int
     set: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -506,10 +510,10 @@ def settings(
     models: str,
     rules: str | None,
     inference: str,
-    numbers: tuple[int, int, int, int],
+    numbers: tuple[int, int | None, int, int],
     written: Sequence[str] | None = None,
 ) -> Settings:
-    """Check the names, as the user wrote them, and the numbers cv, repeats, seed and jobs; no rules mean all of them.
+    """Check the names, as the user wrote them, and the numbers cv, repeats, seed and jobs; no rules: the usual ones.
 
     `written` is what was given with --set.
 
@@ -528,10 +532,10 @@ def settings(
     check_used(given, engine_of)
     return Settings(
         chosen,
-        tuple(RULES) if rules is None else names(rules, RULES, "--rules"),
+        None if rules is None else tuple(RULES) if rules == "all" else names(rules, RULES, "--rules"),
         engine_of,
         in_range(cv, 2, None, "--cv"),
-        in_range(repeats, 1, None, "--repeats"),
+        None if repeats is None else in_range(repeats, 1, None, "--repeats"),
         in_range(seed, 0, SEEDS - 1, "--seed"),
         processes(jobs),
         given,

@@ -35,7 +35,7 @@ WIDE, WIDE_WITH_COSTS = 100, 126
 CALIBRATION, RATIO = "calib.\nerror", "Gibbs\nratio"
 BEST = "★"
 LEGEND = {
-    "log loss": f"{BEST} smallest log loss",
+    "log loss": f"{BEST} recommended",
     "differs": "differs: share of rows decided unlike bayes-optimal",
     "cost": "cost: mean cost of the decisions",
     "rejected": "rejected: rows left undecided, each at the cost of the limit",

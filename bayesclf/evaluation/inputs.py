@@ -21,6 +21,9 @@ from bayesclf.evaluation.cross_validation import Split
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 
+ALL = "all"
+"""What is given for every rule."""
+
 
 @dataclass(frozen=True)
 class Folds:
@@ -80,12 +83,23 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     return only_labeled(frame, y)
 
 
-def check_rules(rules: Any) -> None:
-    """Raise for rules that are not names of rules."""
+def checked_rules(rules: Any) -> tuple[str, ...] | None:
+    """Return the rules that are asked for; None where each classifier answers under the usual ones.
+
+    Raises
+    ------
+    InputError
+        For rules that are not None, ``"all"``, or names of rules.
+    """
+    if rules is None:
+        return None
+    if isinstance(rules, str) and rules == ALL:
+        return tuple(RULES)
     if isinstance(rules, str):
-        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
+        raise InputError(f"rules must be a list of names, such as [{rules!r}], or {ALL!r}")
     if not isinstance(rules, Sequence) or not rules:
         raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
     unknown = [rule for rule in rules if rule not in RULES]
     if unknown:
         raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
+    return tuple(rules)

@@ -62,7 +62,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         subtitle=_size(comparison),
         verdict=judged,
         defined=verdict.DEFINED,
-        over_folds=verdict.OVER_FOLDS,
+        error=verdict.ERROR,
         band=BAND,
         reading=verdict.READING,
         standing=_standing_figure(comparison, judged),
@@ -99,7 +99,7 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     missing = [
         f"{model} under {listed(rules)}: n/a: {why}" for (model, why), rules in table.failures(comparison).items()
     ]
-    said_of_scores = [f"Columns that end in se are {verdict.OVER_FOLDS}."] if judged.models else []
+    said_of_scores = [f"Columns that end in se are {verdict.ERROR}."] if judged.models else []
     parts = [
         Part("Verdict", [*filter(None, said), verdict.DEFINED], table=of_facts(judged.facts)),
         Part("What not to trust here", items=judged.cautions),
@@ -237,7 +237,7 @@ def _size(comparison: Comparison) -> str:
 
 
 def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup | str:
-    """Draw the log loss of each model at its best rule, and of the baseline."""
+    """Draw the log loss of each model, and of the baseline."""
     if not judged.models:
         return ""
     called = [
@@ -249,7 +249,7 @@ def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup 
     return document.svg(
         lambda: draw_standings(judged.models, [first_upper(name) for name in called]),
         "standing",
-        "Log loss of each model at its best rule",
+        "Log loss of each model",
         "Dots from the smallest log loss down; bars are standard errors of the difference, over the rows.",
     )
 
@@ -267,7 +267,7 @@ def _scores_figure(scores: pd.DataFrame) -> Markup | str:
         lambda: draw_scores(scores, "log_loss"),
         "scores",
         "Log loss of every model under every rule",
-        "Dots with Nadeau–Bengio standard errors, one row per model and rule; the table below has the numbers.",
+        "Dots with standard errors, one row per model and rule; the table below has the numbers.",
     )
 
 

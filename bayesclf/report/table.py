@@ -31,11 +31,11 @@ HEADINGS = (
     ("Rule", ""),
     (
         "Accuracy",
-        "share of rows whose class was predicted, ± standard error over the folds; for gibbs the expected share",
+        "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
     ),
-    ("Log loss", "mean of −log P(true class), ± standard error over the folds; smaller is better"),
-    ("Δ log loss", "difference from the entry with the smallest log loss, paired on the same folds; ± over the folds"),
-    ("Δ accuracy", "difference from the entry with the smallest log loss, in percentage points; ± over the folds"),
+    ("Log loss", "mean of −log P(true class), ± standard error; smaller is better"),
+    ("Δ log loss", "difference from the recommended entry on the same rows"),
+    ("Δ accuracy", "difference from the recommended entry, in percentage points"),
     ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
     ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
     ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
@@ -44,8 +44,8 @@ HEADINGS = (
 """Headings of the score table and what they mean."""
 
 COST_HEADINGS = (
-    ("Cost", "mean cost of the decisions, ± standard error over the folds, including the cost of rejected rows"),
-    ("Δ cost", "difference from the entry with the smallest log loss, paired on the same folds"),
+    ("Cost", "mean cost of the decisions, ± standard error, including the cost of rejected rows"),
+    ("Δ cost", "difference from the recommended entry on the same rows"),
     ("Rejected", "share of rows without a decision, because the expected cost of the best one is too large"),
 )
 """Further headings, where the comparison has costs or a reject option."""
