@@ -242,6 +242,8 @@ class FiniteSpace:
         resolved, _ = rules.resolve(rule)
         if resolved.source == "mean":
             raise Refused("hypotheses that are no numbers have no mean; use the rule 'map' or 'bayes-optimal'")
+        if resolved.source == "tempered":
+            raise Refused("a finite space leaves out no rows to learn T from; use the rule 'map' or 'bayes-optimal'")
         asked = self
         if resolved.source in ("map", "mle"):
             name = self.map if resolved.source == "map" else self.mle

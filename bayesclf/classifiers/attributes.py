@@ -49,8 +49,8 @@ class GenerativeAttributes(Predictor):
                 "the average of all"
             )
         rows = self.rows(X)
-        hypotheses = self.hypotheses(resolved.source, class_prior)
-        if resolved.source != "posterior":
+        hypotheses = self.hypotheses("posterior" if resolved.averages else resolved.source, class_prior)
+        if not resolved.averages:
             return np.array(hypotheses.log_scores(rows)[0])
         joint = hypotheses.log_predictive(rows)
         return averaging.log_joint(hypotheses, rows) if joint is None else joint

@@ -106,8 +106,11 @@ class LogLikelihood:
     conditional: Array
 
 
-SOURCES = ("mle", "map", "mean", "posterior")
+SOURCES = ("mle", "map", "mean", "posterior", "tempered")
 """What rules take hypotheses from."""
+
+INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
+"""Rules whose hypotheses have probabilities of their own, which spread."""
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -244,7 +247,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         X : table or array of shape (row, feature)
             Table (row, feature).
         rule : str, Gibbs or None
-            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
+            One of `bayesclf.rules.RULES`; by default that of the constructor, else Bayes-optimal, tempered for
+            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested.
         cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
         reject : float or None
@@ -333,19 +337,21 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         ci_prob : float
             Posterior probability between the bounds, in (0, 1).
         rule : str
-            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``: the
+            hypotheses are T and b, so that the interval does not shrink where columns repeat each other.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         check_between("ci_prob", ci_prob)
         rows = self.rows(X)
-        hypotheses = self.hypotheses("posterior", class_prior)
-        return averaging.interval(hypotheses, rows, ci_prob, given_x=_given_x(rule))
+        given_x = _given_x(rule)
+        return averaging.interval(self.hypotheses(rules.RULES[rule].source, class_prior), rows, ci_prob, given_x)
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
         rows = self.rows(X)
-        averages = averaging.average(self.hypotheses("posterior", class_prior), rows, given_x=_given_x(rule))
+        given_x = _given_x(rule)
+        averages = averaging.average(self.hypotheses(rules.RULES[rule].source, class_prior), rows, given_x)
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
 
@@ -408,7 +414,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         Parameters
         ----------
         source : str
-            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
+            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, ``"posterior"``, or ``"tempered"``: values of T and
+            b, for discriminative models the posterior.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
@@ -470,8 +477,13 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         if self.rule is not None:
             return self.rule
         if self.draws_ is not None:
-            return "bayes-optimal"
+            return self._rule_of_posterior
         return "mle" if isinstance(self.inference_, MLE) else "map"
+
+    @property
+    def _rule_of_posterior(self) -> str:
+        """The rule by which a fit with a posterior answers where none is requested."""
+        return "bayes-optimal"
 
     def rows(self, X: Any) -> Rows:
         """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
@@ -590,7 +602,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
     def _point_parameters(self, attribute: str) -> Parameters:
         """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
-        source = "mean" if self._source == "posterior" else self._source
+        source = self._source if self._source in ("mle", "map", "mean") else "mean"
         try:
             return self.hypotheses(source).parameters
         except (DoesNotExist, Refused) as reason:
@@ -629,6 +641,6 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
 
 def _given_x(rule: str) -> bool:
-    if rule not in ("bayes-optimal", "predictive"):
-        raise InputError(f"rule must be 'bayes-optimal' or 'predictive' here, not {rule!r}")
+    if rule not in INTERVAL_RULES:
+        raise InputError(f"rule must be {' or '.join(map(repr, INTERVAL_RULES))} here, not {rule!r}")
     return rule == "predictive"

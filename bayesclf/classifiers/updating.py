@@ -48,6 +48,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.tempered import LeftOut
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
@@ -71,6 +72,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
 
     prior: FrozenPrior | None
     _learnt: Learnt
+    left_out_: LeftOut | None
     _partly: PartlyLabeled | None
 
     @abstractmethod
@@ -87,6 +89,15 @@ class Updating(GenerativeAttributes, BayesClassifier):
     @abstractmethod
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
         """Return the model of prior and statistics, without the uninformative features."""
+
+    @abstractmethod
+    def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
+        """Return what training rows say of T that are left out, one at a time; None where they cannot be."""
+
+    @property
+    @abstractmethod
+    def _may_temper(self) -> bool:
+        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
 
     @abstractmethod
     def _class_prior(self, counts: Array) -> ClassPrior:
@@ -246,8 +257,9 @@ class Updating(GenerativeAttributes, BayesClassifier):
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
 
         The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
-        late. An α that is learned by leaving out rows is learned by at most 5,000: those that `fit` takes where the
-        number of rows is known beforehand, else a random sample. Memory is that of a batch and of the statistics.
+        late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
+        the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
+        the statistics.
 
         Parameters
         ----------
@@ -311,6 +323,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self._gather(self._with_concentrations(learnt, left_out))
             model = self._conditioned()
             self.notes_ += about_numbers(self._learnt)
+            if (rows := left_out.rows()) is not None:
+                frame, labels, weight_of = rows
+                codes = np.asarray(np.searchsorted(self.classes_, labels))
+                self.left_out_ = self._leave_out(model, self._table_of(frame, self._learnt), codes, weight_of)
             self._infer(model)
         return self
 
@@ -362,7 +378,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         with part_of_more(so_far.done * columns):
             added = self._learn(frame, codes, weight, self._blocks_of_batch(first), every_row=False)
         so_far.add(added)
-        if any(map(learns_by_leaving_out, added.blocks)):
+        if self._may_temper or any(map(learns_by_leaving_out, added.blocks)):
             for rows in so_far.samples:
                 rows.add(frame, self.classes_[codes], weight)
 
@@ -428,6 +444,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
     @override
     def _renew(self, model: Model) -> None:
         super()._renew(model)
+        self.__dict__.pop("temper_", None)
         self._partly = None
 
     @override

@@ -173,7 +173,10 @@ def predict(
     rule: Annotated[
         str | None,
         option(
-            "--rule", "NAME", f"One of {options.RULE_NAMES}.", "bayes-optimal, or the point estimate that was fitted"
+            "--rule",
+            "NAME",
+            f"One of {options.RULE_NAMES}.",
+            "tempered for nb and networks, else bayes-optimal; or the point that was fitted",
         ),
     ] = None,
     cost: options.CostFile = None,

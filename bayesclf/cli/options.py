@@ -170,7 +170,7 @@ DEFAULT_MODELS = "nb,lr"
 """Default models of `compare`; naive Bayes and logistic regression fit any table of numbers and words."""
 
 MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr, all-trees, all-forests"
-RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
+RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, tempered, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, augmentation, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
 

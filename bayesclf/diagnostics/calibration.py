@@ -177,6 +177,10 @@ def over_confidence(context: Context) -> Answer:
             return issue(f"{says}, within its error", "; ".join(steps) or "gather more rows", evidence)
     explanation = explain(context, rule)
     table = pd.concat([evidence, explanation.table], ignore_index=True)
+    tempered = gaps.get("tempered", gaps[rule])
+    if answers.own != "tempered" and Step.of(gaps[rule] - tempered).matters:
+        says = f"{says}; tempering leaves {Step.of(tempered)}"
+        steps = ["take the rule 'tempered'"]
     steps.append(explanation.next_step)
     return issue(f"{says}; {explanation}", "; ".join(steps), table)
 

@@ -31,8 +31,8 @@ from bayesclf.tables.columns import SparseTable
 STREAM = 7
 """Number of the random stream, next to those of the classifier and of other checks."""
 
-AVERAGING = ("bayes-optimal", "predictive")
-"""Rules that average over the posterior."""
+AVERAGING = ("bayes-optimal", "predictive", "tempered")
+"""Rules that average over a posterior."""
 
 
 @dataclass(frozen=True)

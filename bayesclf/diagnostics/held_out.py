@@ -113,7 +113,7 @@ WIDE = 500
 FEWER = Laplace(draws=25, limit=np.inf)
 """Laplace for so many columns: a probability's error is 1/10 of its sd, and only means over the rows are looked at."""
 
-COMPARED = ("map", "mean", "bayes-optimal", "predictive")
+COMPARED = ("map", "mean", "bayes-optimal", "predictive", "tempered")
 """Rules that are compared, in addition to the classifier's own."""
 
 NO_REFERENCE = "no model to compare with was given, as in clf.diagnose(X, y, against=…)"

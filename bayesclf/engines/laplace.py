@@ -168,7 +168,7 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
     return propose(model, most, rng)
 
 
-def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
+def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator) -> Proposals:
     """Draw proposals around the mode and weigh them.
 
     θ_i ~ q, multivariate t with the mode and the curvature of the posterior, and ratios r_i = p(θ_i, D)/q(θ_i), whose

@@ -30,7 +30,7 @@ from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.wording import with_news, without_numbers
 
@@ -333,7 +333,8 @@ def score_rules(
         if name == "gibbs":
             found = scores.score_gibbs(rules.log_proba(name, source, rows, seed), averages(), y)
             return found if costs is None else _with(gibbs_decision_costs(source, rows, y, costs), found)
-        averaged = name == "bayes-optimal" or (name == "predictive" and not source.generative)
+        same = name in ("predictive", "tempered") and not source.generative
+        averaged = name == "bayes-optimal" or (same and not isinstance(source, TemperedHypotheses))
         return scored(averages().log_proba if averaged else rules.log_proba(name, source, rows), y, costs)
 
     answers: dict[str, RowScores | str] = {}

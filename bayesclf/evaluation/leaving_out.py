@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
@@ -31,6 +31,7 @@ from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.streamed import RowsElsewhere
+from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.answers import BLOCK_BYTES
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
@@ -420,11 +421,9 @@ def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:
     y
         Their label codes (row).
     """
-    posterior = model.posterior()
-    total = posterior.class_prior.log_mean_without(y)
-    for block, part in zip(posterior.blocks, rows.parts, strict=True):
-        total += block.family.log_predictive_without(part, y)
-    return total
+    densities = model.log_density_without(rows, y)
+    assert densities is not None
+    return model.posterior().class_prior.log_mean_without(y) + densities
 
 
 def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
@@ -622,6 +621,27 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
     ]
     log_proba, with_all, khat = (np.concatenate(column) for column in zip(*parts, strict=True))
     return RowElpd(log_proba, training.y, with_all, khat)
+
+
+def tempered_scores(clf: BayesClassifier, training: TrainingRows) -> RowElpd:
+    """Return the leave-one-out probabilities of all rows under the rule ``"tempered"`` of a generative model.
+
+    Densities are those without the row, exactly; the draws of T and b, which learned from its label, are reweighted.
+    """
+    source: Any = clf.hypotheses("tempered")
+    L = source.model.log_density_without(training.rows, training.y)
+    if np.isnan(L).any():
+        row = int(np.flatnonzero(np.isnan(L).any(axis=1))[0])
+        raise Refused(f"row {row + 1} is too large to be left out in closed form; compare by cross-validation")
+    each = np.arange(len(training))
+    log_proba, khat = np.empty(L.shape), np.empty(len(L))
+    for block in averaging.blocks(source, training.rows):
+        scores = np.moveaxis(tempered(L[block], source.model.mean_log_class_prior(), source.parameters), 0, 2)
+        answers = log_softmax(scores, axis=1)
+        log_weight, khat[block] = smoothed(answers[each[: len(answers)], training.y[block]], 1.0)
+        log_proba[block] = logsumexp(log_weight[:, None] + answers, axis=2)
+    own = rules.log_proba("tempered", source, training.rows)[each, training.y]
+    return RowElpd(log_proba, training.y, own, khat)
 
 
 def row_khat(hypotheses: HypothesisSet, training: TrainingRows) -> Array:

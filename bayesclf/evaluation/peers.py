@@ -98,9 +98,11 @@ def rules_of(model: Any, rules: tuple[str, ...] | None) -> tuple[str, ...]:
         return (NO_RULE,)
     if rules is not None:
         return rules
-    own = ("mle",) if model.inference == "mle" or isinstance(model.inference, MLE) else ()
+    own = {"tempered"} if getattr(model, "practical", False) else set()
+    if model.inference == "mle" or isinstance(model.inference, MLE):
+        own = {"mle"}
     if model.rule is not None:
-        own = (resolve(model.rule)[0].name,)
+        own = {resolve(model.rule)[0].name}
     return tuple(rule for rule in RULES if rule in {"map", "bayes-optimal", *own})
 
 
