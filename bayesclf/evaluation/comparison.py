@@ -32,6 +32,7 @@ from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
+from bayesclf.tables.columns import notes_of
 from bayesclf.workers import require_jobs
 
 __all__ = [
@@ -85,6 +86,8 @@ class Comparison(Displayed, ComparisonMethods):
         Weights of the stack, where it is a line of the comparison (``"stack"``, with the rule "—").
     left_out
         Names of the models that the time limit left no time for.
+    read
+        What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -106,6 +109,7 @@ class Comparison(Displayed, ComparisonMethods):
     date: str = ""
     mixture: Stack | None = None
     left_out: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
     @cached_property
     def tested(self) -> tuple[Integers, ...]:
@@ -386,6 +390,7 @@ def compare(
         data,
         day.today().isoformat(),
         left_out=tuple(left_out),
+        read=notes_of(X),
     )
     return replace(comparison, **with_line(comparison, notes, seconds)) if stack else comparison
 
