@@ -304,15 +304,12 @@ def _loaded(
 
 def _column(target: str, columns: Sequence[str], name: str) -> str:
     """Return the label column that a name, a number from 1, or "last" means."""
+    from bayesclf.tables.delimited import label_among
     from bayesclf.tables.kinds import require_column
 
-    if target not in columns:
-        if target == "last":
-            return columns[-1]
-        if target.isdecimal() and 1 <= int(target) <= len(columns):
-            return columns[int(target) - 1]
-    require_column(target, columns, name)
-    return target
+    found = label_among(columns, target)
+    require_column(found, columns, name)
+    return found
 
 
 def available() -> list[DatasetInfo]:

@@ -70,6 +70,10 @@ class Wish:
         """Return whether blanks around the words of a column stay."""
         return self.options.labels_as_written and name == self.target
 
+    def among(self, columns: Sequence[str]) -> Wish:
+        """Return the wish with the name of the label column."""
+        return self if self.target is None else replace(self, target=label_among(columns, self.target))
+
 
 def wish_of(
     reading: Mapping[str, Any],
@@ -95,6 +99,15 @@ def wish_of(
     missing = dict(missing or {})
     options = replace(options, missing=(*options.missing, *missing.pop(None, ())))
     return Wish(options, dict(kinds or {}), missing, tuple(known), target)
+
+
+def label_among(columns: Sequence[str], target: str) -> str:
+    """Return the column that a name, a number from 1, or "last" means; the name itself if there is none."""
+    if target in columns or target.strip() in columns:  # blanks around names are left out
+        return target if target in columns else target.strip()
+    if target.isdecimal() and 1 <= int(target) <= len(columns):
+        return columns[int(target) - 1]
+    return columns[-1] if target == "last" else target
 
 
 MANY = ("skip_rows", "missing", "keep", "classes")
@@ -154,6 +167,7 @@ def read_delimited(data: bytes, path: Path, default: str, wish: Wish) -> Read:
     rows = io.StringIO(newline="")
     rows.writelines(found.rows(io.StringIO(text, newline="")))
     names = _kept(found, wish)
+    wish = wish.among(names)
     source = pa.BufferReader(rows.getvalue().encode())
     del text, rows
     with _readable(path, found):
@@ -279,7 +293,7 @@ def csv_stream(
     layouts = {path: _layout(path, wish) for path in paths}
     first = layouts[paths[0]]
     names = tuple(_kept(first, wish))
-    own = wanted.of(names)
+    own, wish = wanted.of(names), wish.among(names)
     for path in paths[1:]:
         found = _kept(layouts[path], wish)
         lacking_or_other(found, names, str(path), str(paths[0]), wanted)
@@ -370,14 +384,14 @@ def _batches(path: Path, found: Found, names: Sequence[str]) -> Iterator[pa.Reco
     """Yield batches of columns, all cells as words."""
     import pyarrow as pa
 
-    with _bytes(path) as file, _readable(path, found):
+    with _bytes(path) as file, _readable(path, found), contextlib.ExitStack() as stack:
         if found.plain:
             file.read(3) if found.encoding == "utf-8-sig" else None
             for _ in itertools.repeat(None, found.first - 1):
                 file.readline()
             source: Any = pa.PythonFile(file, "r")
         else:
-            source = pa.PythonFile(cast("IO[bytes]", io.BufferedReader(Cleaned(file, found))), "r")
+            source = pa.PythonFile(cast("IO[bytes]", stack.enter_context(Cleaned(file, found))), "r")
         try:
             with _reader(source, found, names, BLOCK) as reader:
                 yield from (batch for batch in reader if batch.num_rows)

@@ -512,13 +512,19 @@ class Cleaned(io.RawIOBase):
     """The rows of a file of text as UTF-8 bytes, cleaned as a layout says."""
 
     def __init__(self, file: IO[bytes], found: Found) -> None:
-        text = io.TextIOWrapper(file, found.encoding, newline="")  # type: ignore[type-var]
-        self._lines = found.rows(text)
+        self._text = io.TextIOWrapper(file, found.encoding, newline="")  # type: ignore[type-var]
+        self._lines = found.rows(self._text)
         self._rest = b""
 
     def readable(self) -> bool:
         """Return whether bytes can be read."""
         return True
+
+    def close(self) -> None:
+        """Leave the file, which stays open."""
+        if not self.closed:
+            self._text.detach()
+        super().close()
 
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         """Read the next bytes."""

@@ -125,7 +125,14 @@ def read_file(path: str | os.PathLike[str], wish: Wish, max_bytes: int = MAX_BYT
     if wish.missing or wish.options.missing:
         codes = {name: wish.codes(name) for name in map(str, frame.columns)}
         frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, str(path))
+        before = frame.isna().to_numpy().sum()
         frame = emptied(frame, codes, str(path), wish.missing.keys() - read.emptied if wish.required else ())
+        none = not read.emptied and frame.isna().to_numpy().sum() == before
+        if none and wish.options.missing and wish.required:
+            said = " or ".join(map(str, wish.options.missing))
+            raise InputError(
+                f"{path}: no cell is {said}, which is to be missing; check it, or write --missing COL=VALUE"
+            )
     return replace(read, frame=convert_columns(frame, kinds, str(path)))
 
 
