@@ -261,6 +261,7 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
                 {"label": str(label), "rows": (comparison.y == code).sum()}
                 for code, label in enumerate(comparison.classes)
             ],
+            "read": comparison.read,
             "columns": training.columns.to_dict("records"),
         },
         "stack": _stack(comparison),

@@ -50,12 +50,6 @@ MIN_EXPECTED_ROWS = 5
 EQUAL_CORRELATION = 1 - 1e-9
 """Correlation from which two columns are equal up to a change of units."""
 
-MAX_DIFFERENT_SHARE = 0.9
-"""Share of different values among the rows from which a column of words is an identifier."""
-
-MIN_IDENTIFIED_ROWS = 20
-"""Rows below which the values of any column of words may all be different."""
-
 # Predictions
 
 SIGNIFICANCE = 0.01

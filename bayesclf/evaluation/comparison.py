@@ -32,6 +32,7 @@ from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import resolve
+from bayesclf.tables.columns import notes_of
 from bayesclf.workers import require_jobs
 
 __all__ = [
@@ -87,6 +88,8 @@ class Comparison(Displayed, ComparisonMethods):
         Weights of the stack, where it is a line of the comparison (``"stack"``, with the rule "—").
     left_out
         Names of the models that the time limit left no time for.
+    read
+        What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -108,6 +111,7 @@ class Comparison(Displayed, ComparisonMethods):
     date: str = ""
     mixture: Stack | None = None
     left_out: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
     @cached_property
     def tested(self) -> tuple[Integers, ...]:
@@ -442,6 +446,7 @@ def _comparison(
         peers={name: fit for name, fit in fitted.items() if fit is not None and not isinstance(fit, BayesClassifier)},
         splitter=folds.splitter,
         left_out=tuple(left_out),
+        read=notes_of(table[0]),
     )
 
 

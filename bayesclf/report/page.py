@@ -82,6 +82,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         ],
         columns=table.column_summaries(comparison.X),
         column_count=comparison.X.shape[1],
+        read=[first_upper(note) for note in comparison.read],
         rows=len(comparison.y),
         classes=table.class_counts(comparison.y, comparison.classes),
         reading_priors=READING,
@@ -120,7 +121,10 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
         rejected = [f"A rejected row costs {costs['reject']}."] if costs["reject"] else []
         parts.insert(3, Part("Costs", ["By true class (lines) and predicted class (columns).", *rejected], table=lines))
     columns = pd.DataFrame([asdict(column) for column in table.column_summaries(comparison.X)])
-    parts += [Part("Data", table=columns), Part("In a paragraph", [content.paragraph])]
+    parts += [
+        Part("Data", items=[*map(first_upper, comparison.read)], table=columns),
+        Part("In a paragraph", [content.paragraph]),
+    ]
     used = [part for part in parts if part.sentences or part.items or len(part.table)]
     return TextReport(_title(comparison), _size(comparison), used, _made(comparison, command))
 

@@ -62,6 +62,9 @@ MOST_COLUMNS = 3
 NAMED_SHARE = 0.1
 """Share of what speaks against the true classes from which on a column is named."""
 
+SHOWN_NOTES = 8
+"""The most sentences about the reading of a table on the first screen."""
+
 MOST_REASONS = 2
 """Reasons why rules have no answer that are shown; `table` has all."""
 
@@ -97,7 +100,8 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     Without checks, the convergence problems that the fits reported are used instead.
     """
     issues = _issues(comparison, diagnoses)
-    cautions = (*_unavailable(comparison), *_infinite(comparison, table), *issues, *_overconfident(comparison))
+    wrong = (*_unavailable(comparison), *_infinite(comparison, table), *issues, *_overconfident(comparison))
+    cautions = (*_read(comparison), *wrong)
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
@@ -122,6 +126,15 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         _facts(comparison, scores[best]),
         tuple(ranked),
     )
+
+
+def _read(comparison: Comparison) -> list[str]:
+    """Return what was decided while the table was read, as one sentence, if anything was."""
+    if not comparison.read:
+        return []
+    more = len(comparison.read) - SHOWN_NOTES
+    rest = f"; and {more} more, listed under Data" if more > 0 else ""
+    return [f"While the table was read: {'; '.join(comparison.read[:SHOWN_NOTES])}{rest}."]
 
 
 def _key(entry: Any) -> Key:

@@ -54,12 +54,16 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
     base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
     words = " ".join(command(*base).out.split())
+    assert words.startswith("read: column 'id' has a value of its own in almost every row and is left out (--keep id")
+    assert "M08" not in words
+    base += ["--keep", "id"]
+    words = " ".join(command(*base).out.split())
     assert "M08 Identifiers among the columns: 'id' looks like the name or number of a row" in words
     (found,) = json.loads(command(*base, "--json", "-").out)["checks"]
     assert (found["code"], found["title"], found["models"]) == ("M08", "Identifiers among the columns", ["nb"])
     assert found["reason"].startswith("'id' looks like the name or number of a row")
     assert found["next_step"]
-    assert "M08" not in command(*base, "--drop", "id").out
+    assert "M08" not in command(*base[:-2], "--drop", "id").out
 
 
 def test_scores_that_no_entry_has_are_no_columns():
@@ -208,7 +212,11 @@ def test_drop_and_kind_change_the_columns():
         (GOOD, "", "--target COL"),
         ("a,class\n1,x\n2,x\n", "--target class", "one class only, 'x'"),
         ("a,class\n", "--target class", "no rows"),
-        ("a,t,class\n1,,x\n2,,y\n", "--target class", "leave it out with --drop t"),
+        ("t,class\n,x\n,y\n", "--target class", "no column is left, as 't' has no values; --keep t"),
+        ("t,class\n,x\n,y\n", "--target class --keep t", "leave it out with --drop t"),
+        ("id,class\n" + "".join(f"{i},{'xy'[i % 2]}\n" for i in range(30)), "--target id", "choose another --target"),
+        ("a,class\n" + "".join(f"{i % 9},{i}\n" for i in range(60)), "--target class", "choose another --target"),
+        ("a,n\n" + "".join(f"{i % 9},{i // 2}\n" for i in range(80)), "--target n", "give --kind n=category"),
         ("a,class\n1,x\ninf,y\n", "--target class", "column 'a' has 1 infinite value"),
         ("a,a,class\n1,2,x\n2,3,y\n", "--target class", "both named 'a'"),
         ("a,class\n1,\n2,\n", "--target class", "no value in any row"),
@@ -267,8 +275,8 @@ def test_compare_refuses_in_one_sentence(refused, arguments, said):
 
 
 def test_files_that_cannot_be_read(refused, tmp_path):
-    Path("latin.csv").write_bytes("größe,class\n1,x\n".encode("latin-1"))
-    assert "not UTF-8" in refused("compare", "latin.csv", "--target", "class")
+    Path("latin.csv").write_bytes(b"a,class\n1,\x81\n")
+    assert "neither UTF-8 nor cp1252" in refused("compare", "latin.csv", "--target", "class")
     assert "is a folder" in refused("compare", str(tmp_path), "--target", "class")
     assert "no file and no data set" in refused("compare", "irsi")
     assert "does not exist" in refused("compare", "gone.csv", "--target", "class")
