@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from sklearn.base import clone
 
 from bayesclf import plots
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import Diagnosis, diagnose
+from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
@@ -196,8 +199,17 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
         ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
         ("Folds", _folds(comparison)),
         ("Seed", str(comparison.seed)),
-        ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in _fitted(comparison))),
+        ("Models", "; ".join(f"{name}: {_as_given(fit)}" for name, fit in _fitted(comparison))),
     )
+
+
+def _as_given(fit: Any) -> str:
+    """Return a classifier as one writes it, without the engine and the seed that a comparison gives it."""
+    if isinstance(fit, BayesClassifier):
+        fit = clone(fit).set_params(random_state=None)
+        if isinstance(fit.inference, Auto):
+            fit.set_params(inference="auto")
+    return " ".join(str(fit).split())
 
 
 def _fitted(comparison: Comparison) -> list[tuple[str, Any]]:

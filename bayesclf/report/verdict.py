@@ -174,7 +174,7 @@ def _against_best(comparison: Comparison, standing: Standing, shares: float | No
         amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by {size} only"
         return f"{name} is tied with it: {amount}."
     if standing.kind == "open":
-        return f"{name} is not told from it: its log loss is larger by {size}."
+        return f"{name} may be as good: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
     if shares is not None and np.isfinite(standing.loss):
@@ -194,7 +194,7 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
         yield f"The rule of {model} does not matter here: {joined([rule, *tied])} are tied."
         return
     parts = []
-    for kind, words in (("behind", "clearly behind"), ("leaning", "probably behind"), ("open", "not told from it")):
+    for kind, words in (("behind", "clearly behind"), ("leaning", "probably behind"), ("open", "perhaps as good")):
         own = [f"{one.rule} (by {pair(one.difference, one.error)})" for one in found if one.kind == kind]
         if own:
             parts.append(f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}")
@@ -301,7 +301,7 @@ def in_sentence(title: str) -> str:
 
 
 def _overconfident(comparison: Comparison) -> list[str]:
-    """Name the rules of each model whose confidence exceeds their accuracy, and what averaging changes.
+    """Name the models whose leading rule is over-confident, their other rules that are, and what averaging changes.
 
     Gibbs is left out: its probabilities are those of a single hypothesis, drawn for each row, and over-confident by
     construction.
@@ -311,7 +311,7 @@ def _overconfident(comparison: Comparison) -> list[str]:
         rules = [rule for rule in comparison.rules_of(model) if rule != "gibbs"]
         gaps = {rule: Step.of(excess_confidence(comparison, model, rule)) for rule in rules}
         clear = {rule: gap.mean for rule, gap in gaps.items() if gap.matters}
-        if not clear:
+        if not rules or comparison.leader(model)[1] not in clear:
             continue
         worst = max(clear, key=lambda rule: clear[rule])
         points = pair(100 * gaps[worst].mean, 100 * gaps[worst].error, 1)

@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.report import write_comparison
+from bayesclf.report import classifier_page, write_comparison
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.page import MOST_DISAGREEMENTS, render
 from bayesclf.report.table import COST_HEADINGS, HEADINGS, MOST_COLUMNS, column_summaries, score_lines
@@ -157,6 +157,15 @@ def test_no_rule_answers():
     text = "".join(Page(render(comparison)).text)
     assert "No model could answer under any rule." in text
     assert "There are no scores to draw." in text
+
+
+def test_a_page_is_short_until_one_asks_for_more():
+    table = bc.datasets.load("breast_cancer_ljubljana")
+    comparison = bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, table.X, table.y, cv=3)
+    clf = bc.NaiveBayes(random_state=1).fit(table.X, table.y)
+    for page in (Page(render(comparison)), Page(classifier_page.render(clf, table.X, table.y))):
+        assert len(" ".join(page.visible).split()) < 1000
+        assert len(" ".join(page.prose).split()) < 3500
 
 
 def test_over_confidence_is_named():
