@@ -51,7 +51,14 @@ from bayesclf.families.left_out import left_out_rows
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, TemperedHypotheses, to_dataset
+from bayesclf.posterior.hypotheses import (
+    Hypotheses,
+    HypothesisSet,
+    SeededHypotheses,
+    TemperedHypotheses,
+    TemperedPosterior,
+    to_dataset,
+)
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
@@ -287,7 +294,7 @@ class GenerativeClassifier(Updating):
         frame, y, weight = kept_rows(chosen, frame, y, weight)
         return LeftOut.of(model, self.encode(frame), y, np.ones(len(y)) if weight is None else weight)
 
-    @cached_property
+    @property
     @may_be_absent
     def temper_(self) -> xr.Dataset:
         """Draws of T and b, (chain, draw, …): how far the rule ``"tempered"`` believes what the model says of x.
@@ -301,15 +308,19 @@ class GenerativeClassifier(Updating):
             For a fit to rows that cannot be left out in closed form.
         """
         check_is_fitted(self, "classes_")
+        parameters, khat = self._temper
+        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
+        return to_dataset(parameters, dims, {"outcome": list(self._labels)}).assign_attrs(pareto_k=khat)
+
+    @cached_property
+    def _temper(self) -> tuple[Parameters, float]:
+        """Return draws of T (draw) and b (draw, outcome), and the k̂ of their importance weights."""
         if self.left_out_ is None:
             raise Refused(self._why_not_tempered())
         rng = np.random.default_rng([self.seed_, TEMPERED])
         proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
-        found = laplace.resample(proposals, laplace.Laplace(TEMPERED_DRAWS, 1), rng)
-        parameters = {name: values[0] for name, values in found.parameters.items()}
-        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
-        dataset = to_dataset(parameters, dims, {"outcome": list(self._labels)})
-        return dataset.assign_attrs(pareto_k=found.khat, rows=float(self.left_out_.weight.sum()))
+        chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
+        return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
 
     def _why_not_tempered(self) -> str:
         """Return why no row was left out, and what to do."""
@@ -333,7 +344,7 @@ class GenerativeClassifier(Updating):
     def _infer(self, model: Model) -> None:
         super()._infer(model)
         if self._may_temper and self.requested_rule(None) == "tempered":
-            self.notes_.append(about_temper(self.temper_, learned=cast("LeftOut", self.left_out_).learned))
+            self.notes_.append(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
         elif self._may_temper and self.rule is None and self.draws_ is not None:
             self.notes_.append(self._why_not_learned())
 
@@ -358,9 +369,13 @@ class GenerativeClassifier(Updating):
         """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
         if source != "tempered":
             return super().hypotheses(source, class_prior)
-        parameters = {str(name): values.to_numpy()[0] for name, values in self.temper_.data_vars.items()}
         model: Any = self._with_class_prior(class_prior)[0]
-        return TemperedHypotheses(model, parameters)
+        return TemperedHypotheses(model, self._temper[0])
+
+    @override
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        found = super()._spread(rule, class_prior)
+        return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
@@ -597,9 +612,8 @@ class GenerativeClassifier(Updating):
         return Rows(tuple(parts), len(frame))
 
 
-def about_temper(temper: xr.Dataset, learned: bool) -> str:
-    """Say how far the model is believed, from draws of T."""
-    T = temper["T"].to_numpy()
+def about_temper(T: Array, learned: bool) -> str:
+    """Say how far the model is believed, from draws of T (draw)."""
     low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
     interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
     if not learned:

@@ -81,7 +81,7 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
-    for name in ("posterior_", "temper_"):
+    for name in ("posterior_", "_temper"):
         other.__dict__.pop(name, None)
     other.model_ = model
     if isinstance(model, GenerativeModel):

@@ -39,7 +39,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
@@ -328,7 +328,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     ) -> Array:
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
-        It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
+        It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
+        under ``"tempered"``.
 
         Parameters
         ----------
@@ -337,23 +338,27 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         ci_prob : float
             Posterior probability between the bounds, in (0, 1).
         rule : str
-            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``: the
-            hypotheses are T and b, so that the interval does not shrink where columns repeat each other.
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``
+            P(θ | D), each θ with one draw of T and b, by which log p(x | k, θ) is believed.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         check_between("ci_prob", ci_prob)
         rows = self.rows(X)
         given_x = _given_x(rule)
-        return averaging.interval(self.hypotheses(rules.RULES[rule].source, class_prior), rows, ci_prob, given_x)
+        return averaging.interval(self._spread(rule, class_prior), rows, ci_prob, given_x)
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
         rows = self.rows(X)
         given_x = _given_x(rule)
-        averages = averaging.average(self.hypotheses(rules.RULES[rule].source, class_prior), rows, given_x)
+        averages = averaging.average(self._spread(rule, class_prior), rows, given_x)
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        """Return the hypotheses whose probabilities spread around the answer of a rule."""
+        return self.hypotheses("posterior", class_prior)
 
     @contextmanager
     def _rollback_on_error(self) -> Iterator[None]:
@@ -597,12 +602,13 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
     @property
     def _source(self) -> str:
-        """The hypotheses of the default rule, ``"posterior"`` among them."""
-        return rules.resolve(self.requested_rule(None))[0].source
+        """The parameters of the default rule: those of the posterior where it averages."""
+        resolved, _ = rules.resolve(self.requested_rule(None))
+        return "posterior" if resolved.averages else resolved.source
 
     def _point_parameters(self, attribute: str) -> Parameters:
         """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
-        source = self._source if self._source in ("mle", "map", "mean") else "mean"
+        source = "mean" if self._source == "posterior" else self._source
         try:
             return self.hypotheses(source).parameters
         except (DoesNotExist, Refused) as reason:

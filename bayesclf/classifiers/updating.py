@@ -454,7 +454,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
     @override
     def _renew(self, model: Model) -> None:
         super()._renew(model)
-        self.__dict__.pop("temper_", None)
+        self.__dict__.pop("_temper", None)
         self._partly = None
 
     @override

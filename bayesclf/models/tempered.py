@@ -92,24 +92,29 @@ class LeftOut:
         """Orthonormal directions of b, which adds up to 0, (direction, outcome)."""
         return np.asarray(helmert(len(self.log_prior)))
 
+    @cached_property
+    def _of_each(self) -> dict[int, tuple[Array, Array]]:
+        """Return, of the rows of each class k, log densities in the other classes less that in k, (outcome, row)."""
+        rows = {int(k): np.flatnonzero(self.y == k) for k in np.unique(self.y)}
+        L = {k: self.log_density[own].T for k, own in rows.items()}
+        return {k: (np.delete(L[k], k, axis=0) - L[k][k], self.weight[own]) for k, own in rows.items()}
+
     def log_posterior(self, theta: Array) -> Array:
         """Return the log density (draw), up to a constant, of (log T, coordinates of b), (draw, coordinate)."""
         total = -0.5 * (theta**2).sum(axis=1)
         if not self.learned:
             return total
-        # Everything is measured from the row's own class, which then needs no exponential.
-        each, labels = np.arange(len(self.y)), np.arange(len(self.log_prior))
-        others = np.nonzero(labels != self.y[:, None])[1].reshape(len(each), -1)
-        L = self.log_density[each[:, None], others] - self.log_density[each, self.y][:, None]
         T, b = np.exp(theta[:, 0]), self.log_prior + theta[:, 1:] @ self._basis
-        step = max(1, BLOCK_NUMBERS // max(L.size, 1))
-        for start in range(0, len(theta), step):
-            some = slice(start, start + step)
-            log_odds = T[some, None, None] * L
-            log_odds += b[some][:, others]
-            log_odds -= b[some][:, self.y, None]
-            with np.errstate(over="ignore"):
-                total[some] -= np.log1p(np.exp(log_odds, out=log_odds).sum(axis=2)) @ self.weight
+        step = max(1, BLOCK_NUMBERS // max(self.log_density.size, 1))
+        for k, (L, weight) in self._of_each.items():
+            bias = np.delete(b, k, axis=1) - b[:, [k]]
+            for start in range(0, len(theta), step):
+                some = slice(start, start + step)
+                odds = T[some, None, None] * L
+                odds += bias[some, :, None]
+                with np.errstate(over="ignore"):
+                    np.exp(odds, out=odds)
+                total[some] -= np.log1p(odds.sum(axis=1)) @ weight
         return total
 
     def _step(self, theta: Array) -> tuple[Array, Array]:

@@ -314,6 +314,74 @@ class SeededHypotheses:
         return self._last[number]
 
 
+@dataclass(frozen=True)
+class TemperedPosterior:
+    """Draws of θ, each with one of T and b: how far tempered probabilities spread, where θ is uncertain too.
+
+    Attributes
+    ----------
+    of
+        Draws of θ of a generative model.
+    temper
+        Draws of T (draw) and b (draw, outcome), taken in turn.
+    first
+        Number of the first draw of θ.
+    """
+
+    of: Hypotheses | SeededHypotheses
+    temper: Parameters
+    first: int = 0
+    exact: ClassVar[bool] = False
+    generative: ClassVar[bool] = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return self.of.labels
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the draws of θ are made in parts."""
+        return self.of.in_parts
+
+    @property
+    def log_weights(self) -> Array:
+        """Log weights (draw)."""
+        return self.of.log_weights
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def parts(self) -> Iterator[TemperedPosterior]:
+        """Yield the blocks of draws, in order."""
+        first = self.first
+        for part in self.of.parts():
+            yield TemperedPosterior(part, self.temper, first)
+            first += len(part)
+
+    def take(self, draws: Integers) -> TemperedPosterior:
+        """Return some of the draws of θ, equally weighted, with the T and b that they have here."""
+        own = {name: values[(self.first + draws) % len(values)] for name, values in self.temper.items()}
+        return TemperedPosterior(self.of.take(draws), own)
+
+    def _own(self, name: str) -> Array:
+        values = self.temper[name]
+        return np.asarray(values[(self.first + np.arange(len(self))) % len(values)])
+
+    def log_scores(self, rows: Rows) -> Array:
+        """Return log π + b + T·log p(x | k, θ), (draw, row, outcome)."""
+        prior = self.of.log_class_prior()[:, None]
+        scores = self.of.log_scores(rows) - np.where(np.isneginf(prior), 0.0, prior)
+        return self._own("T")[:, None, None] * scores + self.log_class_prior()[:, None]
+
+    def log_class_prior(self) -> Array:
+        """Return log π + b, (draw, outcome)."""
+        return self.of.log_class_prior() + self._own("b")
+
+    def log_predictive(self, rows: Rows) -> None:
+        """Return None: the draws are averaged over."""
+
+
 def to_dataset(
     parameters: Mapping[str, NDArray[np.float64]],
     dims: Mapping[str, tuple[str, ...]],

@@ -173,3 +173,19 @@ def test_terms_of_an_explanation_add_up_to_tempered_log_odds():
     np.testing.assert_allclose(sums, found.rows["log_odds"], rtol=1e-9)
     own, others = (one.terms.query("feature != '(class prior)'")["contribution"] for one in (found, averaged))
     np.testing.assert_allclose(own, float(clf.temper_["T"].mean()) * others, rtol=0.05, atol=0.02)
+
+
+def test_intervals_are_of_theta_with_t_and_b():
+    X, y = table()
+    clf = explicit().fit(X, y)
+    T, b = (clf.temper_[name].to_numpy()[0] for name in ("T", "b"))
+    posterior = clf.hypotheses("posterior")
+    draw = np.arange(len(posterior)) % len(T)
+    prior = posterior.log_class_prior()[:, None]
+    scores = prior + b[draw, None] + T[draw, None, None] * (posterior.log_scores(clf.rows(X[:5])) - prior)
+    expected = np.quantile(np.exp(log_softmax(scores, axis=2)), [0.055, 0.945], axis=0, method="inverted_cdf")
+    found = clf.predict_interval(X[:5], rule="tempered")
+    np.testing.assert_allclose(found, np.moveaxis(expected, 0, 2), rtol=1e-9)
+    average = clf.uncertainty(X[:5], rule="tempered")
+    assert (average.epistemic >= 0).all()
+    assert (found[..., 0] < clf.predict_proba(X[:5], rule="tempered")).all()
