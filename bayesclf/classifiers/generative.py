@@ -223,7 +223,7 @@ class GenerativeClassifier(Updating):
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table, rng), self.classes_[labels]
+        return self._generated(table, n, rng), self.classes_[labels]
 
     def _cells(
         self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
@@ -231,8 +231,8 @@ class GenerativeClassifier(Updating):
         """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
         return self.model_.sample(parameters, y, rng)
 
-    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
+    def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Return generated columns of n rows as a table like the training one, numbers missing where their indicator says so."""
         import pandas as pd
 
         known = [column.name for column in self.columns_]
@@ -240,7 +240,7 @@ class GenerativeClassifier(Updating):
             number = name.removesuffix(MISSING_SUFFIX)
             if number in table:
                 table[number] = np.where(table[name].astype(bool), np.nan, table[number])
-        unused = np.full(len(next(iter(table.values()))) if table else 0, np.nan)
+        unused = np.full(n, np.nan)
         return pd.DataFrame({name: table.get(name, unused) for name in known})
 
     @property

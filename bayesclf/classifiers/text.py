@@ -378,7 +378,7 @@ class TextNB(DocumentClassifier):
         return frame
 
     @override
-    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
+    def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated counts as texts: the order of words that are independent is any, each as likely."""
         import pandas as pd
 

@@ -325,6 +325,8 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
         _require_few(model)
     if isinstance(engine, Exact | Augmentation | Laplace | NUTS):
         require_room(model, engine)
+    if isinstance(engine, MARKOV_CHAINS) and not model.dims():  # a known class prior and no informative column
+        return Draws({}, engine.chains)
     match engine:
         case Exact():
             return _exact(model, engine, seed)
