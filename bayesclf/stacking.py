@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array, Integers, require_bytes
 from bayesclf.classifiers.base import BayesClassifier, fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.training import checked_weights, seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
@@ -30,6 +30,9 @@ from bayesclf.progress import shown
 from bayesclf.wording import joined
 
 PREFIT = "prefit"
+
+ROW_BYTES = 64
+"""Memory that a repeated row takes at least."""
 
 
 class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -162,9 +165,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_options()
         prefit = self.cv == PREFIT
         one_by_one = prefit or self.cv is None
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, np.empty(_num_samples(X)), ensure_non_negative=True)
+        weight = None if sample_weight is None else checked_weights(sample_weight, _num_samples(X))
         if weight is not None and one_by_one:
             X, y, weight = *_repeated(X, y, weight), None
         self.models_ = {
@@ -402,5 +403,6 @@ def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
             "cv=5 for others"
         )
     X, y = indexable(X, y)
+    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "take cv=5")
     rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
     return _safe_indexing(X, rows), _safe_indexing(y, rows)

@@ -6,6 +6,7 @@ import inspect
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
@@ -27,6 +28,7 @@ from bayesclf.classifiers.training import (
     Learnt,
     about_concentrations,
     about_numbers,
+    about_unknown,
     block_cells,
     decoded,
     indicators,
@@ -34,6 +36,7 @@ from bayesclf.classifiers.training import (
     resolved_class_prior,
     resolved_family,
     seed_of,
+    unknown_levels,
 )
 from bayesclf.classifiers.unlabeled import varying
 from bayesclf.classifiers.updating import Updating
@@ -134,7 +137,11 @@ class GenerativeClassifier(Updating):
         families = iter(posterior.blocks)
         frozen = FrozenPrior(
             learnt=replace(
-                self._learnt, counts=np.zeros(len(self.classes_)), statistics=(), lengths=self._document_lengths
+                self._learnt,
+                counts=np.zeros(len(self.classes_)),
+                statistics=(),
+                lengths=self._document_lengths,
+                unknown=(),
             ),
             families=tuple(
                 next(families).family if kept.any() else block.plain
@@ -232,7 +239,7 @@ class GenerativeClassifier(Updating):
         return self.model_.sample(parameters, y, rng)
 
     def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated columns of n rows as a table like the training one, numbers missing where their indicator says so."""
+        """Return generated columns of n rows as a training table has them, numbers missing where indicators say so."""
         import pandas as pd
 
         known = [column.name for column in self.columns_]
@@ -304,15 +311,19 @@ class GenerativeClassifier(Updating):
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
         statistics: list[Statistics] = []
+        unknown: tuple[str, ...] = ()
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
+            if self.prior is not None:
+                unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
                 columns.require_not_tiny(X, block.names)
             family: Any = block.family
             if self.prior is not None and family.kind == "mixed":
                 family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
             statistics.append(family.statistics(X, y, learnt.axes(block), weight))
-        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(cells, y, weight))
+        lengths = self._lengths(cells, y, weight)
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=lengths, unknown=unknown)
         if self.prior is not None or not every_row:
             return learnt
         return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
@@ -372,7 +383,7 @@ class GenerativeClassifier(Updating):
         suffixes = self._suffixes(families)
         described = zip(learnt.blocks, learnt.statistics, of_all, families, self._kept, suffixes, strict=True)
         for column_block, statistics, every, family, keep, suffix in described:
-            self._note_unused(column_block, keep)
+            self._note_unused(column_block, keep, statistics)
             if not keep.any():
                 continue
             selected = statistics.select(keep)
@@ -387,6 +398,7 @@ class GenerativeClassifier(Updating):
             self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
             self._note_units(resolved, selected)
+        self.notes_ += about_unknown(learnt.unknown)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
     def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
@@ -412,8 +424,10 @@ class GenerativeClassifier(Updating):
             return np.asarray(statistics.counts.sum(axis=0)[1::2] > 0)
         return np.asarray(block.plain.informative(statistics))
 
-    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_]) -> None:
+    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_], statistics: Statistics) -> None:
         if block.indicator:
+            lost = () if self.prior is None else compress(block.names, self._informative(block, statistics) & ~keep)
+            self.notes_ += [f"the prior does not use whether column {name!r} is missing" for name in lost]
             return
         for name in np.asarray(block.names, dtype=object)[~keep]:
             if self.prior is not None:

@@ -30,7 +30,7 @@ from bayesclf.classifiers.labels import (
     possible_labels,
     require_labels_as,
 )
-from bayesclf.classifiers.training import kept_rows, known_class_prior, seed_of, weighted
+from bayesclf.classifiers.training import checked_weights, kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
@@ -291,12 +291,14 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         InputError
             If a row has no label, or the labels are of another type than those of the fit.
         """
-        check_is_fitted(self, "classes_")
+        predicted = self.predict(X)
         if (found := labeled_rows(y)) is not None:
             lacking = counted(int((~found[0]).sum()), "row")
             raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
-        require_labels_as(self.classes_, y)
-        return float(super().score(X, y, sample_weight))
+        labels = checked_labels(y, len(predicted))
+        require_labels_as(self.classes_, labels)
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
+        return float(np.average(labels == predicted, weights=weight))
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""

@@ -266,13 +266,16 @@ class TextNB(DocumentClassifier):
     ) -> Learnt:
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
+        unknown: tuple[str, ...] = ()
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt, self.vectorizer)
+            if not self._chosen_by_all and set(self._new_counts(frame, ()).columns).difference(table.columns):
+                unknown = (str(frame.columns[0]),)
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
         learnt = super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
-        return replace(learnt, hashes=self.n_features)
+        return replace(learnt, hashes=self.n_features, unknown=unknown)
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import checked_labels
@@ -120,6 +121,24 @@ def test_weights_that_cannot_be(weight):
     with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
         weighted(NUMBERS, np.zeros(N, dtype=int), weight)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("weight", [1.7e308, 1e101 / N, 1e-101], ids=str)
+def test_weights_whose_sums_would_vanish_or_overflow(weight):
+    """One check, wherever weights enter."""
+    X, y, weights = NUMBERS, np.arange(N) % 2, np.full(N, weight)
+    clf, rows = bc.GaussianNB(random_state=1), X.assign(y=y, w=weights)
+    for call in (
+        lambda: clf.fit(X, y, weights),
+        lambda: clone(clf).partial_fit(X, y, sample_weight=weights),
+        lambda: clf.fit_stream(rows, "y", weight="w"),
+        lambda: bc.LogisticRegression(inference="map").fit_stream(rows, "y", weight="w"),
+        lambda: clone(clf).fit(X, y).score(X, y, weights),
+        lambda: bc.StackedClassifier({"nb": clf}, cv=2).fit(X, y, weights),
+    ):
+        with pytest.raises(InputError, match=r"weights above 0 and their sum must be between 1e-100 and 1e\+100; div"):
+            call()
+    assert np.isfinite(clf.fit(X, y, np.full(N, 1e98 if weight > 1 else 1e-99)).predict_proba(X)).all()
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
