@@ -15,7 +15,7 @@ from typing import Any, override
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.wording import clipped, listed
+from bayesclf.wording import listed, written
 
 LONGEST_VALUE = 60
 """The most characters of a refused value that a message shows."""
@@ -265,7 +265,7 @@ def require(constraint: Constraint, /, **given: object) -> None:
     """
     for name, value in given.items():
         if not constraint.allows(value):
-            raise InputError(f"{name} must be {constraint}, not {clipped(repr(value), LONGEST_VALUE)}")
+            raise InputError(f"{name} must be {constraint}, not {written(value, LONGEST_VALUE)}")
 
 
 def constraint_like(default: object) -> Constraint:

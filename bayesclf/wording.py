@@ -163,6 +163,20 @@ def clipped(text: object, longest: int) -> str:
     return f"{line[: longest - tail - 1]}…{line[-tail:]}"
 
 
+def written(value: object, longest: int) -> str:
+    """Return any value as Python writes it, `clipped`; one that cannot be written, as it is too deep, by its type.
+
+    Examples
+    --------
+    >>> written("the longest name of them all", 12)
+    "'the lo… all'"
+    """
+    try:
+        return clipped(repr(value), longest)
+    except Exception:  # whatever the object's own method raises
+        return f"a {type(value).__name__} object"
+
+
 def visible(text: str, kept: str = "") -> str:
     """Return text whose control characters are written as escapes, so that a terminal prints them and does not obey.
 

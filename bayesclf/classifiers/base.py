@@ -59,7 +59,7 @@ def complete_docstring(cls: type) -> None:
 
 def sections(docstring: str | None) -> dict[str, list[str]]:
     """Return the lines of each section of a numpydoc docstring by its heading; what comes first has the heading ""."""
-    lines = inspect.cleandoc(docstring or "").splitlines()
+    lines = inspect.cleandoc(docstring or "").splitlines() or [""]  # python -OO leaves no docstring
     found: dict[str, list[str]] = {"": []}
     heading = ""
     for line, following in zip(lines, [*lines[1:], ""], strict=True):

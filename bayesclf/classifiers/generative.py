@@ -55,7 +55,7 @@ from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
-from bayesclf.wording import clipped
+from bayesclf.wording import written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -278,7 +278,7 @@ class GenerativeClassifier(Updating):
         options = self._options_of_blocks()
         for name, before in (self._learned_with or options).items():
             if not same_setting(before, options[name]):
-                was, now = (clipped(repr(value), columns.LONGEST_VALUE) for value in (before, options[name]))
+                was, now = (written(value, columns.LONGEST_VALUE) for value in (before, options[name]))
                 raise Refused(
                     f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "
                     "set it back, or fit all rows"

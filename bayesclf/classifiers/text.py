@@ -25,7 +25,7 @@ from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
-from bayesclf.wording import LONGEST_NAME, clipped, listed
+from bayesclf.wording import LONGEST_NAME, listed, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -347,7 +347,7 @@ class TextNB(DocumentClassifier):
         for place, document in enumerate(documents):
             if not isinstance(document, str):
                 name = str(frame.columns[0])
-                cell = clipped(repr(document), LONGEST_NAME)
+                cell = written(document, LONGEST_NAME)
                 raise InputError(
                     f"column {name!r} holds {cell} (row {row_numbers(frame, place)}), which is not text; "
                     f'write it as text, or declare that it is, with --kind {name}=text (kinds={{"{name}": "text"}} of '

@@ -10,7 +10,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
-from bayesclf.wording import LONGEST_NAME, clipped, counted, printable
+from bayesclf.wording import LONGEST_NAME, counted, printable, written
 
 if TYPE_CHECKING:
     from bayesclf.tables.datasets import DatasetInfo
@@ -82,9 +82,7 @@ def show(name: Name, max_bytes: options.MaxBytes = options.MAX_BYTES) -> None:
         said = getattr(dataset, what)
         if said:
             console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
-    console.print(
-        f"{counted(len(dataset.frame), 'row', thousands='')}; label {clipped(repr(dataset.target), LONGEST_NAME)}"
-    )
+    console.print(f"{counted(len(dataset.frame), 'row', thousands='')}; label {written(dataset.target, LONGEST_NAME)}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target)
     console.print(column_table(columns, console.width), soft_wrap=True)

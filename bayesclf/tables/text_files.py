@@ -13,13 +13,15 @@ from numbers import Real
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
+
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
 from bayesclf.tables.columns import not_plain
 from bayesclf.tables.levels import word
 from bayesclf.tables.reading import LONGEST_VALUE, parse_object
 from bayesclf.tables.stream_paths import require_names
-from bayesclf.wording import clipped, one_line
+from bayesclf.wording import one_line, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,6 +201,9 @@ def _opened(path: Path, names: Sequence[str] | None) -> Iterator[Any]:
 LONGEST_LINE = 2**28
 """The most bytes of a line: a file that is one array has one line, which need not fit into memory."""
 
+DEEPEST = 500
+"""How deep the values of a line may be nested where Arrow reads it; deeper ones are read more slowly."""
+
 FIRST_CHARACTER = re.compile(rb"^[ \t\r]*([^ \t\r\n])", re.MULTILINE)
 """What begins a line that is not blank."""
 
@@ -340,7 +345,7 @@ class _Block:
         for name in wanted.of(columns):
             nested = next((cell for cell in columns[name] if isinstance(cell, dict | list)), None)
             if nested is not None:
-                raise not_plain(clipped(repr(nested), LONGEST_VALUE), name, f"{self.path}: ")
+                raise not_plain(written(nested, LONGEST_VALUE), name, f"{self.path}: ")
         return len(records), {name: (_held(cells), None in cells) for name, cells in columns.items()}
 
     def cells(self, types: Mapping[str, Held]) -> pa.RecordBatch:
@@ -371,6 +376,8 @@ class _Block:
         import pyarrow as pa
         from pyarrow import json
 
+        if self._deep():
+            return None
         once = json.ReadOptions(use_threads=False, block_size=len(self.data))
         parse = json.ParseOptions(
             explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
@@ -381,6 +388,15 @@ class _Block:
         except pa.ArrowInvalid:
             return None
         return table
+
+    def _deep(self) -> bool:
+        """Return whether brackets, those in words too, open so deep that Arrow's recursion could end the process."""
+        objects = self.data.count(b"\n") + 1
+        if self.data.count(b"[") + self.data.count(b"{") <= objects + DEEPEST:
+            return False
+        step = np.zeros(256, dtype=np.int8)
+        step[[*b"[{"]], step[[*b"]}"]] = 1, -1
+        return bool(step[np.frombuffer(self.data, dtype=np.uint8)].cumsum(dtype=np.int32).max() > DEEPEST)
 
     def _records(self) -> list[dict[str, Any]]:
         """Return the objects of the lines, as `read_table` reads them; what is wrong is said with its line."""
