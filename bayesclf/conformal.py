@@ -13,14 +13,14 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers.base import fitted_with, innermost, is_frozen, seeded, take_over_input_tags
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import seed_of, split_seed
+from bayesclf.classifiers.training import checked_weights, seed_of, split_seed
 from bayesclf.constraints import Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
@@ -167,7 +167,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         known = possible_labels(labels, classes)
         weight = None
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
+            weight = checked_weights(sample_weight, len(labels))
             counted = np.flatnonzero(weight > 0)
             X, labels, weight = _safe_indexing(X, counted), labels[counted], weight[counted]
         if is_frozen(self.classifier):

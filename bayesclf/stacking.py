@@ -163,6 +163,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where a model has no leave-one-out scores under its rule, as `bayesclf.loo` says.
         """
         self._check_options()
+        labels = checked_labels(y, _num_samples(X))
+        if len(np.unique(labels)) == 1:
+            raise InputError(f"y has one class only, {str(labels[0])!r}; give rows of at least two classes")
         prefit = self.cv == PREFIT
         one_by_one = prefit or self.cv is None
         weight = None if sample_weight is None else checked_weights(sample_weight, _num_samples(X))
