@@ -560,13 +560,13 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
             )
         return np.asarray(np.searchsorted(self.classes_, y))
 
-    def known_codes(self, y: Any, remedy: str = "leave such rows out") -> Integers:
-        """Return the codes (row) of labels, which must be among `classes_`; a `remedy` says what to do with others."""
+    def known_codes(self, y: Any) -> Integers:
+        """Return the codes (row) of labels, which must be among `classes_`."""
         y = np.asarray(y)
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
             require_labels_as(self.classes_, y)
-            raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; {remedy}")
+            raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
         return np.asarray(np.searchsorted(self.classes_, y))
 
     @property
