@@ -13,14 +13,14 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers.base import fitted_with, innermost, is_frozen, seeded, take_over_input_tags
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import checked_weights, seed_of, split_seed
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of, split_seed
 from bayesclf.constraints import Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
@@ -163,7 +163,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check()
         check_between("share", self.share)
-        labels = checked_labels(y, _num_samples(X))
+        labels = checked_labels(y, number_of_rows(X))
         known = possible_labels(labels, classes)
         weight = None
         if sample_weight is not None:
@@ -188,12 +188,16 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         check_is_fitted(innermost(self.classifier), "classes_")
         self.seed_ = seed_of(self.random_state)
-        return self._calibrate(self.classifier, X, checked_labels(y, _num_samples(X)))
+        return self._calibrate(self.classifier, X, checked_labels(y, number_of_rows(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classifier's label for each row (row)."""
         check_is_fitted(self, "thresholds_")
         return np.asarray(self.classifier_.predict(X, rule=self.rule))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels; arguments as in `BayesClassifier.score`."""
+        return accuracy(self.predict(X), self.classes_, y, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the classifier's P(y = k | x), (row, outcome)."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, override
@@ -223,6 +223,42 @@ class Text(Constraint):
 
     def __str__(self) -> str:
         return "text"
+
+
+@dataclass(frozen=True)
+class Several(Constraint):
+    """A list, a tuple or an array of names or labels, at least so many; of `pairs` of them where that is said.
+
+    `what` says in messages what they are.
+
+    Examples
+    --------
+    >>> str(Several("columns")), Several("columns").allows(["a", ("b", "c")]), Several("columns").allows("a")
+    ('a list of columns', True, False)
+    """
+
+    what: str
+    least: int = 0
+    pairs: bool = False
+
+    @override
+    def allows(self, value: Any) -> bool:
+        """Return whether a value has items that can be looked up; the letters of a word are none."""
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
+            return False
+        items = [tuple(item) if self.pairs and isinstance(item, list) else item for item in value]
+        return len(items) >= self.least and all(map(_is_plain, items))
+
+    def __str__(self) -> str:
+        return f"a list of {self.what}"
+
+
+def _is_plain(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

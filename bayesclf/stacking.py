@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
 from bayesclf.arrays import Array, Integers, require_bytes
 from bayesclf.classifiers.base import BayesClassifier, fitted_with, innermost, take_over_input_tags, transformed
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import checked_weights, seed_of
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
@@ -163,12 +163,12 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where a model has no leave-one-out scores under its rule, as `bayesclf.loo` says.
         """
         self._check_options()
-        labels = checked_labels(y, _num_samples(X))
+        labels = checked_labels(y, number_of_rows(X))
         if len(np.unique(labels)) == 1:
             raise InputError(f"y has one class only, {str(labels[0])!r}; give rows of at least two classes")
         prefit = self.cv == PREFIT
         one_by_one = prefit or self.cv is None
-        weight = None if sample_weight is None else checked_weights(sample_weight, _num_samples(X))
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(labels))
         if weight is not None and one_by_one:
             X, y, weight = *_repeated(X, y, weight), None
         self.models_ = {
@@ -219,6 +219,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels (row).
         """
         return decisions.named(decisions.decide(self.predict_log_proba(X), cost, reject), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels; arguments as in `BayesClassifier.score`."""
+        return accuracy(self.predict(X), self.classes_, y, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Return Σ_m w_m P_m(y = k | x), (row, outcome), in the order of `classes_`."""

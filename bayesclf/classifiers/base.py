@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import LogLikelihood, Predictor
-from bayesclf.constraints import Instance, require
+from bayesclf.constraints import Several, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
@@ -176,7 +176,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
         if self.draws_ is None:
             raise self._without_draws()
         hypotheses = self.hypotheses("posterior")
-        require(Instance(Iterable), features=features)
+        require(Several("features, words, or levels such as 'outlook=sunny'"), features=features)
         if isinstance(hypotheses, Hypotheses):
             hypotheses = replace(hypotheses, parameters=self.model_.shown(hypotheses.parameters))
         return named_draws(hypotheses, features, self.draws_.chains)

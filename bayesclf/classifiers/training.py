@@ -9,11 +9,11 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import is_number
+from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
@@ -28,7 +28,7 @@ from bayesclf.families.wrapper import Wrapper
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LONGEST_NAME, counted, listed, one_line, written
 
 LONGEST = 2**53
 """Length from which whole numbers are no longer told apart."""
@@ -152,6 +152,22 @@ def checked_weights(sample_weight: Any, rows: int) -> Array:
             f"{LARGEST:g}; divide all by a number, or give rows that should not count 0"
         )
     return np.asarray(weight, dtype=float)
+
+
+def number_of_rows(X: Any) -> int:
+    """Return the number of rows of a table (row, feature) of any kind."""
+    try:
+        return int(_num_samples(X))
+    except TypeError:
+        raise InputError(f"X must be a table (row, feature), not {written(X, LONGEST_NAME)}") from None
+
+
+def accuracy(predicted: NDArray[Any], classes: NDArray[Any], y: Any, sample_weight: Any) -> float:
+    """Return the weighted share of rows whose label y (row) is the predicted one (row)."""
+    labels = checked_labels(y, len(predicted))
+    require_labels_as(classes, labels)
+    weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
+    return float(np.average(labels == predicted, weights=weight))
 
 
 def kept_rows[T: Table](

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf import rules
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled
 from bayesclf.classifiers.text import NAME
@@ -80,12 +81,12 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     return only_labeled(frame, y)
 
 
-def check_rules(rules: Any) -> None:
+def check_rules(given: Any) -> None:
     """Raise for rules that are not names of rules."""
-    if isinstance(rules, str):
-        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
-    if not isinstance(rules, Sequence) or not rules:
-        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
-    unknown = [rule for rule in rules if rule not in RULES]
-    if unknown:
-        raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
+    if isinstance(given, str):
+        raise InputError(f"rules must be a list of names, such as [{given!r}]")
+    if not isinstance(given, Sequence) or not given:
+        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {given!r}")
+    for rule in given:
+        if not isinstance(rule, str) or rule not in RULES:
+            raise rules.unknown(rule)
