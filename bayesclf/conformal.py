@@ -13,14 +13,14 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers import base
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import seed_of, split_seed
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of, split_seed
 from bayesclf.constraints import Choice, Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
@@ -148,9 +148,9 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check()
         check_between("share", self.share)
-        labels = checked_labels(y, _num_samples(X))
+        labels = checked_labels(y, number_of_rows(X))
         known = possible_labels(labels, classes)
-        weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
+        weight = np.ones(len(labels)) if sample_weight is None else checked_weights(sample_weight, len(labels))
         rows = np.flatnonzero(weight > 0)
         if base.is_frozen(self.classifier):
             return self.calibrate(_safe_indexing(X, rows), labels[rows])
@@ -169,12 +169,16 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check()
         check_is_fitted(base.innermost(self.classifier), "classes_")
         self.seed_ = seed_of(self.random_state)
-        return self._calibrate(self.classifier, X, checked_labels(y, _num_samples(X)))
+        return self._calibrate(self.classifier, X, checked_labels(y, number_of_rows(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classifier's label for each row (row)."""
         check_is_fitted(self, "thresholds_")
         return np.asarray(self.classifier_.predict(X, rule=self.rule))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels; arguments as in `BayesClassifier.score`."""
+        return accuracy(self.predict(X), self.classes_, y, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the classifier's P(y = k | x), (row, outcome)."""

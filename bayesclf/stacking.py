@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array, Integers, require_bytes
 from bayesclf.classifiers.base import (
     BayesClassifier,
     fitted_with,
@@ -24,7 +24,7 @@ from bayesclf.classifiers.base import (
     transformed,
 )
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
@@ -37,6 +37,9 @@ from bayesclf.progress import shown
 from bayesclf.wording import joined
 
 PREFIT = "prefit"
+
+ROW_BYTES = 64
+"""Memory that a repeated row takes at least."""
 
 
 class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -167,11 +170,12 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where a model has no leave-one-out scores under its rule, as `bayesclf.loo` says.
         """
         self._check_options()
+        labels = checked_labels(y, number_of_rows(X))
+        if len(np.unique(labels)) == 1:
+            raise InputError(f"y has one class only, {str(labels[0])!r}; give rows of at least two classes")
         prefit = self.cv == PREFIT
         one_by_one = prefit or self.cv is None
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, np.empty(_num_samples(X)), ensure_non_negative=True)
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(labels))
         if weight is not None and one_by_one:
             X, y, weight = *_repeated(X, y, weight), None
         self.models_ = {
@@ -222,6 +226,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels (row).
         """
         return decisions.named(decisions.decide(self.predict_log_proba(X), cost, reject), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels; arguments as in `BayesClassifier.score`."""
+        return accuracy(self.predict(X), self.classes_, y, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Return Σ_m w_m P_m(y = k | x), (row, outcome), in the order of `classes_`."""
@@ -402,5 +410,6 @@ def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
             "cv=5 for others"
         )
     X, y = indexable(X, y)
+    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "take cv=5")
     rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
     return _safe_indexing(X, rows), _safe_indexing(y, rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
@@ -16,6 +17,7 @@ from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading, decided
+from bayesclf.classifiers.training import about_unknown
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
@@ -80,12 +82,7 @@ def about_prior(prior: NormalPrior) -> Iterator[str]:
 def about_new_levels(known: tuple[Column, ...], rows: Rows) -> Iterator[str]:
     """Name the categories with levels that the prior does not know."""
     categories = [column.name for column in known if column.kind == "category"]
-    new = [name for name, codes in zip(categories, rows.parts[1].T, strict=True) if (codes == UNSEEN).any()]
-    if new:
-        yield (
-            f"column {', '.join(map(repr, new))} has levels that the prior does not know, about which these rows teach "
-            "nothing; fit all rows at once to learn them"
-        )
+    return about_unknown([*compress(categories, (rows.parts[1] == UNSEEN).any(axis=0))])
 
 
 def about_collinear(names: tuple[str, ...]) -> Iterator[str]:

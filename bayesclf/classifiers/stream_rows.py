@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import Choice, require
+from bayesclf.constraints import Choice, Instance, OrNone, Several, require
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind, column_kind
@@ -62,11 +62,8 @@ class Reading:
             raise InputError(f"target must be the name of the column of labels, not {target!r}")
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
-        if isinstance(drop, str) or not isinstance(drop, Iterable):
-            raise InputError(f"drop must be a list of columns, such as ['id'], not {drop!r}")
-        for name, given in (("kinds", kinds), ("missing", missing), ("reading", reading)):
-            if not (given is None or isinstance(given, Mapping)):
-                raise InputError(f"{name} must be a mapping from columns, not {given!r}")
+        require(Several("columns, such as ['id']"), drop=drop)
+        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, missing=missing, reading=reading)
         require(Choice(("error", "drop")), unlabeled=unlabeled)
         options = dict(reading or {})
         wish_of(options)

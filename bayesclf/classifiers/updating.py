@@ -190,7 +190,12 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
                 f"{self.classes_.tolist()}; name the same classes, or none after the first call"
             )
-        return self.known_codes(labels)
+        try:
+            return self.known_codes(labels)
+        except InputError as error:
+            reason = str(error).partition(";")[0]
+            remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
+            raise InputError(f"{reason}; {remedy}") from None
 
     def __add__(self, other: object) -> Self:
         """Return the classifier that both together are: the posterior given the rows of both, which must be different.

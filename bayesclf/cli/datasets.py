@@ -10,7 +10,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
-from bayesclf.wording import LONGEST_NAME, clipped, counted, printable
+from bayesclf.wording import LONGEST_NAME, counted, printable, written
 
 if TYPE_CHECKING:
     from bayesclf.tables.datasets import DatasetInfo
@@ -92,7 +92,7 @@ def show(
             console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
     for note in dataset.notes:
         console.print(wrapped(printable(f"read: {note}"), console.width), soft_wrap=True)
-    label = f"; label {clipped(repr(dataset.target), LONGEST_NAME)}" if dataset.target else ""
+    label = f"; label {written(dataset.target, LONGEST_NAME)}" if dataset.target else ""
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}{label}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target or None)

@@ -45,6 +45,7 @@ from bayesclf.wording import (
     listed,
     printable,
     visible,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -284,7 +285,7 @@ def _summary(training: Training) -> str:
         gaps += f"; {counted(len(training.dropped), 'row', thousands='')} without a label left out ({rows})"
     return (
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
-        f"label {clipped(repr(training.dataset.target), LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"
+        f"label {written(training.dataset.target, LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"
     )
 
 

@@ -20,7 +20,7 @@ from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
-from bayesclf.constraints import Flag, Number, OrNone, require
+from bayesclf.constraints import Flag, Number, OrNone, Text, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
@@ -223,10 +223,12 @@ class Comparison(Displayed, ComparisonMethods):
 
     def rules_of(self, model: str) -> tuple[str, ...]:
         """Return the rules under which this model could answer."""
+        require(Text(), model=model)
         return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
+        self._require_answers(model, rule)
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
 
@@ -278,6 +280,7 @@ class Comparison(Displayed, ComparisonMethods):
 
     def _require_answers(self, model: str, rule: str) -> None:
         """Raise `InputError` for a line that the comparison lacks, and `Refused` for one without answers."""
+        require(Text(), model=model, rule=rule)
         answer = self.answers.get((model, rule))
         if answer is None:
             lines = ", ".join(" ".join(key) for key in self.answers)

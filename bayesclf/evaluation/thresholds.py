@@ -12,6 +12,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
 from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
+from bayesclf.wording import LONGEST_NAME, written
 
 RISKS = np.arange(1, 100) / 100
 """Risks from which one acts, where none are given."""
@@ -127,9 +128,10 @@ def code_of(classes: NDArray[Any], outcome: Any) -> int:
         return 1
     if outcome is None:
         raise InputError(f"say which class matters, as outcome={classes.tolist()[-1]!r}: one of {', '.join(labels)}")
-    found = np.flatnonzero(classes == outcome)
+    found = np.flatnonzero(classes == outcome) if np.ndim(outcome) == 0 else np.empty(0, dtype=int)
     if not found.size:
-        raise InputError(f"outcome must be one of the classes {', '.join(labels)}, not {outcome!r}")
+        shown = written(outcome, LONGEST_NAME)
+        raise InputError(f"outcome must be one of the classes {', '.join(labels)}, not {shown}")
     return int(found[0])
 
 

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import known_class_prior
-from bayesclf.constraints import PATH, Flag, require
+from bayesclf.constraints import PATH, Flag, Instance, OrNone, require
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
@@ -421,6 +421,7 @@ def predict_stream(
         For each column with levels that the training rows lack, once.
     """
     check_is_fitted(classifier, "classes_")
+    require(OrNone(Instance(Mapping, "a mapping from columns")), missing=missing)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
     given: dict[str, Any] = {"missing": missing, "resume": resume, "progress": progress}
     return write_predictions(classifier, source, output, decision, extras, **given).rows

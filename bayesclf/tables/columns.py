@@ -19,7 +19,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
+from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,11 +98,11 @@ class SparseTable:
 
 def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
     """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"Complex data not supported: the sparse table holds {X.dtype}; give real numbers")
     of_any_size: Any = {"ensure_min_samples": 0, "ensure_min_features": 0}
     given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, **of_any_size))
     require_cells(given.shape)
-    if given.dtype.kind not in "biuf":
-        raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
     cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
     return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
 
@@ -194,7 +194,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     names = [str(name) for name in X.columns]
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
-        some = listed([clipped(repr(name), LONGEST_VALUE) for name in repeated], LISTED_NAMES)
+        some = listed([written(name, LONGEST_VALUE) for name in repeated], LISTED_NAMES)
         raise InputError(f"column names must differ, but {some} occurs more than once")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
@@ -276,8 +276,8 @@ def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
     Numbers are real; truth values count as numbers, and a missing cell is plain. So a model file can hold every level.
     """
     return CellTypeError(
-        f"{where}column {name!r} holds {cells}, but the argument must be a string or a number; turn its cells into "
-        "words or real numbers, or leave the column out"
+        f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but the argument must be a string or a "
+        "number; turn its cells into words or real numbers, or leave the column out"
     )
 
 
@@ -430,7 +430,7 @@ def _floats(column: pd.Series, name: str) -> Array:
     except (ValueError, TypeError):
         _check_cells(column)
         place = _first_word(column)
-        value, row = clipped(repr(column.iloc[place]), LONGEST_VALUE), row_numbers(column, place)
+        value, row = written(column.iloc[place], LONGEST_VALUE), row_numbers(column, place)
         raise InputError(
             f"column {name!r} holds {value}, which is not a number (row {row}); write a number there, or nothing, or "
             "take a model of categories, such as naive Bayes"
@@ -497,7 +497,7 @@ def _check_cells(column: pd.Series) -> None:
         for place, value in enumerate(column):
             if not isinstance(value, PLAIN):
                 row = row_numbers(column, place)
-                raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name)
+                raise not_plain(f"{written(value, LONGEST_VALUE)} (row {row})", column.name)
 
 
 def _plain(value: Any) -> Hashable:

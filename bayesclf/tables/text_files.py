@@ -6,13 +6,14 @@ import gzip
 import json
 import math
 import re
-import textwrap
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from bayesclf.errors import InputError
 from bayesclf.tables import parquet
@@ -21,7 +22,7 @@ from bayesclf.tables.columns import LONGEST_VALUE, not_plain
 from bayesclf.tables.levels import word
 from bayesclf.tables.stream_paths import require_names, too_large
 from bayesclf.tables.writing import Held
-from bayesclf.wording import clipped, counted, one_line
+from bayesclf.wording import counted, one_line, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,9 @@ BLOCK = 2**24
 
 LONGEST_LINE = 2**28
 """The most bytes of a line: a file that is one array has one line, which need not fit into memory."""
+
+DEEPEST = 500
+"""How deep the values of a line may be nested where Arrow reads it; deeper ones are read more slowly."""
 
 FIRST_CHARACTER = re.compile(rb"^[ \t\r]*([^ \t\r\n])", re.MULTILINE)
 """What begins a line that is not blank."""
@@ -174,7 +178,7 @@ class _Block:
         for name in wanted.of(columns):
             nested = next((cell for cell in columns[name] if isinstance(cell, dict | list)), None)
             if nested is not None:
-                raise not_plain(clipped(repr(nested), LONGEST_VALUE), name, f"{self.path}: ")
+                raise not_plain(written(nested, LONGEST_VALUE), name, f"{self.path}: ")
         return len(records), {name: (_held(cells), None in cells) for name, cells in columns.items()}
 
     def cells(self, types: Mapping[str, Held]) -> pa.RecordBatch:
@@ -205,6 +209,8 @@ class _Block:
         import pyarrow as pa
         from pyarrow import json
 
+        if self._deep():
+            return None
         once = json.ReadOptions(use_threads=False, block_size=len(self.data))
         parse = json.ParseOptions(
             explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
@@ -215,6 +221,15 @@ class _Block:
         except pa.ArrowInvalid:
             return None
         return table
+
+    def _deep(self) -> bool:
+        """Return whether brackets, those in words too, open so deep that Arrow's recursion could end the process."""
+        objects = self.data.count(b"\n") + 1
+        if self.data.count(b"[") + self.data.count(b"{") <= objects + DEEPEST:
+            return False
+        step = np.zeros(256, dtype=np.int8)
+        step[[*b"[{"]], step[[*b"]}"]] = 1, -1
+        return bool(step[np.frombuffer(self.data, dtype=np.uint8)].cumsum(dtype=np.int32).max() > DEEPEST)
 
     def _records(self) -> list[dict[str, Any]]:
         """Return the objects of the lines, as `read_table` reads them; what is wrong is said with its line."""
@@ -353,7 +368,7 @@ def parse_object(line: str, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} cannot be read as JSON ({error}); write one object per line") from None
     if not isinstance(record, dict):
-        found = "a list" if isinstance(record, list) else f"the value {textwrap.shorten(repr(record), LONGEST_VALUE)}"
+        found = "a list" if isinstance(record, list) else f"the value {written(record, LONGEST_VALUE)}"
         raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object per line")
     if "\\ud" in line.lower():
         try:

@@ -37,7 +37,7 @@ def comparison():
 @pytest.fixture(scope="module")
 def hostile():
     data = load_iris(as_frame=True)
-    X = data.data.iloc[:, :3].set_axis([SCRIPT, "cost $x$ in $", "日本/a_b^c"], axis=1)
+    X = data.data.iloc[:, :3].set_axis([SCRIPT, "cost $x$ in $", "日本/a_b^c\x1b[2J"], axis=1)
     X["</style><b>"] = np.where(X[SCRIPT] > 5.8, "'\"><svg onload=alert(2)>", "{{ 7 * 7 }}")
     X.iloc[:5, 3] = None
     y = np.array([IMAGE, "$a$", "</title></svg>"])[data.target]
@@ -91,8 +91,9 @@ def test_names_are_text_and_nothing_else(hostile_html):
     # The trace of draws is the one image that a page may hold, and no posterior here has chains.
     assert "img" not in tags
     assert "image" not in tags
+    assert "\x1b" not in hostile_html
     text = "".join(page.text)
-    for name in (SCRIPT, IMAGE, "$a$", "</title></svg>", "cost $x$ in $", "日本/a_b^c", "{{ 7 * 7 }}"):
+    for name in (SCRIPT, IMAGE, "$a$", "</title></svg>", "cost $x$ in $", "日本/a_b^c\\x1b[2J", "{{ 7 * 7 }}"):
         assert name in text
 
 
