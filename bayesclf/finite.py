@@ -22,6 +22,8 @@ from bayesclf.families.dirichlet import logs
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
 
+__all__ = ["FiniteSpace", "extended_with_bayes_optimal"]
+
 
 @dataclass(frozen=True, eq=False)
 class FiniteSpace:

@@ -36,6 +36,7 @@ from bayesclf.posterior.answers import answers, average_proba
 from bayesclf.posterior.averaging import conditional
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows
+from bayesclf.wording import LONGEST_NAME, did_you_mean, written
 
 __all__ = [
     "RULES",
@@ -245,12 +246,18 @@ RULES = {
 
 
 def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
-    """Return the rule and its Gibbs settings; raises `InputError` that lists the rules."""
+    """Return the rule, named in any case, and its Gibbs settings; raises `InputError` that lists the rules."""
     if isinstance(rule, Gibbs):
         return RULES["gibbs"], rule
-    if not isinstance(rule, str) or rule not in RULES:
-        raise InputError(f"unknown rule {rule!r}; the rules are {', '.join(RULES)}")
-    return RULES[rule], Gibbs()
+    if not isinstance(rule, str) or rule.lower() not in RULES:
+        raise unknown(rule)
+    return RULES[rule.lower()], Gibbs()
+
+
+def unknown(rule: object) -> InputError:
+    """Return the error for what is no rule; it lists the rules."""
+    shown = written(rule, LONGEST_NAME)
+    return InputError(f"unknown rule {shown}{did_you_mean(rule, RULES)}; the rules are {', '.join(RULES)}")
 
 
 def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: int = 0) -> Array:

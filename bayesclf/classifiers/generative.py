@@ -7,6 +7,7 @@ from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
@@ -29,6 +30,7 @@ from bayesclf.classifiers.training import (
     Learnt,
     about_concentrations,
     about_numbers,
+    about_unknown,
     block_cells,
     decoded,
     indicators,
@@ -37,6 +39,7 @@ from bayesclf.classifiers.training import (
     resolved_class_prior,
     resolved_family,
     seed_of,
+    unknown_levels,
 )
 from bayesclf.classifiers.unlabeled import varying
 from bayesclf.classifiers.updating import Updating
@@ -64,7 +67,7 @@ from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
-from bayesclf.wording import clipped
+from bayesclf.wording import written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,7 +166,11 @@ class GenerativeClassifier(Updating):
         families = iter(posterior.blocks)
         frozen = FrozenPrior(
             learnt=replace(
-                self._learnt, counts=np.zeros(len(self.classes_)), statistics=(), lengths=self._document_lengths
+                self._learnt,
+                counts=np.zeros(len(self.classes_)),
+                statistics=(),
+                lengths=self._document_lengths,
+                unknown=(),
             ),
             families=tuple(
                 next(families).family if kept.any() else block.plain
@@ -252,7 +259,7 @@ class GenerativeClassifier(Updating):
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table, rng), self.classes_[labels]
+        return self._generated(table, n, rng), self.classes_[labels]
 
     def _cells(
         self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
@@ -260,8 +267,8 @@ class GenerativeClassifier(Updating):
         """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
         return self.model_.sample(parameters, y, rng)
 
-    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
+    def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Return generated columns of n rows as a training table has them, numbers missing where indicators say so."""
         import pandas as pd
 
         known = [column.name for column in self.columns_]
@@ -269,7 +276,7 @@ class GenerativeClassifier(Updating):
             number = name.removesuffix(MISSING_SUFFIX)
             if number in table:
                 table[number] = np.where(table[name].astype(bool), np.nan, table[number])
-        unused = np.full(len(next(iter(table.values()))) if table else 0, np.nan)
+        unused = np.full(n, np.nan)
         return pd.DataFrame({name: table.get(name, unused) for name in known})
 
     @property
@@ -380,7 +387,7 @@ class GenerativeClassifier(Updating):
         options = self._options_of_blocks()
         for name, before in (self._learned_with or options).items():
             if not same_setting(before, options[name]):
-                was, now = (clipped(repr(value), columns.LONGEST_VALUE) for value in (before, options[name]))
+                was, now = (written(value, columns.LONGEST_VALUE) for value in (before, options[name]))
                 raise Refused(
                     f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "
                     "set it back, or fit all rows"
@@ -413,15 +420,19 @@ class GenerativeClassifier(Updating):
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
         statistics: list[Statistics] = []
+        unknown: tuple[str, ...] = ()
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
+            if self.prior is not None:
+                unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
                 columns.require_not_tiny(X, block.names)
             family: Any = block.family
             if self.prior is not None and family.kind == "mixed":
                 family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
             statistics.append(family.statistics(X, y, learnt.axes(block), weight))
-        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(cells, y, weight))
+        lengths = self._lengths(cells, y, weight)
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=lengths, unknown=unknown)
         if self.prior is not None or not every_row:
             return learnt
         return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
@@ -481,7 +492,7 @@ class GenerativeClassifier(Updating):
         suffixes = self._suffixes(families)
         described = zip(learnt.blocks, learnt.statistics, of_all, families, self._kept, suffixes, strict=True)
         for column_block, statistics, every, family, keep, suffix in described:
-            self._note_unused(column_block, keep)
+            self._note_unused(column_block, keep, statistics)
             if not keep.any():
                 continue
             selected = statistics.select(keep)
@@ -496,6 +507,7 @@ class GenerativeClassifier(Updating):
             self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
             self._note_units(resolved, selected)
+        self.notes_ += about_unknown(learnt.unknown)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
     def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
@@ -521,8 +533,10 @@ class GenerativeClassifier(Updating):
             return np.asarray(statistics.counts.sum(axis=0)[1::2] > 0)
         return np.asarray(block.plain.informative(statistics))
 
-    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_]) -> None:
+    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_], statistics: Statistics) -> None:
         if block.indicator:
+            lost = () if self.prior is None else compress(block.names, self._informative(block, statistics) & ~keep)
+            self.notes_ += [f"the prior does not use whether column {name!r} is missing" for name in lost]
             return
         for name in np.asarray(block.names, dtype=object)[~keep]:
             if self.prior is not None:

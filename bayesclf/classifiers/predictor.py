@@ -30,7 +30,7 @@ from bayesclf.classifiers.labels import (
     possible_labels,
     require_labels_as,
 )
-from bayesclf.classifiers.training import kept_rows, known_class_prior, seed_of, weighted
+from bayesclf.classifiers.training import accuracy, kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
@@ -43,7 +43,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypot
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
-from bayesclf.wording import LISTED_NAMES, counted, listed, number
+from bayesclf.wording import LISTED_NAMES, counted, listed, number, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,7 +229,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            self.notes_ += remarks
+            self.notes_ = [*columns.notes_of(X), *self.notes_, *remarks]
         return self
 
     def predict(
@@ -268,6 +268,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     ) -> NDArray[Any]:
         """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
         resolved, gibbs = rules.resolve(self.requested_rule(rule))
+        if not isinstance(log_proba, np.ndarray) or log_proba.shape[1:] != self.classes_.shape:
+            raise InputError(f"log_proba must be what predict_log_proba returns, not {written(log_proba, 60)}")
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
                 raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
@@ -295,12 +297,11 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         InputError
             If a row has no label, or the labels are of another type than those of the fit.
         """
-        check_is_fitted(self, "classes_")
+        predicted = self.predict(X)
         if (found := labeled_rows(y)) is not None:
             lacking = counted(int((~found[0]).sum()), "row")
             raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
-        require_labels_as(self.classes_, y)
-        return float(super().score(X, y, sample_weight))
+        return accuracy(predicted, self.classes_, y, sample_weight)
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""
@@ -647,6 +648,5 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
 
 def _given_x(rule: str) -> bool:
-    if rule not in INTERVAL_RULES:
-        raise InputError(f"rule must be {' or '.join(map(repr, INTERVAL_RULES))} here, not {rule!r}")
+    require(Choice(INTERVAL_RULES), rule=rule)
     return rule == "predictive"

@@ -22,6 +22,7 @@ from bayesclf.classifiers.merging import require_alike, with_common_concentratio
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
     Reading,
+    decided,
     kinds_of_part,
     labeled_rows,
     no_rows,
@@ -69,6 +70,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
     Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and unlabeled documents using EM*,
     Machine Learning 39, doi:10.1023/A:1007692713085.
     """
+
+    _takes_text = False
 
     prior: FrozenPrior | None
     _learnt: Learnt
@@ -187,7 +190,12 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
                 f"{self.classes_.tolist()}; name the same classes, or none after the first call"
             )
-        return self.known_codes(labels)
+        try:
+            return self.known_codes(labels)
+        except InputError as error:
+            reason = str(error).partition(";")[0]
+            remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
+            raise InputError(f"{reason}; {remedy}") from None
 
     def __add__(self, other: object) -> Self:
         """Return the classifier that both together are: the posterior given the rows of both, which must be different.
@@ -251,6 +259,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         unlabeled: str = "error",
+        reading: Mapping[str, Any] | None = None,
         client: Any = None,
         progress: Progress = None,
     ) -> Self:
@@ -283,6 +292,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
         unlabeled : {"error", "drop"}
             Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
             or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
+        reading : mapping of str or None
+            How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
+            the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
+            rows and dates, are left out, and `notes_` says so.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
@@ -304,7 +317,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ['low' 'high']
         """
         with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+            source, how, notes = decided(source, how, client, self._takes_text)
             if client is None:
                 found = self._learn_stream(source, how, progress)
             else:
@@ -328,6 +342,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 codes = np.asarray(np.searchsorted(self.classes_, labels))
                 self.left_out_ = self._leave_out(model, self._table_of(frame, self._learnt), codes, weight_of)
             self._infer(model)
+            self.notes_ = [*notes, *self.notes_]
         return self
 
     def _learn_stream(

@@ -124,8 +124,7 @@ def monte_carlo_error(context: Context) -> Answer:
         largest, what = float(share.max()), f"for {found.names[int(share.argmax())]!r}"
         more = convergence.remedy_of(convergence.LONGER, context.engine)
     else:
-        if not posterior.data_vars:
-            raise Skipped(f"no draw can be looked at: {posterior.attrs['not_held']}")
+        _require_held(posterior)
         draws = float(posterior.sizes["chain"] * posterior.sizes["draw"])
         stats = context.statistics
         if stats is not None and "importance_ess" in stats:
@@ -203,8 +202,15 @@ def _recorded(context: Context, name: str) -> Array:
     return np.asarray(stats[name].transpose("chain", "draw").values)
 
 
+def _require_held(posterior: xr.Dataset) -> None:
+    """Raise `Skipped` where no draw is in memory, or there is no parameter to draw."""
+    if not posterior.data_vars:
+        raise Skipped(f"no draw can be looked at: {posterior.attrs['not_held']}")
+
+
 def _checkable(posterior: xr.Dataset) -> Scalars:
     """Return the single parameters, or raise `Skipped` where there are too few draws to check."""
+    _require_held(posterior)
     if posterior.sizes["draw"] < thresholds.MIN_DRAWS:
         raise Skipped(f"{posterior.sizes['draw']} draws per chain are too few to check; draw longer")
     found = convergence.scalars(posterior, thresholds.MAX_SCALARS)

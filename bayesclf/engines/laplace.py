@@ -188,7 +188,7 @@ def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator) 
     doi:10.2307/1913710. Vehtari, Simpson, Gelman, Yao, Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024).
     """
     if not isinstance(model, LaplaceModel):
-        raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
+        raise Refused("this model has no Laplace approximation; use inference='auto'")
     parameters, log_ratio = model.propose(number, LEAST_DEGREES, rng)
     log_weight = np.where(np.isnan(log_ratio), -np.inf, log_ratio)
     log_weight -= log_weight.max()

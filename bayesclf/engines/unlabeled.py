@@ -230,6 +230,8 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
     engine = _engine(partly, inference)
     if isinstance(engine, Augmentation):
         require_room(partly.model, engine)
+        if not partly.model.dims():
+            return PartlyInferred(engine, Draws({}, engine.chains), {}, ())
         draws = checked_chains(partly.model, sample(partly, engine, seed), engine, engine.chains)
         return PartlyInferred(engine, draws, {}, draws.problems)
     name = "mle" if isinstance(engine, MLE) else "map"

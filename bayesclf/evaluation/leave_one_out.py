@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.evaluation.leaving_out import (
     RowElpd,
@@ -139,8 +140,7 @@ def left_out(
     if X is None or y is None:
         raise InputError("leaving rows out needs the training rows; give both X and y, loo(clf, X, y)")
     name = scored(rule)
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}")
+    require(Choice(METHODS), method=method)
     if method == "psis" and not RULES[name].averages:
         raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; take method='exact'")
     training = training_rows(clf, X, y)

@@ -469,7 +469,7 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
     """
     hypotheses = clf.hypotheses("posterior")
     if clf.draws_ is None:
-        raise Refused("a point estimate has no draws to weight; take the rule 'map', 'mean' or 'mle'")
+        raise Refused("a point estimate has no draws to weight; take the rule 'map' or 'mle'")
     if len(hypotheses) < LEAST_DRAWS:
         raise Refused(
             f"{len(hypotheses)} draws are too few for Pareto-smoothed importance weights, which need {LEAST_DRAWS}; "

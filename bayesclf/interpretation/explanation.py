@@ -18,6 +18,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.text import TextNB
 from bayesclf.classifiers.training import MISSING_SUFFIX
+from bayesclf.constraints import Whole
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
@@ -29,7 +30,7 @@ from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs
-from bayesclf.wording import counted, listed, number
+from bayesclf.wording import LONGEST_NAME, counted, listed, number, written
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal", "tempered")
 """Rules under which each hypothesis's log-odds are a sum over features."""
@@ -91,8 +92,8 @@ class Explanation(Displayed):
 
     def table(self, row: int = 0) -> pd.DataFrame:
         """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
-        if row not in range(len(self.rows)):
-            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row!r}")
+        if not Whole(0, len(self.rows) - 1).allows(row):
+            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {written(row, LONGEST_NAME)}")
         own = self.terms[self.terms["row"] == row].drop(columns="row")
         own = own.sort_values("contribution", key=lambda column: -column.abs(), kind="stable")
         line = {name: column.iloc[int(row)] for name, column in self.rows.items()}

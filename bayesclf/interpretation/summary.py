@@ -17,9 +17,10 @@ from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.constraints import Choice, require
 from bayesclf.engines.convergence import at_unit_scale
 from bayesclf.engines.inference import MARKOV_CHAINS
-from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
+from bayesclf.errors import DoesNotExist, Refused, check_between
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
@@ -115,8 +116,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     check_is_fitted(classifier, "classes_")
     if of is None:
         of = "odds" if isinstance(classifier, LogisticRegression) else "parameters"
-    if of not in KINDS:
-        raise InputError(f"of must be one of {', '.join(map(repr, KINDS))}, not {of!r}")
+    require(Choice(KINDS), of=of)
     table = (_odds if of == "odds" else _parameters)(classifier, ci_prob)
     engine = type(classifier.inference_).__name__
     about: dict[Hashable, Any] = {"classifier": type(classifier).__name__, "engine": engine}

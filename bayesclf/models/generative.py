@@ -375,7 +375,7 @@ class ScoresGiven:
     def __call__(self, rows: Rows) -> Array:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         if not self.densities:  # a given class prior is one for all draws
-            return np.broadcast_to(self.log_prior, (self.draws, len(rows), self.log_prior.shape[2]))
+            return np.broadcast_to(self.log_prior, (self.draws, len(rows), self.log_prior.shape[2])).copy()
         first, *rest = (density(part) for density, part in zip(self.densities, rows.parts, strict=True))
         for log_density in rest:
             first += log_density

@@ -18,6 +18,7 @@ from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior import averaging
+from bayesclf.rules import resolve
 from bayesclf.tables import columns
 
 GRID = 121
@@ -231,7 +232,7 @@ def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[
             with warnings.catch_warnings():
                 # Far from all rows every class may have probability 0; predictions there are the class prior.
                 warnings.simplefilter("ignore", PredictionWarning)
-                fields[rule] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
+                fields[resolve(rule)[0].name] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
         except (DoesNotExist, Refused) as reason:
             silent[rule] = str(reason)
     if not fields:

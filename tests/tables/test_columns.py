@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import checked_labels
@@ -120,6 +121,51 @@ def test_weights_that_cannot_be(weight):
     with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
         weighted(NUMBERS, np.zeros(N, dtype=int), weight)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("depth", [70, 2_000, 50_000])
+def test_values_of_any_depth_are_refused_in_one_short_sentence(tmp_path, depth):
+    """Arrow's recursion would end the process at 20,000 brackets, and Python's repr has a limit of its own."""
+    deep = 1
+    for _ in range(depth):
+        deep = [deep]
+    path = tmp_path / "deep.jsonl"
+    path.write_text(f'{{"a": {"[" * depth}1{"]" * depth}, "y": "p"}}\n{{"a": 1, "y": "q"}}\n', encoding="utf-8")
+    fine, y = pd.DataFrame({"a": [1.0, 2.0]}), ["p", "q"]
+    for call in (
+        lambda: read_table(path),
+        lambda: bc.NaiveBayes().fit_stream(path, "y"),
+        lambda: bc.NaiveBayes().fit(pd.DataFrame({"a": [deep, deep]}), y),
+        lambda: bc.NaiveBayes().fit(fine, [deep, deep]),
+        lambda: bc.NaiveBayes(missing=deep).fit(fine, y),
+    ):
+        with pytest.raises(InputError) as refusal:
+            call()
+        assert len(str(refusal.value).replace(str(path), "")) < 300
+
+
+@pytest.mark.parametrize("make", [bc.LogisticRegression, bc.MultinomialNB, bc.BernoulliNB])
+def test_sparse_tables_hold_real_numbers(make):
+    with pytest.raises(InputError, match=r"^Complex data not supported: the sparse table holds complex128; give real"):
+        make().fit(sparse.csr_array(np.ones((4, 2)) + 1j), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("weight", [1.7e308, 1e101 / N, 1e-101], ids=str)
+def test_weights_whose_sums_would_vanish_or_overflow(weight):
+    """One check, wherever weights enter."""
+    X, y, weights = NUMBERS, np.arange(N) % 2, np.full(N, weight)
+    clf, rows = bc.GaussianNB(random_state=1), X.assign(y=y, w=weights)
+    for call in (
+        lambda: clf.fit(X, y, weights),
+        lambda: clone(clf).partial_fit(X, y, sample_weight=weights),
+        lambda: clf.fit_stream(rows, "y", weight="w"),
+        lambda: bc.LogisticRegression(inference="map").fit_stream(rows, "y", weight="w"),
+        lambda: clone(clf).fit(X, y).score(X, y, weights),
+        lambda: bc.StackedClassifier({"nb": clf}, cv=2).fit(X, y, weights),
+    ):
+        with pytest.raises(InputError, match=r"weights above 0 and their sum must be between 1e-100 and 1e\+100; div"):
+            call()
+    assert np.isfinite(clf.fit(X, y, np.full(N, 1e98 if weight > 1 else 1e-99)).predict_proba(X)).all()
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
