@@ -11,6 +11,9 @@ rule              P(y = k given x)
 ``bayes-optimal`` Σ_s w_s P(k | x, h_s)
 ``predictive``    p(x, k | D) / p(x | D): generative models, where the new x is itself evidence about θ;
                   for discriminative ones it is ``bayes-optimal``
+``tempered``      Σ_s w_s P(k | x, T_s, b_s), P ∝ π_k exp(b_k + T log p(x | k, D)): how far a generative model is to
+                  be believed, learned from rows left out (`bayesclf.models.tempered`); for discriminative ones it is
+                  ``bayes-optimal``
 ``gibbs``         P(k | x, h_s) of one drawn hypothesis
 ================= ==============================================================================
 
@@ -224,7 +227,7 @@ class Rule:
     @property
     def averages(self) -> bool:
         """Whether it needs a posterior rather than a point."""
-        return self.source == "posterior"
+        return self.source in ("posterior", "tempered")
 
 
 RULES = {
@@ -235,6 +238,7 @@ RULES = {
         Rule("mean", "mean", "plug in the posterior mean of the parameters"),
         Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
         Rule("predictive", "posterior", "average, with the new x as further evidence"),
+        Rule("tempered", "tempered", "average, with the evidence counted as far as left-out rows bear it out"),
         Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
     )
 }

@@ -15,7 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
 from bayesclf.arrays import Array, Integers, require_bytes
-from bayesclf.classifiers.base import BayesClassifier, fitted_with, innermost, take_over_input_tags, transformed
+from bayesclf.classifiers.base import (
+    BayesClassifier,
+    fitted_with,
+    innermost,
+    take_over_attributes,
+    take_over_input_tags,
+    transformed,
+)
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
 from bayesclf.constraints import Whole
@@ -179,7 +186,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(innermost(model) or model, "classes_")
             if not np.array_equal(model.classes_, first.classes_):
                 raise InputError(f"model {name!r} knows other classes than the first; fit all with the same classes")
-        _take_over(self, first)
+        take_over_attributes(self, first)
         self.parts_ = dict(self._parts())
         self.left_out_ = {}
         self.log_scores_ = self._one_by_one(X, y) if one_by_one else self._fold_by_fold(X, y, weight)
@@ -376,15 +383,8 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     stack.parts_ = {peers.line_name(*key): key for key in keys}
     stack.weights_ = dict(zip(stack.parts_, weights.tolist(), strict=True))
     stack.left_out_ = {peers.line_name(*key): reason for key, reason in left_out.items()}
-    _take_over(stack, next(iter(models.values())))
+    take_over_attributes(stack, next(iter(models.values())))
     return stack
-
-
-def _take_over(stack: StackedClassifier, model: Any) -> None:
-    """Let a stack know the classes and columns that a fitted model knows."""
-    for name in ("classes_", "n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(stack, name, getattr(model, name))
 
 
 def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:

@@ -52,8 +52,8 @@ class GenerativeAttributes(Predictor):
             )
         frame = self.frame(X)
         rows = self.encode(frame)
-        hypotheses = self.hypotheses(resolved.source, class_prior)
-        if resolved.source != "posterior":
+        hypotheses = self.hypotheses("posterior" if resolved.averages else resolved.source, class_prior)
+        if not resolved.averages:
             return np.array(hypotheses.log_scores(rows)[0])
         return _averaged_joint(hypotheses, rows, frame)
 

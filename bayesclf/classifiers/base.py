@@ -317,6 +317,13 @@ def take_over_input_tags(tags: Any, estimators: Iterable[Any]) -> None:
     tags.non_deterministic = any(one.non_deterministic for one in inside)
 
 
+def take_over_attributes(outer: Any, fitted: Any) -> None:
+    """Let an estimator know the classes and columns that a fitted one inside it knows."""
+    for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        if hasattr(fitted, name):
+            setattr(outer, name, getattr(fitted, name))
+
+
 def seeded(estimator: Any, seed: int) -> Any:
     """Return an unfitted copy in which each `random_state` that is None, of steps of a pipeline too, follows a seed.
 

@@ -6,8 +6,9 @@ import inspect
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, Self, override
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from bayesclf.classifiers.base import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.merging import same_setting
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -32,6 +34,7 @@ from bayesclf.classifiers.training import (
     block_cells,
     decoded,
     indicators,
+    kept_rows,
     known_class_prior,
     resolved_class_prior,
     resolved_family,
@@ -41,15 +44,24 @@ from bayesclf.classifiers.training import (
 from bayesclf.classifiers.unlabeled import varying
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
-from bayesclf.engines import Exact
+from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
 from bayesclf.engines.unlabeled import PartlyLabeled
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
+from bayesclf.families.left_out import left_out_rows
 from bayesclf.models.base import Model
 from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.models.tempered import LEAST_ROWS, LeftOut
+from bayesclf.posterior.hypotheses import (
+    Hypotheses,
+    HypothesisSet,
+    SeededHypotheses,
+    TemperedHypotheses,
+    TemperedPosterior,
+    to_dataset,
+)
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
@@ -59,7 +71,14 @@ from bayesclf.wording import written
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
+
+PROPOSALS, TEMPERED_DRAWS = 1000, 500
+"""Proposals around the mode of T and b, and the draws of these that predictions average over."""
+
+TEMPERED = 1
+"""What tells the random numbers of T and b from others of the same seed."""
 
 CELL_BYTES = 64
 """Memory that a cell of generated rows takes, with its copies on the way."""
@@ -91,7 +110,9 @@ class GenerativeClassifier(Updating):
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
         has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
     rule : str, Gibbs or None
-        Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
+        Default rule of the predictions. Where None, and there is no posterior, it is the point estimate; where there is
+        one, Bayes-optimal. `NaiveBayes` and `BayesNetClassifier` then take ``"tempered"``, if at least 20 rows say how
+        far the model is to be believed.
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
     prior : FrozenPrior or None
@@ -103,6 +124,11 @@ class GenerativeClassifier(Updating):
         Weight of the training rows of each class.
     class_prior_ : ndarray of shape (outcome,)
         P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
+    left_out_ : LeftOut or None
+        What training rows say of how far the model is to be believed, each left out of it: up to 5,000 rows, at even
+        distances. None where the posterior has no closed form, and after `partial_fit`.
+    temper_ : xarray.Dataset
+        Draws of T and b of the rule ``"tempered"``.
     """
 
     class_prior: Any = "dirichlet"
@@ -116,8 +142,11 @@ class GenerativeClassifier(Updating):
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
+    practical: ClassVar[bool] = False
+    """Whether the default rule corrects the model where its columns depend on each other."""
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
+    left_out_: LeftOut | None = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -260,11 +289,104 @@ class GenerativeClassifier(Updating):
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
+        self.left_out_ = self._leave_out(model, frame, y, sample_weight)
         return model
+
+    def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
+        """Return what training rows say of T that are left out, one at a time; None where they cannot be."""
+        if model.not_conjugate():
+            return None
+        chosen = np.zeros(len(y), dtype=bool)
+        chosen[left_out_rows(weight, len(y))] = True
+        frame, y, weight = kept_rows(chosen, frame, y, weight)
+        return LeftOut.of(model, self.encode(frame), y, np.ones(len(y)) if weight is None else weight)
+
+    @property
+    @may_be_absent
+    def temper_(self) -> xr.Dataset:
+        """Draws of T and b, (chain, draw, …): how far the rule ``"tempered"`` believes what the model says of x.
+
+        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.tempered`. ``attrs`` has k̂ of the
+        importance weights that corrected the normal approximation.
+
+        Raises
+        ------
+        Refused
+            For a fit to rows that cannot be left out in closed form.
+        """
+        check_is_fitted(self, "classes_")
+        parameters, khat = self._temper
+        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
+        return to_dataset(parameters, dims, {"outcome": list(self._labels)}).assign_attrs(pareto_k=khat)
+
+    @cached_property
+    def _temper(self) -> tuple[Parameters, float]:
+        """Return draws of T (draw) and b (draw, outcome), and the k̂ of their importance weights."""
+        if self.left_out_ is None:
+            raise Refused(self._why_not_tempered())
+        rng = np.random.default_rng([self.seed_, TEMPERED])
+        proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
+        chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
+        return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
+
+    def _why_not_tempered(self) -> str:
+        """Return why no row was left out, and what to do."""
+        if reason := self.model_.not_conjugate():
+            return (
+                f"the rule 'tempered' leaves out rows in closed form, and there is none ({reason}); take another rule"
+            )
+        return (
+            "the rule 'tempered' leaves out rows, and those that came in parts are gone; fit them at once (fit or "
+            "fit_stream), or take another rule"
+        )
+
+    @property
+    @override
+    def _rule_of_posterior(self) -> str:
+        """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
+        learned = self.left_out_ is not None and self.left_out_.learned
+        return "tempered" if self.practical and learned else super()._rule_of_posterior
+
+    @override
+    def _infer(self, model: Model) -> None:
+        super()._infer(model)
+        if self._may_temper and self.requested_rule(None) == "tempered":
+            self.notes_.append(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
+        elif self._may_temper and self.rule is None and self.draws_ is not None:
+            self.notes_.append(self._why_not_learned())
+
+    @property
+    def _may_temper(self) -> bool:
+        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
+        return self.rule == "tempered" or (self.practical and self.rule is None)
+
+    def _why_not_learned(self) -> str:
+        """Return why the default rule is Bayes-optimal."""
+        if self.left_out_ is not None:
+            few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
+            reason = f"{few} say too little of how far to believe it"
+        elif reason := self.model_.not_conjugate():
+            reason = f"no row can be left out in closed form ({reason})"
+        else:
+            reason = "rows that came in parts are gone; fit and fit_stream learn how far to believe it"
+        return f"the model is believed as it is (rule 'bayes-optimal'): {reason}"
+
+    @override
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
+        if source != "tempered":
+            return super().hypotheses(source, class_prior)
+        model: Any = self._with_class_prior(class_prior)[0]
+        return TemperedHypotheses(model, self._temper[0])
+
+    @override
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        found = super()._spread(rule, class_prior)
+        return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
-        self._learnt = learnt
+        self._learnt, self.left_out_ = learnt, None
         self._learned_with = deepcopy(self._options_of_blocks())  # what is changed in place is seen, too
 
     def _options_of_blocks(self) -> dict[str, Any]:
@@ -502,6 +624,19 @@ class GenerativeClassifier(Updating):
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+
+def about_temper(T: Array, learned: bool) -> str:
+    """Say how far the model is believed, from draws of T (draw)."""
+    low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
+    interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
+    if not learned:
+        return f"the evidence of the columns counts {interval}, as before any row: there are too few to leave out"
+    if high < 1:
+        return f"columns repeat each other: their evidence counts {interval} (rule 'tempered', by rows left out)"
+    if low > 1:
+        return f"columns say more than the model makes of them: their evidence counts {interval} (rule 'tempered')"
+    return f"the evidence of the columns counts {interval}, so that 1 is not ruled out (rule 'tempered')"
 
 
 def is_exact(inference: str | Engine) -> bool:

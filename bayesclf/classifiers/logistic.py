@@ -16,7 +16,7 @@ from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.stream_rows import Reading
+from bayesclf.classifiers.stream_rows import Reading, decided
 from bayesclf.classifiers.training import about_unknown
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
@@ -303,6 +303,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         unlabeled: str = "error",
+        reading: Mapping[str, Any] | None = None,
         client: Any = None,
         progress: Progress = None,
     ) -> Self:
@@ -322,7 +323,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.
-        target, weight, classes, drop, kinds, missing, unlabeled
+        target, weight, classes, drop, kinds, missing, unlabeled, reading
             As in `fit_stream` of generative classifiers.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
@@ -347,8 +348,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         ['a' 'b']
         """
         with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
             self._require_streamed()
+            source, how, notes = decided(source, how, client, texts=False)
             with shown("fitting in batches", 0, progress) as tell:
                 encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
                 known: Any = encoding.clf
@@ -360,6 +362,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 self._infer(model.over(parts))
                 fitted: Any = self.model_
                 self.model_ = fitted.without_rows()
+            self.notes_ = [*notes, *self.notes_]
         return self
 
     def _require_streamed(self) -> None:

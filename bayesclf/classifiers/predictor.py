@@ -39,7 +39,7 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
@@ -106,8 +106,11 @@ class LogLikelihood:
     conditional: Array
 
 
-SOURCES = ("mle", "map", "mean", "posterior")
+SOURCES = ("mle", "map", "mean", "posterior", "tempered")
 """What rules take hypotheses from."""
+
+INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
+"""Rules whose hypotheses have probabilities of their own, which spread."""
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -226,7 +229,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            self.notes_ += remarks
+            self.notes_ = [*columns.notes_of(X), *self.notes_, *remarks]
         return self
 
     def predict(
@@ -244,7 +247,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         X : table or array of shape (row, feature)
             Table (row, feature).
         rule : str, Gibbs or None
-            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
+            One of `bayesclf.rules.RULES`; by default that of the constructor, else Bayes-optimal, tempered for
+            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested.
         cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
         reject : float or None
@@ -325,7 +329,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     ) -> Array:
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
-        It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
+        It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
+        under ``"tempered"``.
 
         Parameters
         ----------
@@ -334,21 +339,27 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         ci_prob : float
             Posterior probability between the bounds, in (0, 1).
         rule : str
-            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``
+            P(θ | D), each θ with one draw of T and b, by which log p(x | k, θ) is believed.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         check_between("ci_prob", ci_prob)
         rows = self.rows(X)
-        hypotheses = self.hypotheses("posterior", class_prior)
-        return averaging.interval(hypotheses, rows, ci_prob, given_x=_given_x(rule))
+        given_x = _given_x(rule)
+        return averaging.interval(self._spread(rule, class_prior), rows, ci_prob, given_x)
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
         rows = self.rows(X)
-        averages = averaging.average(self.hypotheses("posterior", class_prior), rows, given_x=_given_x(rule))
+        given_x = _given_x(rule)
+        averages = averaging.average(self._spread(rule, class_prior), rows, given_x)
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        """Return the hypotheses whose probabilities spread around the answer of a rule."""
+        return self.hypotheses("posterior", class_prior)
 
     @contextmanager
     def _rollback_on_error(self) -> Iterator[None]:
@@ -409,7 +420,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         Parameters
         ----------
         source : str
-            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
+            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, ``"posterior"``, or ``"tempered"``: values of T and
+            b, for discriminative models the posterior.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
@@ -471,8 +483,13 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         if self.rule is not None:
             return self.rule
         if self.draws_ is not None:
-            return "bayes-optimal"
+            return self._rule_of_posterior
         return "mle" if isinstance(self.inference_, MLE) else "map"
+
+    @property
+    def _rule_of_posterior(self) -> str:
+        """The rule by which a fit with a posterior answers where none is requested."""
+        return "bayes-optimal"
 
     def rows(self, X: Any) -> Rows:
         """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
@@ -586,8 +603,9 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
     @property
     def _source(self) -> str:
-        """The hypotheses of the default rule, ``"posterior"`` among them."""
-        return rules.resolve(self.requested_rule(None))[0].source
+        """The parameters of the default rule: those of the posterior where it averages."""
+        resolved, _ = rules.resolve(self.requested_rule(None))
+        return "posterior" if resolved.averages else resolved.source
 
     def _point_parameters(self, attribute: str) -> Parameters:
         """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
@@ -630,5 +648,5 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
 
 def _given_x(rule: str) -> bool:
-    require(Choice(("bayes-optimal", "predictive")), rule=rule)
+    require(Choice(INTERVAL_RULES), rule=rule)
     return rule == "predictive"

@@ -100,6 +100,7 @@ class TextNB(DocumentClassifier):
     n_features: int | None = None
     missing: str = field(default="ignore", init=False)
     unseen: str = field(default="ignore", init=False)
+    _takes_text = True
 
     def _check_options(self) -> None:
         super()._check_options()

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse, stats
-from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
@@ -25,7 +24,7 @@ from bayesclf.models.generative import GenerativeModel, independent_groups
 from bayesclf.models.logistic.centered import CenteredRows, dense
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import columns, missing
+from bayesclf.tables import columns, missing, useless
 from bayesclf.wording import named
 
 
@@ -166,12 +165,14 @@ def identifiers(context: Context) -> Answer:
 
     Whole numbers number the rows if they only rise or fall, or if none occurs twice although measured ones would: n
     independent numbers in a range of R are all different with probability Π(1 − i/R) at most, i < n, whatever their
-    distribution. So the numbers of a random part of some rows are found, in any order.
+    distribution. So the numbers of a random part of some rows are found, in any order. Different whole numbers of a
+    column that is called an identifier, such as "id" or "customer_id", are one. Reading a file leaves out the same
+    columns.
     """
     frame = context.frame
-    if len(frame) < thresholds.MIN_IDENTIFIED_ROWS:
+    if len(frame) < useless.FEWEST_ROWS:
         raise NotApplicable(f"in {len(frame)} rows the values of any column may all be different")
-    names = [str(name) for name in frame if _identifies(frame[name])]
+    names = [str(name) for name in frame if useless.names_rows(frame[name])]
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return issue(
@@ -181,52 +182,6 @@ def identifiers(context: Context) -> Answer:
             "moderate",
         )
     return passed("no column looks like a row's name or number", evidence)
-
-
-def _identifies(column: pd.Series[Any]) -> bool:
-    values = column.dropna()
-    if len(values) < thresholds.MIN_IDENTIFIED_ROWS:
-        return False
-    different = values.nunique()
-    if columns.kind_of(column) == "category":
-        return bool(different > thresholds.MAX_DIFFERENT_SHARE * len(values))
-    if different < len(values):
-        return False
-    x = values.to_numpy(dtype=float)
-    if not (x == np.floor(x)).all():
-        return False
-    steps = np.diff(x)
-    return bool(
-        all_different(len(x), np.ptp(x) + 1) < thresholds.SIGNIFICANCE or (steps > 0).all() or (steps < 0).all()
-    )
-
-
-def all_different(values: int, span: float) -> float:
-    """Return the largest probability that independent whole numbers in a range are all different.
-
-    It is Π(1 − i/R) over i < n, that of uniform numbers: no distribution has fewer collisions.
-
-    Parameters
-    ----------
-    values
-        Their number n.
-    span
-        Number of whole numbers from the smallest to the largest; the range R is taken to be wider by (n + 1)/(n − 1),
-        as the extremes of n uniform numbers lie inside it.
-
-    References
-    ----------
-    Munford (1977), A note on the uniformity assumption in the birthday problem, The American Statistician 31.
-
-    Examples
-    --------
-    >>> round(all_different(23, 365 * 22 / 24), 2)
-    0.49
-    """
-    span *= (values + 1) / (values - 1)
-    if span <= values:
-        return 0.0
-    return float(np.exp(gammaln(span + 1) - gammaln(span - values + 1) - values * np.log(span)))
 
 
 @check("M09", "Missing values held as numbers", "tables with columns of numbers")

@@ -22,6 +22,9 @@ from bayesclf.evaluation.cross_validation import Split
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 
+ALL = "all"
+"""What is given for every rule."""
+
 
 @dataclass(frozen=True)
 class Folds:
@@ -63,6 +66,7 @@ def as_table(X: Any) -> pd.DataFrame:
     ):
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
     frame = columns.to_frame(X)
+    frame.attrs = {}  # what was done to read it is said once, not of each fit
     columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
     return frame
 
@@ -81,12 +85,23 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     return only_labeled(frame, y)
 
 
-def check_rules(given: Any) -> None:
-    """Raise for rules that are not names of rules."""
+def checked_rules(given: Any) -> tuple[str, ...] | None:
+    """Return the rules that are asked for; None where each classifier answers under the usual ones.
+
+    Raises
+    ------
+    InputError
+        For rules that are not None, ``"all"``, or names of rules.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == ALL:
+        return tuple(RULES)
     if isinstance(given, str):
-        raise InputError(f"rules must be a list of names, such as [{given!r}]")
+        raise InputError(f"rules must be a list of names, such as [{given!r}], or {ALL!r}")
     if not isinstance(given, Sequence) or not given:
         raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {given!r}")
     for rule in given:
         if not isinstance(rule, str) or rule not in RULES:
             raise rules.unknown(rule)
+    return tuple(given)

@@ -66,7 +66,7 @@ BOOTSTRAPS = 500
 """Resamples of the blocks of splits for the interval of a crossing."""
 
 PLUG_IN = ("mle", "map")
-AVERAGED = tuple(rule for rule in RULES if rule not in PLUG_IN)
+AVERAGED = tuple(name for name, rule in RULES.items() if rule.source in ("mean", "posterior"))
 
 ALL, SHARED = "all splits", "splits under every rule"
 """Parts of the table: the means over all splits of a rule, and over those splits that all rules answered."""

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.constraints import Number, require
+from bayesclf.constraints import require
 from bayesclf.families import cells
-from bayesclf.families.base import (
-    LOST,
-    SCALE,
-    Axes,
-    Statistics,
-    broadcast,
-    require_each,
-    require_positive,
-    require_prior_of_page,
-)
-from bayesclf.families.dirichlet import class_sums
+from bayesclf.families.base import SCALE, Axes, require_each, require_prior_of_page
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.quadrature import (
-    QuadratureFamily,
-    log_normal_density,
-    log_rising,
-    require_within,
-    stirling,
-    zero_of,
-)
-from bayesclf.families.terms import Contributions, Density, Pair, each
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
+from bayesclf.families.quadrature import QuadratureFamily, zero_of
+from bayesclf.families.template import NUMPY, TINY, CellSums, stirling
+from bayesclf.families.terms import Density
 
 SPREAD = 1.5
 """Standard deviation of the prior of log α: a row tells of log α about as much, 1 to √2 where its mean is known."""
@@ -48,33 +27,9 @@ MEDIANS = (1e-3, 1e6)
 ROUNDING = 1e-13
 """Difference of the logarithm of a mean and the mean of logarithms, up to which cells count as equal."""
 
-NEAR = 1e-6
-"""Slope of the log density in α, per row, up to which equal cells count as next to the prior's mean."""
-
-
-@dataclass(frozen=True)
-class GammaStatistics(Statistics):
-    """Weight n, sum Σ x and sum Σ log x of the observed cells of each class and feature, (outcome, feature)."""
-
-    axes: Axes
-    n: Array
-    total: Array
-    logs: Array
-
-    @classmethod
-    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Add up cells `X` (row, feature), NaN where one is missing."""
-        observed, values = cells.positive(X, axes, Gamma.name)
-        summed = (observed, observed * values, np.log(values))
-        return cls(axes, *(class_sums(part, y, len(axes.labels), sample_weight) for part in summed))
-
-    def skewness(self) -> Array:
-        """Return log x̄ less the mean of log x, (outcome, feature): about 1/2α; 0 where cells are equal or lacking."""
-        return _skewness(self.n, self.total, self.logs)
-
 
 @dataclass(frozen=True, repr=False)
-class Gamma(QuadratureFamily[GammaStatistics]):
+class Gamma(QuadratureFamily):
     """x_i | y = k ~ Gamma(α_ik, β_ik), independent over features i and classes k.
 
     ============ ======= ============================= ===========================================
@@ -99,8 +54,8 @@ class Gamma(QuadratureFamily[GammaStatistics]):
     kappa, m
         Rows that the prior of β is worth, and the mean of the column that it expects, in units of the column; above 0,
         they broadcast likewise. Where None, 1 row and the mean of the pooled rows.
-    n, total, logs
-        Set by `posterior`: weight of the rows, Σx and Σ log x.
+    n, sums
+        Set by `posterior`: weight of the rows, (outcome, feature), and Σx and Σ log x, (sum, outcome, feature).
     axes : Axes
         Set by `resolve_prior`.
 
@@ -117,70 +72,83 @@ class Gamma(QuadratureFamily[GammaStatistics]):
     ['regular' 'irregular']
     """
 
-    median: float | Array | None = None
-    spread: float | Array | None = None
-    kappa: float | Array | None = None
-    m: float | Array | None = None
-    n: float | Array = 0.0
-    total: float | Array = 0.0
-    logs: float | Array = 0.0
-    axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "gamma"
-    kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Gamma(shape, rate)"
-    statistics_type: ClassVar[type[Statistics]] = GammaStatistics
+    distribution: ClassVar[str] = "Gamma"
+    parameters: ClassVar[tuple[str, ...]] = ("shape", "rate")
+    least_mean: ClassVar[float] = TINY
 
+    @override
     def __post_init__(self) -> None:
-        require_positive(median=self.median, spread=self.spread, kappa=self.kappa, m=self.m)
-        require(Number(array=True), n=self.n, total=self.total, logs=self.logs)
+        super().__post_init__()
         if not self.axes.features:
             require(SCALE, m=self.m)
 
-    def resolve_prior(self, statistics: GammaStatistics) -> Self:
-        """Return the prior with its hyperparameters as arrays (outcome, feature)."""
-        pooled = statistics.pooled()
-        given = {
-            "median": _estimate(pooled.skewness()) if self.median is None else self.median,
-            "spread": SPREAD if self.spread is None else self.spread,
-            "kappa": 1.0 if self.kappa is None else self.kappa,
-            "m": pooled.total / np.maximum(pooled.n, 1) if self.m is None else self.m,
-        }
-        shape = statistics.n.shape
-        arrays = {name: broadcast(name, value, shape, "outcome, feature") for name, value in given.items()}
-        arrays["m"] = np.maximum(arrays["m"], np.finfo(float).tiny)
-        require_within(self.bounds, arrays["median"], arrays["spread"])
-        sums = {name: np.zeros(shape) for name in ("n", "total", "logs")}
-        return replace(self, **arrays, **sums, axes=statistics.axes)
+    @override
+    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
+        """Return numbers above 0."""
+        return cells.positive(X, axes, self.name)
 
-    def informative(self, statistics: GammaStatistics) -> NDArray[np.bool_]:
+    @override
+    def terms(self, x: Array) -> tuple[Array, Array]:
+        """Return x and log x."""
+        return x, np.log(x)
+
+    @override
+    def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any, Any], Any]:
+        """−βx + (α − 1) log x + α log β − log Γ(α)."""
+        shape, rate = parameters
+        return (-rate, shape - 1), m.gammaln(shape) - shape * m.log(rate)
+
+    @override
+    def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
+        """log Γ(a + nα)/[Γ(a) Γ(α)^n] b^a/(b + Σx)^(a + nα) e^((α − 1) Σ log x) with a = 1 + wα, w and b of the state.
+
+        Terms that grow with nα are taken together, so that they cancel before they are rounded.
+        """
+        (weight, b, t), (total, logs) = state, sums
+        shape, m, both = np.exp(t), b / weight, weight + n
+        mean = np.where(n > 0, total / np.maximum(n, TINY), m)
+        a, after = 1 + weight * shape, 1 + both * shape
+        of_mean = -n * (_skewness(n, total, logs) + np.log1p(weight * (m - mean) / (both * mean)))
+        of_rate = after * np.log1p(1 / (both * shape)) - a * np.log1p(1 / (weight * shape)) - 0.5 * np.log(after / a)
+        of_rows = n * (t / 2 - 0.5 * np.log(2 * np.pi) - stirling(shape)) + stirling(after) - stirling(a)
+        shrunk = a * np.log1p(n * (mean - m) / (both * m))
+        return np.asarray(shape * of_mean - shrunk + of_rate + of_rows - logs)
+
+    def resolve_prior(self, statistics: CellSums) -> Self:
+        """Return the prior with its hyperparameters as arrays (outcome, feature)."""
+        return self.resolved(statistics, median=_estimate(_skewness(*statistics.pooled().rows())), spread=SPREAD)
+
+    @override
+    def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
         """Return False for constant and empty columns; with median and m given, for empty ones only."""
         pooled = statistics.pooled()
-        if self.median is not None and self.m is not None:
-            return np.asarray(pooled.n[0] > 0)
-        return np.asarray(pooled.skewness()[0] > 0)
+        given = self.median is not None and self.m is not None
+        return np.asarray((pooled.n if given else _skewness(*pooled.rows()))[0] > 0)
 
     @override
     def priors(self) -> list[PriorLine]:
         """Return the log-normal priors of the shape, and the gamma priors of the rate given it."""
-        median, spread, kappa, m, *_ = self.hyperparameters()
+        median, spread, kappa, m = self.hyperparameters()
         shapes = prior_lines("shape", "LogNormal(log {median}, {spread})", self.axes, median=median, spread=spread)
         rates = prior_lines("rate", "Gamma(1 + {kappa}·shape, {rate})", self.axes, kappa=kappa, rate=kappa * m)
         return [*shapes, *rates]
 
-    def mle(self, statistics: GammaStatistics) -> Parameters:
+    def mle(self, statistics: CellSums) -> Parameters:
         """Return shapes and rates; raises `DoesNotExist` where the cells of a class are equal, or it has none."""
-        skewness = statistics.skewness()
-        require_each(
-            skewness > 0, statistics.axes, "has too few different values", " for a shape by maximum likelihood"
-        )
+        n, total, logs = statistics.rows()
+        skewness = _skewness(n, total, logs)
+        lacks, why = "has too few different values", " for a shape by maximum likelihood"
+        require_each(skewness > 0, statistics.axes, lacks, why)
         shape = np.exp(zero_of(lambda t: t - digamma(np.exp(t)) - skewness, skewness.shape))
-        return {"shape": shape[None], "rate": (shape * statistics.n / statistics.total)[None]}
+        return {"shape": shape[None], "rate": (shape * n / total)[None]}
 
-    def map(self, statistics: GammaStatistics) -> Parameters:
+    def map(self, statistics: CellSums) -> Parameters:
         """Return the joint mode of α and β: that of β given α is (κ + n)α/(κm + Σx)."""
         posterior = self.posterior(statistics)
-        median, spread, kappa, m, n, _, logs = posterior.hyperparameters()
-        weight, b = posterior.of_rate()
+        (median, spread, kappa, m), (n, _, logs) = posterior.hyperparameters(), posterior.rows()
+        weight, b = posterior.state()
 
         def slope(t: Array) -> Array:
             """Return the derivative of the log posterior in t = log shape, the rate at its mode."""
@@ -192,46 +160,31 @@ class Gamma(QuadratureFamily[GammaStatistics]):
         shape = np.exp(zero_of(slope, n.shape))
         return {"shape": shape[None], "rate": (weight * shape / b)[None]}
 
-    def posterior(self, statistics: GammaStatistics) -> Self:
-        """Return the same prior with the sums of more rows."""
-        *_, n, total, logs = self.hyperparameters()
-        return replace(self, n=n + statistics.n, total=total + statistics.total, logs=logs + statistics.logs)
-
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw log shape by its quadrature, then rate given shape from its gamma distribution."""
-        shape = np.exp(self.draw_t(rng, draws))
-        weight, b = self.of_rate()
+        shape, (weight, b) = np.exp(self.draw_t(rng, draws)), self.state()
         return {"shape": shape, "rate": rng.standard_gamma(1 + weight * shape) / b}
 
+    @override
     def mean(self) -> Parameters:
         """Return E[α] and E[β] = E[1 + (κ + n)α]/(κm + Σx)."""
-        weight, b = self.of_rate()
-        shape = self.grid.expectation(np.exp(self.grid.nodes))
+        shape, (weight, b) = self.grid.expectation(np.exp(self.grid.nodes)), self.state()
         return {"shape": shape[None], "rate": ((1 + weight * shape) / b)[None]}
 
     @override
-    def pymc(self, statistics: GammaStatistics, suffix: str) -> None:
-        """Add α and β, observing Σx and Σ log x, with the log likelihood of the cells."""
-        from bayesclf.families.pymc import observe_sums
-
-        shape, rate = self._pymc_parameters(statistics, suffix)
-        sums = {"n": statistics.n, "x": statistics.total, "log": statistics.logs}
-        observe_sums(suffix, (shape, rate), sums, _log_likelihood)
+    def log_prior(self, parameters: Parameters) -> Density:
+        """Of α and β together, per log α and log β."""
+        shape, rate = self.given(parameters)
+        (kappa, b), (n, total, logs) = self.prior_state(), self.rows()
+        a, (etas, normalizer) = 1 + kappa * shape, self.natural(NUMPY, shape, rate)
+        of_rate = a * np.log(b) - gammaln(a) + a * np.log(rate) - b * rate
+        of_rows = etas[0] * total + etas[1] * logs - n * normalizer
+        density = Density.of_cells("shape", self.log_prior_of_t(np.log(shape)) + of_rate + of_rows)
+        return density.with_same_parts("rate", "shape")
 
     @override
-    def page(self, X: Array, row: Any, suffix: str) -> None:
-        """Add α and β, observing x ~ Gamma(α_y, β_y)."""
-        import pymc as pm
-
-        from bayesclf import pymc_models
-
-        require_prior_of_page(self)
-        median, spread, kappa, m, *_ = self.hyperparameters()
-        prior = pymc_models.gammas(median, spread, kappa, m, suffix)
-        pymc_models.cells(pm.Gamma, X, row, *prior, name=suffix)
-
-    def _pymc_parameters(self, statistics: GammaStatistics, suffix: str) -> tuple[TensorVariable, TensorVariable]:
+    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, Any]:
         """Add α and β to the open PyMC model; return them."""
         import pymc as pm
         import pytensor.tensor as pt
@@ -240,12 +193,13 @@ class Gamma(QuadratureFamily[GammaStatistics]):
 
         names = ("median", "spread", "kappa", "m", "n", "total", "logs")
         median, spread, kappa, m, n, total, logs = (
-            pm.Data(f"shape_{name}{suffix}", value) for name, value in zip(names, self.hyperparameters(), strict=True)
+            pm.Data(f"shape_{name}{suffix}", value)
+            for name, value in zip(names, (*self.hyperparameters(), *self.rows()), strict=True)
         )
         dims = ("outcome", f"feature{suffix}")
         shape = pm.LogNormal(f"shape{suffix}", pt.log(median), spread, dims=dims)
         a, b = 1 + (kappa + n) * shape, kappa * m + total
-        more, sums = pm.Data(f"rate_n{suffix}", statistics.n), pm.Data(f"rate_total{suffix}", statistics.total)
+        more, sums = (pm.Data(f"rate_n{suffix}", statistics.n), pm.Data(f"rate_total{suffix}", statistics.rows()[1]))
         rate = standardized_rate(f"rate{suffix}", (a, b), (a + more * shape, b + sums), dims)
         if self.variant:
             prior = (1 + kappa * shape) * pt.log(kappa * m) - pt.gammaln(1 + kappa * shape)
@@ -253,141 +207,29 @@ class Gamma(QuadratureFamily[GammaStatistics]):
             pm.Potential(f"shape_given_rows{suffix}", prior + rows)
         return shape, rate
 
-    def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_i (α−1) log x_i + α log β − log Γ(α) − βx_i over the observed cells, (draw, row, outcome)."""
-        observed, values = cells.positive(X, self.axes, self.name)
-        shape, rate = parameters["shape"], parameters["rate"]
-        constant = shape * np.log(rate) - gammaln(shape)
-        density = cells.products(observed, constant) + cells.products(np.log(values), shape - 1)
-        density -= cells.products(observed * values, rate)
-        return np.asarray(density)
-
     @override
-    def log_marginal(self, t: Array) -> Array:
-        """Terms that grow with nα are taken together, so that they cancel before they are rounded."""
-        median, spread, kappa, m, n, _, logs = self.hyperparameters()
-        weight, b = self.of_rate()
-        shape, log_mean = np.exp(t), np.log(b / weight)
-        prior, rows = 1 + kappa * shape, 1 + weight * shape
-        of_prior = prior * (np.log(m) - log_mean - np.log1p(1 / (kappa * shape))) + 0.5 * np.log(prior)
-        near, gap = self._equal_cells
-        slope = np.where(near, gap - kappa * (np.log(m) - log_mean), logs - n * log_mean)
-        of_rows = shape * slope - logs + n * (t / 2 - 0.5 * np.log(2 * np.pi) - stirling(shape))
-        of_rate = rows * np.log1p(1 / (weight * shape)) - 0.5 * np.log(rows)
-        corrections = stirling(rows) - stirling(prior)
-        return np.asarray(log_normal_density(t, median, spread) + of_prior + of_rows + of_rate + corrections)
+    def page_parameters(self, suffix: str) -> tuple[Any, Any]:
+        """Add α and β to the page; return them."""
+        from bayesclf import pymc_models
 
-    @override
-    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """The compound gamma distribution, x^(α−1) Γ(a + α)/[Γ(α) Γ(a)] b^a/(b + x)^(a+α), a and b those of β."""
-        cell = (outcome, feature)
-        weight, b = (part[cell] for part in self.of_rate())
-        shape, x = np.exp(t), values
-        a = 1 + weight * shape
-        kept = b - x > LOST * b
-        if left_out:
-            a, b = a - shape, np.where(kept, b - x, np.nan)
-        near, _ = self._equal_cells
-        if near[cell]:
-            return _log_compound(x, shape, a, b)
-        constant = log_rising(a, shape) - gammaln(shape)
-        return np.asarray(constant + (shape - 1) * np.log(x) - shape * np.log(b + x) - a * np.log1p(x / b))
-
-    @cached_property
-    def _equal_cells(self) -> tuple[NDArray[np.bool_], Array]:
-        """Return where cells are equal and next to m, and n log x̄ + κ log m − (κ + n) log of their weighted mean.
-
-        There α grows to the end of its range, at which the terms of the density that grow with it must cancel to more
-        digits than sums over rows have.
-        """
-        _, _, kappa, m, n, total, logs = self.hyperparameters()
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            away = (total / np.maximum(n, np.finfo(float).tiny) - m) / m
-            gap = n * np.log1p(away) - (kappa + n) * np.log1p(away * n / (kappa + n))
-        near: NDArray[np.bool_] = (n > 0) & (_skewness(n, total, logs) == 0) & (gap > -NEAR * (kappa + n))
-        return near, gap
-
-    def log_prior(self, parameters: Parameters) -> Density:
-        """Of α and β together, per log α and log β."""
-        median, spread, kappa, m, n, _, logs = self.hyperparameters()
-        weight, b = self.of_rate()
-        shape, rate = parameters["shape"], parameters["rate"]
-        prior = 1 + kappa * shape
-        density = log_normal_density(np.log(shape), median, spread) + prior * np.log(kappa * m) - gammaln(prior)
-        density += (shape - 1) * logs - n * gammaln(shape) + (1 + weight * shape) * np.log(rate) - b * rate
-        return Density.of_cells("shape", density).with_same_parts("rate", "shape")
-
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """Differences of α log βx − βx − log Γ(α) between the two classes."""
-        observed, values = cells.positive(X, self.axes, self.name)
-        shape, rate = parameters["shape"], parameters["rate"]
-        constant = pair.differences(shape * np.log(rate) - gammaln(shape))
-        terms = constant + pair.differences(shape) * np.log(values) - pair.differences(rate) * values
-        return Contributions.of_rows(each(self.axes.features), observed * terms)
+        require_prior_of_page(self)
+        return pymc_models.gammas(*self.hyperparameters(), suffix)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw numbers (row, feature)."""
-        shape, rate = (parameters[name][0][y] for name in ("shape", "rate"))
-        return np.asarray(np.maximum(rng.standard_gamma(shape), np.finfo(float).tiny) / rate)
-
-    @override
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of shape and rate."""
-        return dict.fromkeys(("shape", "rate"), ("outcome", "feature"))
-
-    @property
-    @override
-    def variant(self) -> str:
-        """Whether rows are in it: a posterior has another PyMC block than a prior."""
-        return "given rows" if np.any(np.asarray(self.n) > 0) else ""
-
-    @property
-    @override
-    def cells_shape(self) -> tuple[int, ...]:
-        """Shape of the cells with a shape and a rate each, (outcome, feature)."""
-        return np.shape(self.n)
-
-    def hyperparameters(self) -> tuple[Array, ...]:
-        """Return median, spread, κ, m, n, Σx and Σ log x, each (outcome, feature)."""
-        given = (self.median, self.spread, self.kappa, self.m, self.n, self.total, self.logs)
-        return tuple(np.asarray(value, dtype=float) for value in given)
-
-    def of_rate(self) -> tuple[Array, Array]:
-        """Return κ + n and κm + Σx: given α, β is Gamma(1 + (κ + n)α, κm + Σx)."""
-        *_, kappa, m, n, total, _ = self.hyperparameters()
-        return kappa + n, kappa * m + total
+        shape, rate = (values[0][y] for values in self.given(parameters))
+        return np.asarray(np.maximum(rng.standard_gamma(shape), TINY) / rate)
 
 
 def _skewness(n: Array, total: Array, logs: Array) -> Array:
     """Return log x̄ less the mean of log x by their sums; 0 where they differ by rounding only."""
-    some = np.maximum(n, np.finfo(float).tiny)
+    some = np.maximum(n, TINY)
     log_mean, mean_log = np.log(np.where(total > 0, total / some, 1.0)), logs / some
     difference = np.where(n > 0, log_mean - mean_log, 0.0)
     return np.where(difference > ROUNDING * (1 + np.abs(mean_log)), difference, 0.0)
 
 
-def _log_compound(x: Array, shape: Array, a: Array, b: Array) -> Array:
-    """Return the log of x^(α−1) Γ(a + α)/[Γ(α) Γ(a)] b^a/(b + x)^(a+α), which keeps its digits where α is large.
-
-    By Stirling's formula α log (ξ/λ) − (a + α) log [(1 + ξ)/(1 + λ)] is left, ξ = x/b and λ = α/a, of which the parts
-    linear in ξ − λ cancel.
-    """
-    share, expected = x / b, shape / a
-    own, whole = (share - expected) / expected, (share - expected) / (1 + expected)
-    small = np.abs(own) < 0.5
-    linear = np.where(small, own, 0.0), np.where(small, whole, 0.0)
-    large = shape * (np.log1p(own) - linear[0]) - (a + shape) * (np.log1p(whole) - linear[1])
-    corrections = stirling(a + shape) - stirling(shape) - stirling(a)
-    return np.asarray(large + 0.5 * np.log(shape / (2 * np.pi * (1 + expected))) + corrections - np.log(x))
-
-
 def _estimate(skewness: Array) -> Array:
     """Return about the α of log α − ψ(α) = s."""
-    s = np.maximum(skewness, np.finfo(float).tiny)
+    s = np.maximum(skewness, TINY)
     return np.asarray(np.clip((3 - s + np.sqrt((s - 3) ** 2 + 24 * s)) / (12 * s), *MEDIANS))
-
-
-def _log_likelihood(shape: Any, rate: Any, n: Any, total: Any, logs: Any) -> Any:
-    import pytensor.tensor as pt
-
-    return n * (shape * pt.log(rate) - pt.gammaln(shape)) + (shape - 1) * logs - rate * total

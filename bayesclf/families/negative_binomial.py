@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
 import numpy as np
@@ -13,20 +13,13 @@ from scipy.fft import dct
 from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.constraints import Number, require
 from bayesclf.families import cells
-from bayesclf.families.base import Axes, Statistics, broadcast, require_each, require_positive, require_prior_of_page
+from bayesclf.families.base import Axes, require_each, require_prior_of_page
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.quadrature import (
-    QuadratureFamily,
-    log_normal_density,
-    log_rising,
-    require_within,
-    stirling,
-    zero_of,
-)
-from bayesclf.families.terms import Contributions, Density, Pair, each
+from bayesclf.families.quadrature import QuadratureFamily, zero_of
+from bayesclf.families.template import TINY, CellSums, log_rising, stirling
+from bayesclf.families.terms import Contributions, Density, Pair
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -49,48 +42,8 @@ falls like exp(−0.13 · points) on this range, below rounding here.
 """
 
 
-@dataclass(frozen=True)
-class NegativeBinomialStatistics(Statistics):
-    """Sums over the observed cells of each class and feature, (outcome, feature).
-
-    Attributes
-    ----------
-    n
-        Weight of the cells.
-    total, squares
-        Σ x and Σ x².
-    log_factorials
-        Σ log x!, which the evidence needs and no estimate does.
-    rising
-        Σ log Γ(x + r)/Γ(r) as Chebyshev coefficients in log r, (outcome, feature, coefficient).
-    """
-
-    axes: Axes
-    n: Array
-    total: Array
-    squares: Array
-    log_factorials: Array
-    rising: Array
-
-    @classmethod
-    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Add up counts `X` (row, feature), NaN where a cell is missing."""
-        observed, counts = cells.events(X, axes)
-        summed = (observed, counts, counts**2, gammaln(counts + 1))
-        n, total, squares, factorials = (class_sums(v, y, len(axes.labels), sample_weight) for v in summed)
-        rising = np.zeros((len(axes.labels), len(axes.features), DEGREE))
-        for j, column in enumerate(counts.T):
-            values, place = np.unique(column, return_inverse=True)
-            # A missing cell has count 0, whose rising factorial is 1.
-            cell = np.arange(len(place)), place
-            of_value = sparse.csr_array((np.ones(len(place)), cell), shape=(len(place), len(values)))
-            counted = class_sums(of_value, y, len(axes.labels), sample_weight)
-            rising[:, j] = counted @ _coefficients(values)
-        return cls(axes, n, total, squares, factorials, rising)
-
-
 @dataclass(frozen=True, repr=False)
-class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
+class NegativeBinomial(QuadratureFamily):
     r"""x_i | y = k ~ NegativeBinomial(r_ik, θ_ik), independent over features i and classes k.
 
     ========= ======= ============================= ===========================================
@@ -117,9 +70,9 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     kappa, m
         Rows that the prior of θ is worth, and the mean that it expects, above 0; they broadcast likewise. Where None, 1
         row and the mean of the pooled rows.
-    n, total, rising
-        Set by `posterior`: weight of the rows, Σx, and Σ log Γ(x + r)/Γ(r) as Chebyshev coefficients (coefficient,
-        outcome, feature) in log r.
+    n, sums
+        Set by `posterior`: weight of the rows, (outcome, feature), and Σx, Σx² and the coefficients of
+        Σ log Γ(x + r)/Γ(r), a Chebyshev series in log r, (sum, outcome, feature).
     axes : Axes
         Set by `resolve_prior`.
 
@@ -137,60 +90,103 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
     ['even' 'bursts']
     """
 
-    median: float | Array | None = None
-    spread: float | Array | None = None
-    kappa: float | Array | None = None
-    m: float | Array | None = None
-    n: float | Array = 0.0
-    total: float | Array = 0.0
-    rising: float | Array = 0.0
-    axes: Axes = field(default=Axes((), ()), repr=False)
     name: ClassVar[str] = "negative-binomial"
-    kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "NegativeBinomial(dispersion, theta)"
-    statistics_type: ClassVar[type[Statistics]] = NegativeBinomialStatistics
+    distribution: ClassVar[str] = "NegativeBinomial"
+    parameters: ClassVar[tuple[str, ...]] = ("dispersion", "theta")
+    whole: ClassVar[bool] = True
     bounds: ClassVar[tuple[float, float]] = BOUNDS
 
-    def __post_init__(self) -> None:
-        require_positive(median=self.median, spread=self.spread, kappa=self.kappa, m=self.m)
-        require(Number(array=True), n=self.n, total=self.total, rising=self.rising)
+    @override
+    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
+        """Return counts of events."""
+        return cells.events(X, axes)
 
-    def resolve_prior(self, statistics: NegativeBinomialStatistics) -> Self:
+    @override
+    def terms(self, x: Array) -> tuple[Array, Array]:
+        """Return x and x²."""
+        return x, x**2
+
+    @override
+    def log_h(self, x: Array) -> Array:
+        """−log x!."""
+        return -gammaln(x + 1)
+
+    @override
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> CellSums:
+        """Return Σ x, Σ x², and Σ log Γ(x + r)/Γ(r) as Chebyshev coefficients in log r."""
+        found = super().statistics(X, y, axes, sample_weight)
+        _, counts = self.read(X, axes)
+        rising = np.zeros((*found.n.shape, DEGREE))
+        for j, column in enumerate(counts.T):
+            values, place = np.unique(column, return_inverse=True)
+            # A missing cell has count 0, whose rising factorial is 1.
+            cell = np.arange(len(place)), place
+            of_value = sparse.csr_array((np.ones(len(place)), cell), shape=(len(place), len(values)))
+            counted = class_sums(of_value, y, len(axes.labels), sample_weight)
+            rising[:, j] = counted @ _coefficients(values)
+        return replace(found, sums=np.concatenate([found.sums, rising], axis=-1))
+
+    @override
+    def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any], Any]:
+        """x log(1 − θ) + r log θ: the part of the density without log Γ(x + r)/Γ(r)."""
+        r, theta = parameters
+        return (m.log1p(-theta),), -r * m.log(theta)
+
+    @override
+    def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
+        """Σ log Γ(x + r)/Γ(r) by interpolation, and log B(a + nr, b + Σx)/B(a, b), a and b those of θ."""
+        (weight, events, t), (total, _, *rising) = state, sums
+        r = np.exp(t)
+        of_theta = _log_beta(1 + (weight + n) * r, 1 + events + total) - _log_beta(1 + weight * r, 1 + events)
+        return np.asarray(_at(np.array(rising), t) + of_theta)
+
+    @override
+    def log_cell(self, state: tuple[Array, ...], x: Array) -> Array:
+        """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ.
+
+        By Stirling's formula its large terms are −Σ O log O/E, O the table of r and x over a and b, and E that of the
+        same margins: a sum of parts of one sign, which keeps its digits however large the counts.
+        """
+        weight, events, t = state
+        r = np.exp(t)
+        a, b = 1 + weight * r, 1 + events
+        above, below, left, right = r + x, a + b, a + r, b + x
+        total, determinant = above + below, r * b - x * a
+        margins = ((above, left, 1), (above, right, -1), (below, left, -1), (below, right, 1))
+        ratio = sum(one * other * _excess(sign * determinant / (one * other)) for one, other, sign in margins) / total
+        some = np.maximum(x, 1.0)
+        choices = 0.5 * np.log(r / (2 * np.pi * some * (r + some))) + stirling(r + some) - stirling(r) - stirling(some)
+        of_theta = 0.5 * np.log(a * b / below * total / left / right) + stirling(below) - stirling(a) - stirling(b)
+        of_both = stirling(left) + stirling(right) - stirling(total)
+        return np.asarray(np.where(x > 0, choices, 0.0) + of_theta + of_both - ratio)
+
+    def resolve_prior(self, statistics: CellSums) -> Self:
         """Return the prior with its hyperparameters as arrays (outcome, feature)."""
-        pooled, shape = statistics.pooled(), statistics.n.shape
-        mean = pooled.total / np.maximum(pooled.n, 1)
-        given = {
-            "median": np.clip(mean, *MEDIANS) if self.median is None else self.median,
-            "spread": SPREAD if self.spread is None else self.spread,
-            "kappa": 1.0 if self.kappa is None else self.kappa,
-            "m": mean if self.m is None else self.m,
-        }
-        arrays = {name: broadcast(name, value, shape, "outcome, feature") for name, value in given.items()}
-        require_within(self.bounds, arrays["median"], arrays["spread"])
-        sums = {"n": np.zeros(shape), "total": np.zeros(shape), "rising": np.zeros((DEGREE, *shape))}
-        return replace(self, **arrays, **sums, axes=statistics.axes)
+        return self.resolved(statistics, median=np.clip(statistics.mean(), *MEDIANS), spread=SPREAD)
 
-    def informative(self, statistics: NegativeBinomialStatistics) -> NDArray[np.bool_]:
+    @override
+    def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell, or without an event unless m is given."""
-        pooled = statistics.pooled()
-        return np.asarray(pooled.total[0] > 0) if self.m is None else np.asarray(pooled.n[0] > 0)
+        n, total, *_ = statistics.pooled().rows()
+        return np.asarray((total if self.m is None else n)[0] > 0)
 
     @override
     def priors(self) -> list[PriorLine]:
         """Return the log-normal priors of r, and the beta priors of θ given it."""
-        median, spread, kappa, m, *_ = self.hyperparameters()
+        median, spread, kappa, m = self.hyperparameters()
         form, beta = "LogNormal(log {median}, {spread})", "Beta(1 + {kappa}·dispersion, {beta})"
         dispersions = prior_lines("dispersion", form, self.axes, median=median, spread=spread)
         return [*dispersions, *prior_lines("theta", beta, self.axes, kappa=kappa, beta=1 + kappa * m)]
 
-    def mle(self, statistics: NegativeBinomialStatistics) -> Parameters:
+    def mle(self, statistics: CellSums) -> Parameters:
         """Return r and θ; raises `DoesNotExist` where the counts of a class vary no more than Poisson's."""
-        n, total, axes = statistics.n, statistics.total, statistics.axes
-        require_each(n > 0, axes, "has no value")
-        varies = n * statistics.squares - total**2 > n * total
+        n, total, squares, *rising = statistics.rows()
+        require_each(n > 0, statistics.axes, "has no value")
         why = ", so that r grows without bound by maximum likelihood; take the family 'poisson', or another rule"
-        require_each(varies, axes, "has counts that vary no more than Poisson's", why)
-        slopes: Array = np.asarray(chebyshev.chebder(np.moveaxis(statistics.rising, 2, 0), axis=0), dtype=float)
+        varies = n * squares - total**2 > n * total
+        require_each(varies, statistics.axes, "has counts that vary no more than Poisson's", why)
+        slopes: Array = np.asarray(chebyshev.chebder(np.array(rising), axis=0), dtype=float)
 
         def slope(t: Array) -> Array:
             """Return the derivative of the log likelihood in t = log r, θ at its best."""
@@ -199,12 +195,11 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         r = np.exp(zero_of(slope, n.shape, self.bounds))
         return {"dispersion": r[None], "theta": (n * r / (n * r + total))[None]}
 
-    def map(self, statistics: NegativeBinomialStatistics) -> Parameters:
+    def map(self, statistics: CellSums) -> Parameters:
         """Return the joint mode of r and θ: that of θ given r is (κ + n)r/((κ + n)r + κm + Σx)."""
         posterior = self.posterior(statistics)
-        median, spread, kappa, m, *_ = posterior.hyperparameters()
-        weight, events = posterior.of_theta()
-        slopes: Array = np.asarray(chebyshev.chebder(np.asarray(posterior.rising), axis=0), dtype=float)
+        (median, spread, kappa, m), (weight, events) = posterior.hyperparameters(), posterior.state()
+        slopes: Array = np.asarray(chebyshev.chebder(posterior.rising(), axis=0), dtype=float)
 
         def slope(t: Array) -> Array:
             """Return the derivative of the log posterior in t = log r, θ at its mode."""
@@ -216,51 +211,63 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         r = np.exp(zero_of(slope, median.shape, self.bounds))
         return {"dispersion": r[None], "theta": (weight * r / (weight * r + events))[None]}
 
-    def posterior(self, statistics: NegativeBinomialStatistics) -> Self:
-        """Return the same prior with the sums of more rows."""
-        *_, n, total, rising = self.hyperparameters()
-        more = np.moveaxis(statistics.rising, 2, 0)
-        return replace(self, n=n + statistics.n, total=total + statistics.total, rising=rising + more)
-
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw log r by its quadrature, then θ given r from its beta distribution."""
-        r = np.exp(self.draw_t(rng, draws))
-        weight, events = self.of_theta()
-        return {"dispersion": r, "theta": np.maximum(rng.beta(1 + weight * r, 1 + events), np.finfo(float).tiny)}
+        r, (weight, events) = np.exp(self.draw_t(rng, draws)), self.state()
+        return {"dispersion": r, "theta": np.maximum(rng.beta(1 + weight * r, 1 + events), TINY)}
 
+    @override
     def mean(self) -> Parameters:
         """Return E[r] and E[θ]."""
-        weight, events = self.of_theta()
-        r = np.exp(self.grid.nodes)
+        r, (weight, events) = np.exp(self.grid.nodes), self.state()
         a = 1 + weight * r
         means = (self.grid.expectation(r), self.grid.expectation(a / (a + 1 + events)))
-        return dict(zip(self.dims(), (mean[None] for mean in means), strict=True))
+        return dict(zip(self.parameters, (mean[None] for mean in means), strict=True))
+
+    def rising(self) -> Array:
+        """Return the coefficients of Σ log Γ(x + r)/Γ(r) of the rows, (coefficient, outcome, feature)."""
+        return np.asarray(self.sums)[2:]
 
     @override
-    def pymc(self, statistics: NegativeBinomialStatistics, suffix: str) -> None:
-        """Add r and θ, observing Σx and Σ log Γ(x + r)/Γ(r), with the log likelihood of the cells."""
-        from bayesclf.families.pymc import observe_sums
-
-        sums = {"n": statistics.n, "x": statistics.total, "rising": statistics.rising}
-        sums["log_factorials"] = statistics.log_factorials
-        observe_sums(suffix, self._pymc_parameters(statistics, suffix), sums, _log_likelihood)
+    def log_prior(self, parameters: Parameters) -> Density:
+        """Of r and θ together, per log r and θ."""
+        r, theta = self.given(parameters)
+        (kappa, of_m), (weight, events), t = self.prior_state(), self.state(), np.log(r)
+        density = self.log_prior_of_t(t) - _log_beta(1 + kappa * r, 1 + of_m) + _at(self.rising(), t)
+        density += weight * r * np.log(theta) + xlog1py(events, -theta)
+        return Density.of_cells("dispersion", density).with_same_parts("theta", "dispersion")
 
     @override
-    def page(self, X: Array, row: Any, suffix: str) -> None:
-        """Add r and θ, observing x ~ NegativeBinomial(r_y, θ_y)."""
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return Σ_i log P(x_i | r_ik, θ_ik) over the observed cells, (draw, row, outcome)."""
+        density, (_, counts) = super().log_density(X, parameters), self.read(X, self.axes)
+        r = parameters["dispersion"]
+        for j, column in enumerate(counts.T):
+            values, place = np.unique(column, return_inverse=True)
+            for k in range(r.shape[1]):
+                density[:, :, k] += log_rising(r[:, k, j, None], values)[:, place]
+        return density
+
+    @override
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """Differences of log Γ(x + r)/Γ(r) + r log θ + x log (1 − θ) between the two classes."""
+        found, (_, counts) = super().contributions(X, parameters, pair), self.read(X, self.axes)
+        one, other = (log_rising(parameters["dispersion"][:, codes], counts) for codes in pair)
+        return replace(found, values=found.values + (one - other).reshape(found.values.shape))
+
+    @override
+    def pymc(self, statistics: CellSums, suffix: str) -> None:
+        """Add r and θ, with the log likelihood of the sums."""
         import pymc as pm
+        import pytensor.tensor as pt
 
-        from bayesclf import pymc_models
+        super().pymc(replace(statistics, sums=statistics.sums[..., :2]), suffix)
+        rising = pm.Data(f"sum_rising{suffix}", statistics.sums[..., 2:])
+        pm.Potential(f"rising{suffix}", _pymc_at(rising, pt.log(pm.modelcontext(None)[f"dispersion{suffix}"])).sum())
 
-        require_prior_of_page(self)
-        median, spread, kappa, m, *_ = self.hyperparameters()
-        prior = pymc_models.negative_binomials(median, spread, kappa, m, suffix)
-        pymc_models.cells(pm.NegativeBinomial, X, row, *prior, name=suffix)
-
-    def _pymc_parameters(
-        self, statistics: NegativeBinomialStatistics, suffix: str
-    ) -> tuple[TensorVariable, TensorVariable]:
+    @override
+    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, Any]:
         """Add r and θ to the open PyMC model; return them."""
         import pymc as pm
         import pytensor.tensor as pt
@@ -268,117 +275,35 @@ class NegativeBinomial(QuadratureFamily[NegativeBinomialStatistics]):
         from bayesclf.families.pymc import standardized_probability
 
         names = ("median", "spread", "kappa", "m", "n", "total")
-        *given, rising = self.hyperparameters()
         median, spread, kappa, m, n, total = (
-            pm.Data(f"dispersion_{name}{suffix}", value) for name, value in zip(names, given, strict=True)
+            pm.Data(f"dispersion_{name}{suffix}", value)
+            for name, value in zip(names, (*self.hyperparameters(), *self.rows()[:2]), strict=True)
         )
         dims = ("outcome", f"feature{suffix}")
         r = pm.LogNormal(f"dispersion{suffix}", pt.log(median), spread, dims=dims)
         a, b = 1 + (kappa + n) * r, 1 + kappa * m + total
-        more, sums = pm.Data(f"theta_n{suffix}", statistics.n), pm.Data(f"theta_total{suffix}", statistics.total)
+        more, sums = (pm.Data(f"theta_n{suffix}", statistics.n), pm.Data(f"theta_total{suffix}", statistics.rows()[1]))
         theta = standardized_probability(f"theta{suffix}", (a, b), (a + more * r, b + sums), dims)
         if self.variant:
-            prior = pt.betaln(1 + kappa * r, 1 + kappa * m)
-            of_counts = _pymc_at(pm.Data(f"dispersion_rising{suffix}", np.moveaxis(rising, 0, 2)), pt.log(r))
-            pm.Potential(f"dispersion_given_rows{suffix}", of_counts + pt.betaln(a, b) - prior)
+            # PyTensor has no log B.
+            of_theta = pt.gammaln(a) - pt.gammaln(a + b) - pt.gammaln(1 + kappa * r) + pt.gammaln(2 + kappa * (r + m))
+            rising = pm.Data(f"dispersion_rising{suffix}", np.moveaxis(self.rising(), 0, -1))
+            pm.Potential(f"dispersion_given_rows{suffix}", _pymc_at(rising, pt.log(r)) + of_theta)
         return r, theta
 
-    def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_i log P(x_i | r_ik, θ_ik) over the observed cells, (draw, row, outcome)."""
-        observed, counts = cells.events(X, self.axes)
-        r, theta = parameters["dispersion"], parameters["theta"]
-        density = cells.products(observed, r * np.log(theta)) + cells.products(counts, np.log1p(-theta))
-        density -= gammaln(counts + 1).sum(axis=1)[:, None]
-        for j, column in enumerate(counts.T):
-            values, place = np.unique(column, return_inverse=True)
-            for k in range(r.shape[1]):
-                density[:, :, k] += log_rising(r[:, k, j, None], values)[:, place]
-        return np.asarray(density)
-
     @override
-    def log_marginal(self, t: Array) -> Array:
-        """The log density of log r: Σ log Γ(x + r)/Γ(r) by interpolation, and the integrals over θ."""
-        median, spread, kappa, m, *_, rising = self.hyperparameters()
-        weight, events = self.of_theta()
-        r = np.exp(t)
-        of_theta = _log_beta(1 + weight * r, 1 + events) - _log_beta(1 + kappa * r, 1 + kappa * m)
-        return np.asarray(log_normal_density(t, median, spread) + _at(rising, t) + of_theta)
+    def page_parameters(self, suffix: str) -> tuple[Any, Any]:
+        """Add r and θ to the page; return mean and dispersion."""
+        from bayesclf import pymc_models
 
-    @override
-    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ.
-
-        By Stirling's formula its large terms are −Σ O log O/E, O the table of r and x over a and b, and E that of the
-        same margins: a sum of parts of one sign, which keeps its digits however large the counts.
-        """
-        weight, events = (part[outcome, feature] for part in self.of_theta())
-        r, x = np.exp(t), values
-        a, b = 1 + weight * r, 1 + events
-        if left_out:
-            a, b = a - r, b - x
-        above, below, left, right = r + x, a + b, a + r, b + x
-        total, determinant = above + below, r * b - x * a
-        margins = ((above, left, 1), (above, right, -1), (below, left, -1), (below, right, 1))
-        ratio = sum(one * other * _excess(sign * determinant / (one * other)) for one, other, sign in margins) / total
-        some = np.maximum(x, 1.0)
-        choices = 0.5 * np.log(r / (2 * np.pi * some * (r + some))) + stirling(r + some) - stirling(r) - stirling(some)
-        of_theta = 0.5 * np.log(a * b / below * total / left / right) + stirling(below) - stirling(a) - stirling(b)
-        of_both = stirling(left) + stirling(right) - stirling(total)
-        return np.asarray(np.where(x > 0, choices, 0.0) + of_theta + of_both - ratio)
-
-    def log_base(self, statistics: NegativeBinomialStatistics) -> Array:
-        """−Σ log x!."""
-        return -statistics.log_factorials
-
-    def log_prior(self, parameters: Parameters) -> Density:
-        """Of r and θ together, per log r and θ."""
-        median, spread, kappa, m, *_, rising = self.hyperparameters()
-        weight, events = self.of_theta()
-        r, theta = parameters["dispersion"], parameters["theta"]
-        density = log_normal_density(np.log(r), median, spread) - _log_beta(1 + kappa * r, 1 + kappa * m)
-        density += _at(rising, np.log(r)) + weight * r * np.log(theta) + xlog1py(events, -theta)
-        return Density.of_cells("dispersion", density).with_same_parts("theta", "dispersion")
-
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """Differences of log Γ(x + r)/Γ(r) + r log θ + x log (1 − θ) between the two classes."""
-        observed, counts = cells.events(X, self.axes)
-        r, theta = parameters["dispersion"], parameters["theta"]
-        rising = [log_rising(r[:, codes], counts) for codes in pair]
-        terms = rising[0] - rising[1] + pair.differences(r * np.log(theta)) + counts * pair.log_ratios(1 - theta)
-        return Contributions.of_rows(each(self.axes.features), observed * terms)
+        require_prior_of_page(self)
+        return pymc_models.negative_binomials(*self.hyperparameters(), suffix)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, feature): Poisson's, whose rate is drawn from a gamma distribution."""
-        r, theta = (parameters[name][0][y] for name in self.dims())
+        r, theta = (values[0][y] for values in self.given(parameters))
         rate = rng.standard_gamma(r) * (1 - theta) / theta
         return np.asarray(rng.poisson(np.minimum(rate, cells.MOST_EVENTS / 2)), dtype=float)
-
-    @override
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of r and θ."""
-        return dict.fromkeys(("dispersion", "theta"), ("outcome", "feature"))
-
-    @property
-    @override
-    def variant(self) -> str:
-        """Whether rows are in it: a posterior has another PyMC block than a prior."""
-        return "given rows" if np.any(np.asarray(self.n) > 0) else ""
-
-    @property
-    @override
-    def cells_shape(self) -> tuple[int, ...]:
-        """Shape of the cells with an r and a θ each, (outcome, feature)."""
-        return np.shape(self.n)
-
-    def hyperparameters(self) -> tuple[Array, ...]:
-        """Return median, spread, κ, m, n, Σx, each (outcome, feature), and the coefficients of `rising`."""
-        given = (self.median, self.spread, self.kappa, self.m, self.n, self.total, self.rising)
-        return tuple(np.asarray(value, dtype=float) for value in given)
-
-    def of_theta(self) -> tuple[Array, Array]:
-        """Return κ + n and κm + Σx: given r, θ is Beta(1 + (κ + n)r, 1 + κm + Σx)."""
-        *_, kappa, m, n, total, _ = self.hyperparameters()
-        return kappa + n, kappa * m + total
 
 
 MIDDLE, HALF = sum(BOUNDS) / 2, (BOUNDS[1] - BOUNDS[0]) / 2
@@ -416,9 +341,3 @@ def _pymc_at(coefficients: TensorVariable, t: TensorVariable) -> Any:
 
     angle = pt.arccos(pt.clip((t - MIDDLE) / HALF, -1 + 1e-12, 1 - 1e-12))
     return (coefficients * pt.cos(np.arange(DEGREE) * angle[..., None])).sum(axis=-1)
-
-
-def _log_likelihood(r: Any, theta: Any, n: Any, total: Any, rising: Any, log_factorials: Any) -> Any:
-    import pytensor.tensor as pt
-
-    return _pymc_at(rising, pt.log(r)) - log_factorials + n * r * pt.log(theta) + total * pt.log1p(-theta)

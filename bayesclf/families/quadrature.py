@@ -8,19 +8,20 @@ integrated over a variable in which it vanishes there too.
 from __future__ import annotations
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
-from bayesclf.families.base import Family, Statistics
+from bayesclf.families.base import LOST, Axes, broadcast, require_positive
+from bayesclf.families.template import CellFamily, CellSums
 
 BOUNDS = (-25.0, 30.0)
 """Range of t. The prior is cut off at both ends, where it has next to no weight; rows can put theirs at an end."""
@@ -58,12 +59,6 @@ SCANNED = 65
 BISECTIONS = 70
 BLOCK = 8192
 """About how many distinct cells have their densities at all nodes held at a time."""
-
-SMALL = 10.0
-"""Arguments from which Stirling's series has all digits."""
-
-STIRLING = (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
-"""Coefficients of the series of z times its correction in powers of 1/z², the highest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,39 +143,114 @@ class Grid:
         return np.cumsum(np.vstack([np.zeros_like(weight[:1]), (weight[1:] + weight[:-1]) / 2]), axis=0)
 
 
-class QuadratureFamily[S: Statistics](Family[S]):
-    """A family of cells that are independent given t and parameters that are conjugate given t.
+@dataclass(frozen=True, repr=False)
+class QuadratureFamily(CellFamily):
+    """A family of two parameters: the first, e^t, is log-normal, and the second has a conjugate prior given t.
+
+    `state`, `after` and `gain` are those of the second given t, which follows the other parts of the state of `gain`.
 
     Attributes
     ----------
     median, spread
-        Of the prior of e^t, log-normal.
+        Of the prior of e^t.
+    kappa, m
+        Rows that the prior of the second parameter is worth, and the mean that it expects.
+    n, sums
+        Set by `posterior`: weight of the rows, (outcome, feature), and Σ T(x), (sum, outcome, feature).
     bounds
         Range of t.
     """
 
+    median: float | Array | None = None
+    spread: float | Array | None = None
+    kappa: float | Array | None = None
+    m: float | Array | None = None
+    n: float | Array = 0.0
+    sums: float | Array = 0.0
+    axes: Axes = field(default=Axes((), ()), repr=False)
     bounds: ClassVar[tuple[float, float]] = BOUNDS
 
-    @abstractmethod
+    def __post_init__(self) -> None:
+        require_positive(median=self.median, spread=self.spread, kappa=self.kappa, m=self.m)
+        require(Number(array=True), n=self.n, sums=self.sums)
+
+    def resolved(self, statistics: CellSums, **default: Any) -> Self:
+        """Return the prior in numbers, (outcome, feature) each, without rows, given defaults for median and spread."""
+        default |= {"kappa": 1.0, "m": np.maximum(statistics.mean(), self.least_mean)}
+        none: Array = np.zeros(statistics.n.shape)
+        given = {name: value if (own := getattr(self, name)) is None else own for name, value in default.items()}
+        arrays = {name: broadcast(name, value, none.shape, "outcome, feature") for name, value in given.items()}
+        require_within(self.bounds, arrays["median"], arrays["spread"])
+        sums = np.zeros((statistics.sums.shape[-1], *none.shape))
+        return replace(self, **arrays, n=none, sums=sums, axes=statistics.axes)
+
+    least_mean: ClassVar[float] = 0.0
+    """Least mean that the prior of the second parameter expects where m is not given."""
+
+    def posterior(self, statistics: CellSums) -> Self:
+        """Return the same prior with the sums of more rows."""
+        n, *sums = statistics.rows()
+        return replace(self, n=self.n + n, sums=self.sums + np.stack(sums))
+
+    def hyperparameters(self) -> tuple[Array, Array, Array, Array]:
+        """Return median, spread, κ and m, (outcome, feature) each."""
+        median, spread, kappa, m = map(np.asarray, (self.median, self.spread, self.kappa, self.m))
+        return median, spread, kappa, m
+
+    def rows(self) -> tuple[Array, ...]:
+        """Return n and each of the sums, (outcome, feature)."""
+        return np.asarray(self.n), *np.asarray(self.sums)
+
+    def prior_state(self) -> tuple[Array, Array]:
+        """Return κ and κm, what the prior of the second parameter is worth."""
+        _, _, kappa, m = self.hyperparameters()
+        return kappa, kappa * m
+
+    @override
+    def state(self) -> tuple[Array, Array]:
+        """Return κ + n and κm + Σx."""
+        return self.after(self.prior_state(), *self.rows())
+
+    @override
+    def after(self, state: tuple[Array, ...], n: Any, *sums: Array) -> tuple[Array, Array]:
+        """Return the state after sums over n cells."""
+        return state[0] + n, state[1] + sums[0]
+
+    def log_prior_of_t(self, t: Array) -> Array:
+        """Return the log density of t ~ Normal(log median, spread²)."""
+        median, spread, *_ = self.hyperparameters()
+        return log_normal_density(t, median, spread)
+
     def log_marginal(self, t: Array) -> Array:
-        """Return the log density of t, the other parameters integrated out, (node, outcome, feature).
+        """Return the log density of t, the other parameter integrated out, (node, outcome, feature).
 
         Under a prior it integrates to 1; under a posterior to the likelihood of the rows, up to `log_base`.
         """
+        return np.asarray(self.log_prior_of_t(t) + self.gain((*self.prior_state(), t), *self.rows()))
 
-    @abstractmethod
+    def log_cell(self, state: tuple[Array, ...], x: Array) -> Array:
+        """Return log p(x | state), t being the last part of the state."""
+        return np.asarray(self.gain(state, 1.0, *self.terms(x)) + self.log_h(x))
+
     def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """Return what `log_cells` does at any t, in the shape of values and t together."""
+        weight, total = (part[outcome, feature] for part in self.state())
+        if left_out:
+            # Of numbers only; a sum of whole numbers keeps its digits.
+            kept = self.whole | (total - values > LOST * total)
+            weight, total = weight - 1, np.where(kept, total - values, np.nan)
+        return self.log_cell((weight, total, t), values)
 
     @property
-    @abstractmethod
-    def cells_shape(self) -> tuple[int, ...]:
-        """Number of classes and of features."""
+    @override
+    def variant(self) -> str:
+        """Whether rows are in it: a posterior has another PyMC block than a prior."""
+        return "given rows" if np.any(np.asarray(self.n) > 0) else ""
 
     @cached_property
     def grid(self) -> Grid:
         """The distribution of t under these hyperparameters."""
-        return Grid.of(self.log_marginal, self.cells_shape, self.bounds, NODES, DEPTH)
+        return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, NODES, DEPTH)
 
     def draw_t(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw t, (draw, outcome, feature)."""
@@ -188,7 +258,7 @@ class QuadratureFamily[S: Statistics](Family[S]):
 
     @cached_property
     def _drawn(self) -> Grid:
-        return Grid.of(self.log_marginal, self.cells_shape, self.bounds, DRAWN_NODES, DRAWN_DEPTH)
+        return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, DRAWN_NODES, DRAWN_DEPTH)
 
     def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """Return log p(x | t, D) of cells (row) at the nodes of `grid`, (row, node).
@@ -204,9 +274,10 @@ class QuadratureFamily[S: Statistics](Family[S]):
         """
         return self._log_cells_at(values[:, None], self.grid.nodes[:, outcome, feature], outcome, feature, left_out)
 
+    @override
     def log_predictive(self, X: Array) -> Array:
         """Return log Σ_t P(t | D) p(x | t, D), summed over the observed cells, (row, outcome)."""
-        outcomes, features = self.cells_shape
+        outcomes, features = np.shape(self.n)
         out = np.zeros((len(X), outcomes))
         for j in range(features):
             rows, values, place = _distinct(X[:, j], ~np.isnan(X[:, j]))
@@ -218,7 +289,7 @@ class QuadratureFamily[S: Statistics](Family[S]):
     @override
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """−log Σ_t P(t | D)/p(x | t, D without x) for the own class; NaN where sums of D have no digits without x."""
-        outcomes, features = self.cells_shape
+        outcomes, features = np.shape(self.n)
         own = np.zeros(len(X))
         for j in range(features):
             for k in range(outcomes):
@@ -286,9 +357,11 @@ class QuadratureFamily[S: Statistics](Family[S]):
         arrays = {name: value[one] for name, value in values.items() if isinstance(value, np.ndarray)}
         return cast("Self", replace(own, **arrays))
 
-    def log_normalizer(self) -> Array:
-        """The integral over t."""
-        return np.asarray(self.grid.log_total)
+    @override
+    def log_evidence(self, statistics: CellSums) -> Array:
+        """Return how much the rows add to the log of the integral over t, (feature)."""
+        gained = self.posterior(statistics).grid.log_total - self.grid.log_total
+        return np.asarray((gained + statistics.log_base).sum(axis=0))
 
 
 def require_within(bounds: tuple[float, float], median: Array, spread: Array) -> None:
@@ -314,24 +387,6 @@ def zero_of(slope: Callable[[Array], Array], shape: tuple[int, ...], bounds: tup
 def log_normal_density(t: Array, median: Array, spread: Array) -> Array:
     """Return the log density of t = log θ ~ Normal(log median, spread²), per t."""
     return np.asarray(-0.5 * ((t - np.log(median)) / spread) ** 2 - np.log(spread) - 0.5 * np.log(2 * np.pi))
-
-
-def log_rising(z: Array, k: Array) -> Array:
-    """Return log Γ(z + k)/Γ(z), which loses no digits where z is large."""
-    large = np.maximum(z, SMALL)
-    difference = (large - 0.5) * np.log1p(k / large) + k * (np.log(large + k) - 1)
-    by_series = difference + stirling(large + k) - stirling(large)
-    return np.asarray(np.where(z >= SMALL, by_series, gammaln(z + k) - gammaln(z)))
-
-
-def stirling(z: Array) -> Array:
-    """Return log Γ(z) − (z − ½) log z + z − ½ log 2π, Stirling's correction, without cancellation."""
-    large = np.maximum(z, SMALL)
-    inverse = 1 / large
-    square = inverse**2
-    series = inverse * np.polyval(STIRLING, square)
-    direct = gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
-    return np.asarray(np.where(z >= SMALL, series, direct))
 
 
 def _vanishes(integrand: Array) -> NDArray[np.bool_]:

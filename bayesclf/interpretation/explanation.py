@@ -28,11 +28,11 @@ from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior.averaging import blocks
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
+from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.wording import LONGEST_NAME, counted, listed, number, written
 
-EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
+EXPLAINED = ("mle", "map", "mean", "bayes-optimal", "tempered")
 """Rules under which each hypothesis's log-odds are a sum over features."""
 
 PRIOR, INTERCEPT = "(class prior)", "(intercept)"
@@ -126,8 +126,10 @@ def explain(
 
     For a generative model a feature contributes log p(x_j | k) − log p(x_j | k′), for logistic regression
     (w_j,k − w_j,k′)(x_j − mean_j). Under each hypothesis the contributions and the term of the class prior, or the
-    intercept, add up to log P(k | x)/P(k′ | x). The features of a block that has dependent ones are one, "a, b";
-    levels, and the indicator of a missing cell, belong to their column. Of a text, the words in it are the features.
+    intercept, add up to log P(k | x)/P(k′ | x). Under ``"tempered"`` a contribution is T times that, and the term of
+    the class prior has b_k − b_k′ in it, each draw of θ with one of T and b. The features of a block that has dependent
+    ones are one, "a, b"; levels, and the indicator of a missing cell, belong to their column. Of a text, the words in
+    it are the features.
 
     Parameters
     ----------
@@ -142,7 +144,7 @@ def explain(
     ci_prob : float
         Posterior probability between the bounds, in (0, 1).
     rule : str, Gibbs or None
-        ``"mle"``, ``"map"``, ``"mean"`` or ``"bayes-optimal"``; by default the classifier's own.
+        ``"mle"``, ``"map"``, ``"mean"``, ``"bayes-optimal"`` or ``"tempered"``; by default the classifier's own.
 
     Raises
     ------
@@ -182,12 +184,15 @@ def explain(
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
     pair = _pair(log_proba, classifier.classes_, outcome, against)
-    interval = ci_prob if name == "bayes-optimal" else None
+    interval = ci_prob if rules.RULES[name].averages else None
+    temper = hypotheses.parameters if isinstance(hypotheses, TemperedHypotheses) else None
+    if temper is not None:
+        hypotheses = classifier.hypotheses("posterior")
     places = {column.name: place for place, column in enumerate(classifier.columns_)}
     # The size of a sparse table is the number of cells that are stored.
     entries = sum(part.size + len(rows) for part in rows.parts)
     found = [
-        _summary(_of_all_parts(hypotheses, rows[block], pair[block]), places, interval)
+        _summary(_tempered(_of_all_parts(hypotheses, rows[block], pair[block]), temper, pair[block]), places, interval)
         for block in blocks(hypotheses, rows, max(1.0, entries / max(1, len(rows))))
     ]
     constant = PRIOR if hypotheses.generative else INTERCEPT
@@ -257,6 +262,15 @@ def _of_all_parts(hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: P
     parts = [log_odds(part.model, rows, part.parameters, pair) for part in hypotheses.parts()]
     values = np.concatenate([part.terms.values for part in parts])
     return LogOdds(np.concatenate([part.constant for part in parts]), replace(parts[0].terms, values=values))
+
+
+def _tempered(found: LogOdds, temper: Parameters | None, pair: Pair) -> LogOdds:
+    """Return log-odds of which the terms are multiplied by T, and b is added to the constant, draw by draw."""
+    if temper is None:
+        return found
+    draw = np.arange(len(found.constant)) % len(temper["T"])
+    terms = replace(found.terms, values=found.terms.values * temper["T"][draw, None])
+    return LogOdds(found.constant + pair.differences(temper["b"][draw]), terms)
 
 
 def _summary(found: LogOdds, places: Mapping[str, int], ci_prob: float | None) -> TermSummary:

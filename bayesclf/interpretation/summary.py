@@ -210,6 +210,12 @@ def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     low, high = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
     columns = {"mean": values.mean(axis=0), "sd": _sd(values), "low": low, "high": high}
     table = pd.DataFrame(columns | _convergence(classifier, values), index=index)
+    if isinstance(classifier, GenerativeClassifier) and classifier.requested_rule(None) == "tempered":
+        T = classifier.temper_["T"].to_numpy().reshape(-1, 1)
+        low, high = np.quantile(T, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
+        index = pd.MultiIndex.from_tuples([("T", "", "")], names=table.index.names)
+        own = pd.DataFrame({"mean": T.mean(axis=0), "sd": _sd(T), "low": low, "high": high}, index=index)
+        table = pd.concat([own, table])
     if "not_held" in group.attrs:
         table.attrs["not_held"] = group.attrs["not_held"]
     return table

@@ -250,18 +250,44 @@ class GenerativeModel:
         """Return log π (draw, outcome); one draw where π is known."""
         return logs(self.class_prior.probabilities(parameters))
 
-    @np.errstate(over="ignore")  # of a cell so far off that its density is 0
     def log_predictive(self, rows: Rows) -> Array | None:
         """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate."""
+        densities = self.log_density(rows)
+        return None if densities is None else self.mean_log_class_prior() + densities
+
+    def mean_log_class_prior(self) -> Array:
+        """Return log E[π | D], (outcome)."""
+        prior = self.posterior().class_prior
+        return np.asarray(self.log_class_prior(prior.mean())[0])
+
+    @np.errstate(over="ignore")  # of a cell so far off that its density is 0
+    def log_density(self, rows: Rows) -> Array | None:
+        """Return log p(x | y, D), shape (row, outcome), where conjugate."""
         if self.not_conjugate():
             return None
-        posterior = self.posterior()
-        total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
+        total = np.zeros((len(rows), len(self.labels)))
         for start in range(0, max(1, len(rows)), PREDICTED_ROWS):
             some = slice(start, start + PREDICTED_ROWS)
             own = rows if len(rows) <= PREDICTED_ROWS else rows[some]  # a slice of a sparse table is a copy
-            for block, part in zip(posterior.blocks, own.parts, strict=True):
+            for block, part in zip(self.posterior().blocks, own.parts, strict=True):
                 total[some] += block.family.log_predictive(part)
+        return total
+
+    def log_density_without(self, rows: Rows, y: Integers) -> Array | None:
+        """Return log p(x_i | k, all rows but i), (row, outcome), where conjugate; NaN where the row needs a refit.
+
+        Parameters
+        ----------
+        rows
+            Training rows; of each, one is left out.
+        y
+            Their label codes (row).
+        """
+        if self.not_conjugate():
+            return None
+        total = np.zeros((len(rows), len(self.labels)))
+        for block, part in zip(self.posterior().blocks, rows.parts, strict=True):
+            total += block.family.log_predictive_without(part, y)
         return total
 
     def log_evidence(self) -> float:

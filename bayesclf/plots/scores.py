@@ -35,7 +35,7 @@ NOTE_WIDTH = 90
 def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | None = None) -> Figure:
     """Draw a score of every model under every rule with its standard error.
 
-    Standard errors are Nadeau and Bengio's, over the folds. An infinite log loss is drawn as ∞ at the right margin;
+    Standard errors are over the rows, as of `Comparison.table`. An infinite log loss is drawn as ∞ at the right margin;
     rules that could not answer are left out and named below.
 
     Parameters

@@ -48,6 +48,7 @@ def classes() -> dict[str, type]:
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior, NormalPrior, UnseenPrior
     from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
+    from bayesclf.models.tempered import LeftOut
     from bayesclf.posterior.hypotheses import SeededDraws
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
@@ -67,7 +68,7 @@ def classes() -> dict[str, type]:
             KnownClassPrior,
             LearntClassPrior,
         ),
-        *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
+        *(Block, GenerativeModel, LeftOut, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *(
             LearnedScale,
             LearnedScaleModel,

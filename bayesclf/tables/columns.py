@@ -31,6 +31,15 @@ ROW = "row of the table given"
 """Name of the index of a table without some of its rows: their places in the whole table, from 0."""
 
 
+NOTES = "bayesclf notes"
+"""Where the attributes of a table say what was done to read it."""
+
+
+def notes_of(X: Any) -> tuple[str, ...]:
+    """Return what was done to read a table, in sentences; none for another one."""
+    return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
+
+
 def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
     """Return the rows of a table that are kept, (row), with an index that tells where they stood."""
     import pandas as pd

@@ -121,9 +121,9 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "models": [*NO_NUMBERS, None],
             "X": [*NO_NUMBERS, None],
             "y": [*NO_NUMBERS, None],
-            "rules": [*NO_NUMBERS, None],
+            "rules": NO_NUMBERS,
             "cv": NO_COUNTS,
-            "repeats": NO_COUNTS,
+            "repeats": [value for value in NO_COUNTS if value is not None],
             "random_state": [value for value in NO_COUNTS if value != 0 or value is False],
             "n_jobs": [value for value in NO_COUNTS if not (isinstance(value, int) and value == -1)],
             "progress": ["x", 0, 2.5, []],
@@ -133,7 +133,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
     ),
     "learning_curve": (
         lambda **given: bc.learning_curve(**{"models": MODELS, "X": NUMBERS, "y": LABELS, **QUICK, **given}),
-        {"sizes": [*NO_NUMBERS, [0], [1e9]], "repeats": NO_COUNTS, "n_jobs": [0, 2.5, "x", True], "rules": [[], None]},
+        {"sizes": [*NO_NUMBERS, [0], [1e9]], "repeats": NO_COUNTS, "n_jobs": [0, 2.5, "x", True], "rules": [[]]},
     ),
     "loo": (lambda **given: FIT.loo(NUMBERS, LABELS, **given), {"rule": NO_NUMBERS, "method": NO_NUMBERS}),
     "diagnose": (

@@ -4,9 +4,12 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
+from helpers.families import PYTHON
 from helpers.suites import mainly
 from numpy.testing import assert_allclose
+from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import integrate, special, stats
 
 import bayesclf as bc
@@ -386,8 +389,24 @@ def test_the_prior_of_a_gamma_is_that_of_its_words():
 
 
 def test_a_prior_has_no_rows_yet():
-    assert (NegativeBinomial().n, NegativeBinomial().total, NegativeBinomial().rising) == (0, 0, 0)
-    assert (Gamma().n, Gamma().total, Gamma().logs) == (0, 0, 0)
+    assert (NegativeBinomial().n, NegativeBinomial().sums) == (0, 0)
+    assert (Gamma().n, Gamma().sums) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("family", "logarithmic"), [(Gamma(), ("shape", "rate")), (NegativeBinomial(), ("dispersion",))]
+)
+def test_the_pymc_block_of_a_posterior_has_its_density(family, logarithmic):
+    """A posterior that is the prior of more rows, of which there are none here."""
+    prior, statistics = one_class(family, [1.0, 4.0, 2.0])
+    posterior = prior.posterior(statistics)
+    with pm.Model(coords={"outcome": ["k"], "feature": ["u"]}) as model:
+        posterior.pymc(family.statistics(np.empty((0, 1)), np.zeros(0, dtype=int), ONE), "")
+    logp = remove_value_transforms(model).compile_logp(mode=PYTHON)
+    draws = posterior.draw(np.random.default_rng(1), 4)
+    expected = posterior.log_prior(draws).log_density[:, 0] - sum(np.log(draws[name].ravel()) for name in logarithmic)
+    found = np.array([logp({name: values[i] for name, values in draws.items()}) for i in range(4)])
+    assert_allclose(found - found[0], expected - expected[0], atol=1e-9)
 
 
 def test_the_mode_of_a_rate_at_zero_does_not_exist():

@@ -199,19 +199,19 @@ class GammaCase(QuadratureCase):
         prior, a = 1 + family.kappa * shape, 1 + (family.kappa + family.n) * shape
         out = stats.norm.logpdf(t, np.log(family.median), family.spread)
         out = out + prior * np.log(family.kappa * family.m) - special.gammaln(prior)
-        out = out + (shape - 1) * family.logs - family.n * special.gammaln(shape)
-        return out + special.gammaln(a) - a * np.log(family.kappa * family.m + family.total)
+        out = out + (shape - 1) * family.sums[1] - family.n * special.gammaln(shape)
+        return out + special.gammaln(a) - a * np.log(family.kappa * family.m + family.sums[0])
 
     def log_prior(self, family, parameters):
         shape, rate = parameters["shape"][0], parameters["rate"][0]
         *_, log_total = self.grid(family)
         of_shape = self.log_marginal(family, np.log(shape)) - log_total - np.log(shape)
-        a, b = 1 + (family.kappa + family.n) * shape, family.kappa * family.m + family.total
+        a, b = 1 + (family.kappa + family.n) * shape, family.kappa * family.m + family.sums[0]
         return (of_shape + stats.gamma.logpdf(rate, a, scale=1 / b)).sum()
 
     def marginals(self, family):
         t, density, _ = self.grid(family)
-        a, b = 1 + (family.kappa + family.n) * np.exp(t), family.kappa * family.m + family.total
+        a, b = 1 + (family.kappa + family.n) * np.exp(t), family.kappa * family.m + family.sums[0]
         weight = density[::20] / density[::20].sum(axis=0)
         return {"shape": OfGrid(t, density), "rate": Mixture(weight, stats.gamma(a[::20], scale=1 / b))}
 
@@ -264,19 +264,19 @@ class NegativeBinomialCase(QuadratureCase):
         r, kappa = np.exp(t), family.kappa
         out = stats.norm.logpdf(t, np.log(family.median), family.spread)
         out = out - special.betaln(1 + kappa * r, 1 + kappa * family.m)
-        out = out + np.polynomial.chebyshev.chebval((t - 6.0) / 24.0, family.rising, tensor=False)
-        return out + special.betaln(1 + (kappa + family.n) * r, 1 + kappa * family.m + family.total)
+        out = out + np.polynomial.chebyshev.chebval((t - 6.0) / 24.0, family.sums[2:], tensor=False)
+        return out + special.betaln(1 + (kappa + family.n) * r, 1 + kappa * family.m + family.sums[0])
 
     def log_prior(self, family, parameters):
         r, theta = parameters["dispersion"][0], parameters["theta"][0]
         *_, log_total = self.grid(family)
         of_r = self.log_marginal(family, np.log(r)) - log_total - np.log(r)
-        a, b = 1 + (family.kappa + family.n) * r, 1 + family.kappa * family.m + family.total
+        a, b = 1 + (family.kappa + family.n) * r, 1 + family.kappa * family.m + family.sums[0]
         return (of_r + stats.beta.logpdf(theta, a, b)).sum()
 
     def marginals(self, family):
         t, density, _ = self.grid(family)
-        a, b = 1 + (family.kappa + family.n) * np.exp(t), 1 + family.kappa * family.m + family.total
+        a, b = 1 + (family.kappa + family.n) * np.exp(t), 1 + family.kappa * family.m + family.sums[0]
         weight = density[::20] / density[::20].sum(axis=0)
         return {"dispersion": OfGrid(t, density), "theta": Mixture(weight, stats.beta(a[::20], b))}
 

@@ -20,7 +20,8 @@ from scipy.special import digamma, gammaln, multigammaln
 from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.families.multivariate.covariance import COLLINEAR, SINGULAR
-from bayesclf.families.quadrature import Grid, log_normal_density, log_rising
+from bayesclf.families.quadrature import Grid, log_normal_density
+from bayesclf.families.template import log_rising
 
 SPREAD = 1.0
 """Of the prior log c ~ Normal(log d, SPREAD²): 95 % of it are between a seventh and sevenfold of d."""

@@ -1,0 +1,264 @@
+"""The template of a family of single cells: it says what one cell is, and everything else follows.
+
+With sums T(x) over the cells of a class and feature, log p(x | θ) = Σ_s η_s(θ) T_s(x) − A(θ) + log h(x). A conjugate
+prior of θ is worth such sums too: its state. The posterior is the state after the sums of the rows, and what these add
+to its log normalizer, `gain`, is their evidence; that of one row is its predictive, and that of one row after the
+others is its leave-one-out density.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, ClassVar, Self, override
+
+import numpy as np
+from scipy.special import gammaln
+
+from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.families import cells
+from bayesclf.families.base import LOST, Axes, Family, Statistics
+from bayesclf.families.dirichlet import class_sums, logs
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
+
+TINY = np.finfo(float).tiny
+"""The smallest number above 0 of full precision."""
+
+SMALL = 10.0
+"""Arguments from which Stirling's series has all digits."""
+
+STIRLING = (-691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
+"""Coefficients of the series of z times its correction in powers of 1/z², the highest first."""
+
+NUMPY = SimpleNamespace(log=logs, log1p=np.log1p, gammaln=gammaln)
+"""The functions of `CellFamily.natural`, of arrays."""
+
+
+def pytensor_functions() -> SimpleNamespace:
+    """Return the same functions of PyTensor's variables."""
+    import pytensor.tensor as pt
+
+    # A rate that underflows has a finite logarithm, so that no sum of 0 is multiplied by an infinite one.
+    return SimpleNamespace(log=lambda x: pt.log(pt.maximum(x, TINY)), log1p=pt.log1p, gammaln=pt.gammaln)
+
+
+@dataclass(frozen=True)
+class CellSums(Statistics):
+    """Sums over the observed cells of each class and feature.
+
+    Attributes
+    ----------
+    n
+        Weight of the cells, (outcome, feature).
+    sums
+        Σ T(x), (outcome, feature, sum).
+    log_base
+        Σ log h(x), which the evidence needs and no estimate does, (outcome, feature).
+    """
+
+    axes: Axes
+    n: Array
+    sums: Array
+    log_base: Array
+
+    @classmethod
+    def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+        """Add up what cells say: whether they are observed, their T(x), and log h(x), each (row, feature)."""
+        n, log_base, *sums = (class_sums(part, y, len(axes.labels), sample_weight) for part in X)
+        return cls(axes, n, np.stack(sums, axis=-1), log_base)
+
+    def rows(self) -> tuple[Array, ...]:
+        """Return n and each of the sums, (outcome, feature)."""
+        return self.n, *np.moveaxis(self.sums, -1, 0)
+
+    def mean(self) -> Array:
+        """Return the mean of x, the first of T(x), over the rows of all classes, (feature); 0 without any."""
+        pooled = self.pooled()
+        return np.asarray((pooled.sums[..., 0] / np.maximum(pooled.n, 1))[0])
+
+
+class CellFamily(Family[CellSums]):
+    """A family of independent cells; a subclass says what its first methods do.
+
+    Attributes
+    ----------
+    parameters
+        Names of the parameters of a cell, (outcome, feature) each.
+    distribution
+        Name of PyMC's distribution of a cell.
+    whole
+        Whether cells are whole numbers, of which sums lose no digits.
+    linear
+        Whether log-odds are linear in x, as they are where T(x) and log h(x) are all there is and T(x) is x alone.
+    """
+
+    kind: ClassVar[str] = "number"
+    parameters: ClassVar[tuple[str, ...]]
+    distribution: ClassVar[str]
+    whole: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
+    statistics_type: ClassVar[type[Statistics]] = CellSums
+
+    @abstractmethod
+    def read(self, X: Array, axes: Axes) -> tuple[Array, Array]:
+        """Return whether cells (row, feature) are observed, 0 or 1, and their values; raise for what cannot be."""
+
+    def terms(self, x: Array) -> tuple[Array, ...]:
+        """Return T(x), the first of which is x."""
+        return (x,)
+
+    def log_h(self, x: Array) -> Array:
+        """Return log h(x)."""
+        return np.zeros_like(x)
+
+    @abstractmethod
+    def natural(self, m: Any, *parameters: Any) -> tuple[tuple[Any, ...], Any]:
+        """Return η and A by the functions `m`, those of arrays or of PyTensor's variables."""
+
+    @abstractmethod
+    def state(self) -> tuple[Array, ...]:
+        """Return what these hyperparameters are worth in sums, (outcome, feature) each."""
+
+    @abstractmethod
+    def after(self, state: tuple[Array, ...], n: Any, *sums: Array) -> tuple[Array, ...]:
+        """Return the state after sums over n cells; those of a cell that is taken away are negative."""
+
+    @abstractmethod
+    def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
+        """Return log ∫ exp(Σ η T − n A) p(θ | state) dθ of sums over n cells."""
+
+    @abstractmethod
+    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, ...]:
+        """Add the parameters to the open PyMC model; return them."""
+
+    @abstractmethod
+    def page_parameters(self, suffix: str) -> tuple[Any, ...]:
+        """Add the parameters to the open PyMC model, by `bayesclf.pymc_models`; return those of `distribution`."""
+
+    def given(self, parameters: Parameters) -> tuple[Array, ...]:
+        """Return the parameters in their order."""
+        return tuple(parameters[name] for name in self.parameters)
+
+    def observed(self, X: Array, axes: Axes) -> tuple[Array, Array, tuple[Array, ...]]:
+        """Return whether cells are observed, log h(x) and T(x), the last two 0 where they are not."""
+        seen, x = self.read(X, axes)
+        return seen, seen * self.log_h(x), tuple(seen * term for term in self.terms(x))
+
+    @override
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> CellSums:
+        """Return the sums over rows `X` (row, feature), NaN where a cell is missing."""
+        seen, log_base, terms = self.observed(X, axes)
+        return CellSums.of((seen, log_base, *terms), y, axes, sample_weight)
+
+    @override
+    def pymc(self, statistics: CellSums, suffix: str) -> None:
+        """Add the parameters, with the log likelihood of the sums."""
+        import pymc as pm
+
+        own = self.pymc_parameters(statistics, suffix)
+        names = ("n", "x", "log_base")
+        n, sums, log_base = (
+            pm.Data(f"sum_{name}{suffix}", values)
+            for name, values in zip(names, (statistics.n, statistics.sums, statistics.log_base), strict=True)
+        )
+        etas, normalizer = self.natural(pytensor_functions(), *own)
+        of_sums = sum(eta * sums[..., place] for place, eta in enumerate(etas))
+        pm.Potential(f"sums{suffix}", (of_sums - n * normalizer + log_base).sum())
+
+    @override
+    def page(self, X: Array, row: Any, suffix: str) -> None:
+        """Add the parameters, observing the cells given the class of each row."""
+        import pymc as pm
+
+        from bayesclf import pymc_models
+
+        own = self.page_parameters(suffix)
+        pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
+
+    @override
+    def log_density(self, X: Array, parameters: Parameters) -> Array:
+        """Return Σ_i log p(x_i | θ_ik) over the observed cells, (draw, row, outcome)."""
+        seen, log_base, terms = self.observed(X, self.axes)
+        etas, normalizer = self.natural(NUMPY, *self.given(parameters))
+        density = log_base.sum(axis=1)[:, None] - cells.products(seen, normalizer)
+        for term, eta in zip(terms, etas, strict=False):
+            never = np.isneginf(eta)
+            density += cells.products(term, np.where(never, 0.0, eta))
+            if never.any():
+                density[cells.products((term != 0).astype(float), never.astype(float)) > 0] = -np.inf
+        return np.asarray(density)
+
+    @override
+    def log_predictive(self, X: Array) -> Array:
+        """Return the gain of each cell, summed over the observed cells, (row, outcome)."""
+        seen, log_base, terms = self.observed(X, self.axes)
+        own = (self.gain(tuple(part[k] for part in self.state()), seen, *terms) for k in range(len(self.axes.labels)))
+        return np.stack([(part + log_base).sum(axis=1) for part in own], axis=1)
+
+    @override
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Return the gain of each cell after the others; NaN where no digits of a state are left without it."""
+        seen, log_base, terms = self.observed(X, self.axes)
+        state = tuple(part[y] for part in self.state())
+        others = self.after(state, -seen, *(-term for term in terms))
+        lost = np.zeros(len(y), dtype=bool)
+        if not self.whole:
+            lost = np.any([(now <= LOST * part).any(axis=1) for now, part in zip(others, state, strict=True)], axis=0)
+            others = tuple(np.where(lost[:, None], part, now) for now, part in zip(others, state, strict=True))
+        out = self._with_own(X, y, (self.gain(others, seen, *terms) + log_base).sum(axis=1))
+        out[lost] = np.nan
+        return out
+
+    @override
+    def log_evidence(self, statistics: CellSums) -> Array:
+        """Return the gain of all rows, (feature)."""
+        return np.asarray((self.gain(self.state(), *statistics.rows()) + statistics.log_base).sum(axis=0))
+
+    @override
+    def linear_design(self, statistics: CellSums, at_means: bool) -> LinearDesign:
+        """Measure from the pooled means."""
+        mean = statistics.mean()
+        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """η x − A = η z + η c − A with z = x − c."""
+        if not self.linear:
+            return super().linear_terms(parameters, design)
+        (eta,), normalizer = self.natural(NUMPY, *self.given(parameters))
+        return LinearTerms(eta, np.where(design.centre == 0, 0.0, eta * design.centre) - normalizer)
+
+    @override
+    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
+        """Differences of Σ_s η_s T_s(x) − A between the two classes."""
+        seen, _, terms = self.observed(X, self.axes)
+        etas, normalizer = self.natural(NUMPY, *self.given(parameters))
+        values = -seen * pair.differences(normalizer)
+        with np.errstate(invalid="ignore"):
+            for term, eta in zip(terms, etas, strict=False):
+                values = values + np.where(term != 0, term * pair.differences(eta), 0.0)
+        return Contributions.of_rows(each(self.axes.features), values)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the parameters."""
+        return dict.fromkeys(self.parameters, ("outcome", "feature"))
+
+
+def log_rising(z: Array, k: Array) -> Array:
+    """Return log Γ(z + k)/Γ(z), which loses no digits where z is large."""
+    large = np.maximum(z, SMALL)
+    difference = (large - 0.5) * np.log1p(k / large) + k * (np.log(large + k) - 1)
+    by_series = difference + stirling(large + k) - stirling(large)
+    return np.asarray(np.where(z >= SMALL, by_series, gammaln(z + k) - gammaln(z)))
+
+
+def stirling(z: Array) -> Array:
+    """Return log Γ(z) − (z − ½) log z + z − ½ log 2π, Stirling's correction, without cancellation."""
+    large = np.maximum(z, SMALL)
+    inverse = 1 / large
+    square = inverse**2
+    series = inverse * np.polyval(STIRLING, square)
+    direct = gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
+    return np.asarray(np.where(z >= SMALL, series, direct))
