@@ -132,7 +132,8 @@ OTHERS: dict[str, dict[str, Callable[[], Any]]] = {
 
 def try_all(function, good):
     """Give each parameter each odd value, the others being good."""
-    for name in inspect.signature(function).parameters.keys() - {"given"} | good.keys():
+    named = [one.name for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    for name in dict.fromkeys([*named, *good]):
         for value in ODD:
             answer(lambda name=name, value=value: function(**{**good, name: value}))
             plt.close("all")
