@@ -25,7 +25,15 @@ from bayesclf.engines.laplace import normal_prior
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, encoded, levels_of, names_of, training_columns
+from bayesclf.models.logistic.design import (
+    LogisticDesign,
+    WeightedRows,
+    about_joined,
+    encoded,
+    levels_of,
+    names_of,
+    training_columns,
+)
 from bayesclf.models.logistic.learned_model import (
     LearnedScaleModel,
     learns_nothing,
@@ -267,7 +275,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._check_same_problem(frame)
             self._columns = self.prior.columns
         else:
-            self._columns = training_columns(frame)
+            self._columns = training_columns(frame, join=True)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         columns.require_not_tiny(training.rows.parts[0], names_of(self._columns, "number"))
@@ -290,6 +298,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         self._note(model, reason if self.prior is None else "")
         if self.prior is not None:
             self.notes_ = [*about_prior(self.prior), *about_new_levels(self._columns, rows), *self.notes_]
+        else:
+            self.notes_ += about_joined(frame, self._columns)
         return model
 
     def fit_stream(

@@ -63,8 +63,7 @@ class Reading:
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
         require(Several("columns, such as ['id']"), drop=drop)
-        mapping = OrNone(Instance(Mapping, "a mapping from columns"))
-        require(mapping, kinds=kinds, missing=missing, reading=reading)
+        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, missing=missing, reading=reading)
         require(Choice(("error", "drop")), unlabeled=unlabeled)
         options = dict(reading or {})
         wish_of(options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import stdout
+from bayesclf.cli.console import line_a_model, stdout
 from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
@@ -121,6 +121,7 @@ def _compare(training: Training, chosen: options.Settings, more: dict[str, Any])
 
     settings = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
     data = Path(training.dataset.name).name
+    more["progress"] = line_a_model()
     comparison = compare(chosen.classifiers(), training.X, training.y, *settings, data=data, **more)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))

@@ -470,7 +470,7 @@ def _within(
     with shown(units[0][0], len(units), progress) as tell, closing(made) as results:
         for done, (unit, result) in enumerate(results, 1):
             finished[unit] = result
-            tell(unit[0], done, len(units))
+            tell(units[min(done, len(units) - 1)][0], done, len(units))  # the model that runs now
             if time.perf_counter() > end:
                 break
     return finished

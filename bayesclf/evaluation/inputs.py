@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf import rules
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled
 from bayesclf.classifiers.text import NAME
@@ -18,7 +19,7 @@ from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.cross_validation import Split
-from bayesclf.rules import RULES, unknown
+from bayesclf.rules import RULES
 from bayesclf.tables import columns
 
 ALL = "all"
@@ -84,7 +85,7 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     return only_labeled(frame, y)
 
 
-def checked_rules(rules: Any) -> tuple[str, ...] | None:
+def checked_rules(given: Any) -> tuple[str, ...] | None:
     """Return the rules that are asked for; None where each classifier answers under the usual ones.
 
     Raises
@@ -92,15 +93,15 @@ def checked_rules(rules: Any) -> tuple[str, ...] | None:
     InputError
         For rules that are not None, ``"all"``, or names of rules.
     """
-    if rules is None:
+    if given is None:
         return None
-    if isinstance(rules, str) and rules == ALL:
+    if isinstance(given, str) and given == ALL:
         return tuple(RULES)
-    if isinstance(rules, str):
-        raise InputError(f"rules must be a list of names, such as [{rules!r}], or {ALL!r}")
-    if not isinstance(rules, Sequence) or not rules:
-        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
-    for rule in rules:
+    if isinstance(given, str):
+        raise InputError(f"rules must be a list of names, such as [{given!r}], or {ALL!r}")
+    if not isinstance(given, Sequence) or not given:
+        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {given!r}")
+    for rule in given:
         if not isinstance(rule, str) or rule not in RULES:
-            raise unknown(rule)
-    return tuple(rules)
+            raise rules.unknown(rule)
+    return tuple(given)

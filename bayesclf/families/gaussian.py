@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -40,7 +40,7 @@ CACHED_CELLS = 2**15
 """Cells that several passes go over."""
 
 LARGEST_LOG = 700.0
-"""Logarithm of what a product may reach: a little below the largest number."""
+"""Logarithm of what a number may reach: a little below the largest one."""
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
@@ -243,6 +243,8 @@ class Gaussian(Family[Moments]):
     name: ClassVar[str] = "gaussian"
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Normal(mu, sigma2)"
+    distribution: ClassVar[str] = "Normal"
+    """Name of PyMC's distribution of a cell."""
     statistics_type: ClassVar[type[Statistics]] = Moments
     reads_numbers: ClassVar[bool] = True
 
@@ -339,15 +341,10 @@ class Gaussian(Family[Moments]):
 
         from bayesclf import pymc_models
 
-        pymc_models.cells(pm.Normal, X, row, *self.page_moments(suffix), name=suffix)
-
-    def page_moments(self, suffix: str) -> tuple[Any, Any]:
-        """Add μ and σ² to the page; return μ and σ, each (outcome, feature)."""
-        from bayesclf import pymc_models
-
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
-        return pymc_models.normals(m, kappa, self._squeeze(a), self._squeeze(b), dims, suffix)
+        own = pymc_models.normals(m, kappa, self._squeeze(a), self._squeeze(b), dims, suffix)
+        pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
 
     def pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
         """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""
@@ -366,7 +363,7 @@ class Gaussian(Family[Moments]):
         return self.log_density_given(parameters)(X)
 
     @override
-    def log_density_given(self, parameters: Parameters) -> NormalScores:
+    def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
         mu = parameters["mu"]
         sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
@@ -374,6 +371,10 @@ class Gaussian(Family[Moments]):
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
+        return self._student(X)
+
+    def _student(self, X: Array) -> Array:
+        """Return the same of numbers, which a change of variable leaves as it is."""
         m, kappa, a, b = self._hyperparameters()
         spread = (kappa + 1) / kappa
         shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
@@ -402,9 +403,9 @@ class Gaussian(Family[Moments]):
         if over_classes:
             others = (self._log_t(X - m[k], (kappa[k] + 1) / kappa[k], shape, rate) for k in range(len(m)))
             out = np.stack(list(others), axis=1)
-            out[np.arange(len(y)), y] = own
         else:
-            out = self._with_own(X, y, own)
+            out = self._student(X)
+        out[np.arange(len(y)), y] = own
         out[~kept] = np.nan
         return out
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
 
+RARE = "other (rare levels)"
+"""The level that rare ones are joined to, where a column has many; values that are no levels are of it, too."""
+
 ROW = "row of the table given"
 """Name of the index of a table without some of its rows: their places in the whole table, from 0."""
 
@@ -510,6 +513,7 @@ def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hasha
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level.
 
     A truth value or a number is also the level that is the word for it, and the other way round: files hold words.
+    Where rare levels were joined, other values are of the level `RARE`.
     """
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     found = [_coded(frame[name], own) for name, own in zip(names, levels, strict=True)]
@@ -535,7 +539,8 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any
         found, uniques = pd.factorize(column)
     values = [_plain(value) for value in uniques]
     alike = written_alike([value for value in values if value not in index], levels)
-    table = np.array([index.get(alike.get(value, value), UNSEEN) for value in values] + [index.get(None, MISSING)])
+    other = index.get(RARE, UNSEEN)
+    table = np.array([index.get(alike.get(value, value), other) for value in values] + [index.get(None, MISSING)])
     return np.asarray(found), table
 
 

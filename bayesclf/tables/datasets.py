@@ -265,9 +265,8 @@ def _loaded(
     needs_target: bool,
 ) -> Dataset:
     from bayesclf.tables.delimited import wish_of
-    from bayesclf.tables.kinds import LISTED_NAMES, convert_columns
+    from bayesclf.tables.kinds import LISTED_NAMES
     from bayesclf.tables.labels import as_classes
-    from bayesclf.tables.missing import emptied
     from bayesclf.tables.useless import left_out
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
@@ -280,8 +279,9 @@ def _loaded(
     found = _find(name_or_path, wish, max_bytes)
     frame = found.frame
     if not found.from_file:
-        later = {column: kind for column, kind in (dtypes or {}).items() if column in wish.missing}
-        frame = convert_columns(emptied(frame, wish.missing, name, wish.missing), later, name)
+        from bayesclf.tables.reading import as_wished
+
+        frame = as_wished(frame, replace(wish, kinds={k: v for k, v in wish.kinds.items() if k in wish.missing}), name)
     columns = [str(column) for column in frame.columns]
     chosen = found.target if target is None else _column(target, columns, name)
     if chosen is None and needs_target:
@@ -289,7 +289,8 @@ def _loaded(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
             f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
-    notes, remark, useless = found.notes, "", {}
+    notes, remark = found.notes, ""
+    useless: dict[str, str] = {}
     if chosen is not None:
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
         frame, said = as_classes(frame, chosen, wish.options, found.from_file)

@@ -89,7 +89,8 @@ def wish_of(
         raise InputError(
             f"reading has no option {unknown[0]!r}{did_you_mean(unknown[0], names)}; it has {listed(names)}"
         )
-    options = ReadOptions(**{name: _many(value) if name in MANY else value for name, value in reading.items()})
+    given: dict[str, Any] = {name: _many(value) if name in MANY else value for name, value in reading.items()}
+    options = ReadOptions(**given)
     if not (missing is None or isinstance(missing, Mapping)):
         if isinstance(missing, str) or not isinstance(missing, Iterable):
             raise InputError(
@@ -233,7 +234,7 @@ def _check_rows(found: Found, text: str, path: Path) -> None:
                 if len(cells) != found.width:
                     wrong = (row, first, len(cells))
     if not row:
-        raise NoRows(f"{path} has no rows below its column names; add at least one")
+        raise InputError(f"{path} has no rows below its column names; add at least one")
     if wrong is not None:
         number, line, size = wrong
         ends = not last and number > 1

@@ -107,8 +107,8 @@ def cut(y: pd.Series[Any], bounds: Sequence[float]) -> pd.Series[Any]:
         raise InputError(f"--classes makes classes of numbers, but the label column {y.name!r} holds words")
     shown = [f"{edge:g}" for edge in edges]
     names = [f"below {shown[0]}", *(f"{a} to {b}" for a, b in pairwise(shown)), f"from {shown[-1]}"]
-    codes = np.where(y.isna(), -1, np.digitize(y.to_numpy(dtype=float, na_value=np.nan), edges))
-    return pd.Series(pd.Categorical.from_codes(codes, names, ordered=True), y.index, name=y.name)
+    codes = np.where(y.isna(), -1, np.digitize(y.to_numpy(dtype=float, na_value=np.nan), edges)).astype(np.intp)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names), ordered=True), y.index, name=y.name)
 
 
 def require_classes(y: pd.Series[Any]) -> None:

@@ -512,7 +512,7 @@ class Cleaned(io.RawIOBase):
     """The rows of a file of text as UTF-8 bytes, cleaned as a layout says."""
 
     def __init__(self, file: IO[bytes], found: Found) -> None:
-        self._text = io.TextIOWrapper(file, found.encoding, newline="")  # type: ignore[type-var]
+        self._text = io.TextIOWrapper(file, found.encoding, newline="")
         self._lines = found.rows(self._text)
         self._rest = b""
 

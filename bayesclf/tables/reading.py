@@ -7,10 +7,10 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pandas as pd
 
@@ -119,21 +119,39 @@ def read_file(path: str | os.PathLike[str], wish: Wish, max_bytes: int = MAX_BYT
     frame = read.frame
     if frame.empty:
         raise InputError(f"{path} has no rows below its column names; add at least one")
+    kinds: dict[str, Any] = {**read.kinds, **wish.kinds}
+    return replace(read, frame=as_wished(frame, replace(wish, kinds=kinds), str(path), read.emptied))
+
+
+def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
+    """Return a table with the cells emptied and the kinds of columns that the user asks for.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    wish
+        What the user says.
+    where
+        How messages call the table.
+    emptied_already
+        Columns of which cells were emptied at reading.
+    """
     for name in wish.missing:
-        require_column(name, list(frame.columns), str(path))
-    kinds = {**read.kinds, **wish.kinds}
+        require_column(name, list(frame.columns), where)
+    kinds: dict[str, Any] = dict(wish.kinds)
     if wish.missing or wish.options.missing:
         codes = {name: wish.codes(name) for name in map(str, frame.columns)}
-        frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, str(path))
+        frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, where)
         before = frame.isna().to_numpy().sum()
-        frame = emptied(frame, codes, str(path), wish.missing.keys() - read.emptied if wish.required else ())
-        none = not read.emptied and frame.isna().to_numpy().sum() == before
+        frame = emptied(frame, codes, where, wish.missing.keys() - emptied_already if wish.required else ())
+        none = not emptied_already and frame.isna().to_numpy().sum() == before
         if none and wish.options.missing and wish.required:
             said = " or ".join(map(str, wish.options.missing))
             raise InputError(
-                f"{path}: no cell is {said}, which is to be missing; check it, or write --missing COL=VALUE"
+                f"{where}: no cell is {said}, which is to be missing; check it, or write --missing COL=VALUE"
             )
-    return replace(read, frame=convert_columns(frame, kinds, str(path)))
+    return convert_columns(frame, kinds, where)
 
 
 def _ending(path: Path) -> str:

@@ -6,7 +6,6 @@ import gzip
 import json
 import math
 import re
-import textwrap
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -369,7 +368,7 @@ def parse_object(line: str, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where} cannot be read as JSON ({error}); write one object per line") from None
     if not isinstance(record, dict):
-        found = "a list" if isinstance(record, list) else f"the value {textwrap.shorten(repr(record), LONGEST_VALUE)}"
+        found = "a list" if isinstance(record, list) else f"the value {written(record, LONGEST_VALUE)}"
         raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object per line")
     if "\\ud" in line.lower():
         try:

@@ -75,15 +75,15 @@ def why_useless(column: pd.Series[Any]) -> str:
         return ""
     if len(values) == 1:  # whether a cell is missing may say something
         return "" if column.isna().any() else "has one value only"
-    if holds_dates(column, values):
+    if holds_dates(column):
         return "holds dates"
     text = not isinstance(column.dtype, pd.CategoricalDtype) and columns.column_kind(column) == "text"
     return "" if text else names_rows(column)
 
 
-def holds_dates(column: pd.Series[Any], values: Collection[Any] | None = None) -> bool:
+def holds_dates(column: pd.Series[Any]) -> bool:
     """Return whether a column has many values, all of which are written as dates."""
-    values = pd.unique(column.dropna()) if values is None else values
+    values = pd.unique(column.dropna())
     if len(values) < MANY_DATES or pd.api.types.is_float_dtype(column.dtype):
         return False
     return all(DATE.fullmatch(str(value)) for value in values)

@@ -25,7 +25,7 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
 from bayesclf.errors import Refused
-from bayesclf.families import Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial
+from bayesclf.families import Exponential, Gamma, Hurdle, LogNormal, NegativeBinomial
 from bayesclf.families.gaussian import SHARED_OVER
 
 pytestmark = pytest.mark.slow
@@ -280,7 +280,7 @@ CASES = {
         negative_binomial,
         blocks(NegativeBinomial(median=1.5, spread=0.7, kappa=0.8, m=3.0)),
     ),
-    "hurdle": (hurdle, blocks(Hurdle(LogNormal(Gaussian(m=M, kappa=KAPPA, a=A, b=B)), *SHAPES[:, :, :2]))),
+    "hurdle": (hurdle, blocks(Hurdle(LogNormal(m=M, kappa=KAPPA, a=A, b=B), *SHAPES[:, :, :2]))),
     **{
         f"gaussian {variance}": (partial(gaussian, variance), bc.GaussianNB(variance, a=A, b=B, **EXPLICIT))
         for variance in SHARED_OVER

@@ -197,7 +197,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "name_or_path": [*NO_NUMBERS, None, 0],
             "target": NO_NUMBERS,
             "dtypes": [value for value in NO_NUMBERS if not isinstance(value, dict)],
-            "missing": [value for value in NO_NUMBERS if not isinstance(value, dict)],
+            "missing": [value for value in NO_NUMBERS if not isinstance(value, dict | list)],
             "max_bytes": NO_COUNTS,
         },
     ),

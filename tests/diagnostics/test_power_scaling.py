@@ -98,7 +98,7 @@ def log_prior_by_scipy(family, draw):
         case "poisson" | "exponential":
             rate = draw["rate"]
             return (stats.gamma.logpdf(rate, family.a, scale=1 / family.b) + np.log(rate)).sum()
-        case "gaussian":
+        case "gaussian" | "log-normal":
             sigma2 = np.broadcast_to(draw["sigma2"], np.shape(family.m))
             of_mu = stats.norm.logpdf(draw["mu"], family.m, np.sqrt(sigma2 / family.kappa)).sum()
             per_log = stats.invgamma.logpdf(sigma2, family.a, scale=family.b) + np.log(sigma2)
@@ -116,8 +116,6 @@ def log_prior_by_scipy(family, draw):
         case "hurdle":
             of_zeros = stats.beta.logpdf(draw["theta"], family.alpha, family.beta).sum()
             return of_zeros + log_prior_by_scipy(family.family, draw)
-        case "log-normal":
-            return log_prior_by_scipy(family.of_logs, draw)
         case "multivariate-gaussian":
             Sigma, d = draw["Sigma"], len(draw["Sigma"])
             of_mu = sum(

@@ -312,53 +312,25 @@ class NegativeBinomialCase(QuadratureCase):
 
 
 @dataclass(frozen=True, eq=False)
-class LogNormalCase(Case):
+class LogNormalCase(GaussianCase):
     """Positive cells whose logarithms are those of a Gaussian case."""
 
     absent = np.nan
 
-    @property
-    def of_logs(self):
-        return GaussianCase("", self.family.of_logs, self.axes)
-
     def rows(self, rng, y, missing=MISSING_SHARE):
-        return np.exp(self.of_logs.rows(rng, y, missing))
+        return np.exp(super().rows(rng, y, missing))
 
     def row_log_density(self, X, y, parameters):
         mu, sd = (np.broadcast_to(v[0], (3, 3))[y] for v in (parameters["mu"], np.sqrt(parameters["sigma2"])))
         return np.nansum(stats.lognorm.logpdf(X, sd, scale=np.exp(mu)), axis=1)
 
     def cell_grid(self, feature):
-        logs, weights = self.of_logs.cell_grid(feature)
+        logs, weights = super().cell_grid(feature)
         finite = np.abs(logs) < 700
         return np.exp(logs[finite]), np.exp(logs[finite]) * weights[finite]
 
-    def point(self, rng):
-        return self.of_logs.point(rng)
-
-    def log_prior(self, family, parameters):
-        return self.of_logs.log_prior(family.of_logs, parameters)
-
-    def marginals(self, family):
-        return self.of_logs.marginals(family.of_logs)
-
-    def to_pymc(self, parameters):
-        return dict(parameters)
-
-    def unconstrained(self, parameters):
-        return self.of_logs.unconstrained(parameters)
-
-    def constrained(self, vector):
-        return self.of_logs.constrained(vector)
-
-    def log_jacobian(self, parameters):
-        return 0.0
-
     def naive_mle(self, X, y):
-        return self.of_logs.naive_mle(np.log(X), y)
-
-    def standard_errors(self, parameters, n):
-        return self.of_logs.standard_errors(parameters, n)
+        return super().naive_mle(np.log(X), y)
 
 
 @dataclass(frozen=True, eq=False)
