@@ -361,7 +361,7 @@ class GenerativeClassifier(Updating):
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
         """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
-        if source != "tempered":
+        if not isinstance(source, str) or source != "tempered":
             return super().hypotheses(source, class_prior)
         model: Any = self._with_class_prior(class_prior)[0]
         return TemperedHypotheses(model, self._temper[0])

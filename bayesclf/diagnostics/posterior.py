@@ -328,7 +328,8 @@ def conflict(context: Context) -> Answer:
     """Name the parameters that are sensitive to both, and that the prior moves by over `MAX_PULL` posterior sds.
 
     Prior and rows then say different things, and the posterior is a compromise that neither supports: a mistaken unit,
-    or a prior that is narrower than meant.
+    or a prior that is narrower than meant. Powers of a density depend on its coordinates: those of rates λ and
+    variances σ² are of their densities per log λ and log σ², in which a power of a prior is one worth so many rows.
     """
     context.require_all_labeled()
     context.require_own_posterior()

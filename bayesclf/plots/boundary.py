@@ -236,7 +236,7 @@ def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[
         except (DoesNotExist, Refused) as reason:
             silent[rule] = str(reason)
     if not fields:
-        raise Refused("; ".join(silent.values()) or "no rule to draw; name at least one")
+        raise Refused("; ".join(silent.values()))
     return fields, list(silent)
 
 
