@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,10 +14,8 @@ from scipy.sparse.csgraph import connected_components
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
+from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
-from bayesclf.families.mixed.network import ALL, ConditionalGaussian
-from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.models.base import Rows
 from bayesclf.wording import counted
 
@@ -238,9 +236,8 @@ class GenerativeModel:
         Refused
             For a block whose prior has discrete or learned parts.
         """
-        parts = {}
-        if isinstance(self.class_prior, LearntClassPrior):
-            parts["pi"] = self.class_prior.log_prior(parameters).log_density.sum(axis=1)
+        of_labels = self.class_prior.log_prior(parameters)
+        parts = {} if of_labels is None else {"pi": of_labels.log_density.sum(axis=1)}
         for block in self.blocks:
             name = block.family.name.replace("-", "_") + block.suffix
             parts[name] = block.family.log_prior(block.own(parameters)).log_density.sum(axis=1)
@@ -392,17 +389,9 @@ def independent_groups(model: GenerativeModel) -> dict[str, int]:
     groups: dict[str, int] = {}
     for block in model.blocks:
         features = block.statistics.axes.features
-        own: Iterable[int] = range(len(features))
-        if block.family.name in ("multivariate-gaussian", "joint", "every-tree", "one-dependence"):
-            own = [0] * len(features)
-        elif isinstance(block.family, BayesianNetwork | ConditionalGaussian):
-            edges = block.family.edges
-            if edges == ALL:
-                edges = tuple((features[0], other) for other in features[1:])
-            assert not isinstance(edges, str)  # a fit has replaced "tan" by the edges that it learned
-            joined = np.zeros((len(features), len(features)))
-            for parent, child in edges:
-                joined[features.index(parent), features.index(child)] = 1.0
-            own = connected_components(joined, directed=False)[1].tolist()
+        joined = np.zeros((len(features), len(features)))
+        for one, other in block.family.pairs():
+            joined[features.index(one), features.index(other)] = 1.0
+        own = connected_components(joined, directed=False)[1].tolist()
         groups |= dict(zip(features, (len(groups) + number for number in own), strict=True))
     return groups
