@@ -401,7 +401,7 @@ def _width(lines: Sequence[str], separator: str) -> int:
     widths = [len(row) for row in rows]
     if len(rows) < 2:
         return widths[0] if widths else 1
-    same = set(widths[1:]) in ({widths[0]}, {widths[0] + 1})
+    same = set(widths[1:]) == {widths[0]} or (widths[0] > 1 and set(widths[1:]) == {widths[0] + 1})
     return widths[1] if same else 1
 
 
