@@ -51,8 +51,8 @@ from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.left_out import left_out_rows
-from bayesclf.models.base import Model
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,

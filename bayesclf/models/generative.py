@@ -13,10 +13,18 @@ from scipy.sparse.csgraph import connected_components
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
+<<<<<<< HEAD
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Rows
+=======
+from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
+from bayesclf.families.dirichlet import logs
+from bayesclf.families.mixed.network import ALL, ConditionalGaussian
+from bayesclf.families.networks.network import BayesianNetwork
+from bayesclf.models.base import Block, Model, Rows
+>>>>>>> w-site
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -25,52 +33,6 @@ if TYPE_CHECKING:
 
 PREDICTED_ROWS = 2**15
 """Rows whose predictive densities are computed together: a table that is not made of floats is so a few rows only."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """One block of features: its family with the prior resolved, and its statistics.
-
-    Attributes
-    ----------
-    suffix
-        What is added to the names of its parameters and axes; empty for the first block of a family.
-    """
-
-    family: Family[Any]
-    statistics: Statistics
-    suffix: str = ""
-
-    def own(self, parameters: Parameters) -> Parameters:
-        """Pick this block's parameters, under the family's own names."""
-        return {name: parameters[name + self.suffix] for name in self.family.dims()}
-
-    def named(self, parameters: Parameters) -> dict[str, Array]:
-        """Give the family's parameters their names in the model."""
-        return {name + self.suffix: values for name, values in parameters.items()}
-
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words; all blocks share the labels and nothing else."""
-        return {
-            name + self.suffix: tuple(dim if dim == "outcome" else dim + self.suffix for dim in dims)
-            for name, dims in self.family.dims().items()
-        }
-
-    def coords(self) -> dict[str, Any]:
-        """Return the names along the axes except the labels', and the two parts of levels."""
-        coords = self.family.coords()
-        return {
-            name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
-            for name, names in coords.items()
-        }
-
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form of its part of the PyMC model."""
-        family, axes = self.family, self.statistics.axes
-        shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
-        # Missing cells that a family cannot count have a likelihood of their own.
-        coupled = bool(family.not_conjugate(self.statistics))
-        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
 
 
 @dataclass(frozen=True)
@@ -148,6 +110,19 @@ class GenerativeModel:
         """Raise where statistics of the labeled rows are not all that the model was conditioned on."""
         if self.unlabeled:
             raise Refused(f"{self._without_labels}, and what the statistics give is of the labeled rows alone")
+
+    def level_counts(self) -> list[tuple[str, float]]:
+        """Return each level as "column=level", and the weight of its training rows."""
+        columns = (column for block in self.blocks for column in block.statistics.level_counts())
+        return [
+            (f"{name}={level}", float(count))
+            for name, levels, counts in columns
+            for level, count in zip(levels, counts, strict=True)
+        ]
+
+    def constant_features(self) -> list[str]:
+        """Return the columns in use that have one value only, as far as the statistics tell."""
+        return [name for block in self.blocks for name in block.statistics.constant_features()]
 
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
@@ -380,7 +355,7 @@ class ScoresGiven:
         return first
 
 
-def independent_groups(model: GenerativeModel) -> dict[str, int]:
+def independent_groups(model: Model) -> dict[str, int]:
     """Return a group number for each column in use: columns of different groups are independent given the class.
 
     Columns of one block share a group where its family models their dependence, those of a network where edges
