@@ -51,8 +51,8 @@ from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.left_out import left_out_rows
-from bayesclf.models.base import Model
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
@@ -361,7 +361,7 @@ class GenerativeClassifier(Updating):
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
         """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
-        if source != "tempered":
+        if not isinstance(source, str) or source != "tempered":
             return super().hypotheses(source, class_prior)
         model: Any = self._with_class_prior(class_prior)[0]
         return TemperedHypotheses(model, self._temper[0])

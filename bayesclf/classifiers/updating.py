@@ -340,7 +340,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
             if (rows := left_out.rows()) is not None:
                 frame, labels, weight_of = rows
                 codes = np.asarray(np.searchsorted(self.classes_, labels))
-                self.left_out_ = self._leave_out(model, self._table_of(frame, self._learnt), codes, weight_of)
+                self.left_out_ = self._leave_out(model, frame, codes, weight_of)
             self._infer(model)
             self.notes_ = [*notes, *self.notes_]
         return self

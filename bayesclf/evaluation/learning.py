@@ -14,6 +14,7 @@ from bayesclf.arrays import Integers
 from bayesclf.attached import LearningCurveMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
+from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
@@ -97,8 +98,7 @@ class LearningCurve(Displayed, LearningCurveMethods):
         InputError
             For another metric than ``"error"``, ``"log_loss"`` and ``"brier"``.
         """
-        if metric not in METRICS:
-            raise InputError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
+        require(Choice(METRICS), metric=metric)
         chosen = self.table[["model", "rule", "m"]].assign(mean=self.table[metric], se=self.table[f"{metric}_se"])
         finite: pd.DataFrame = chosen[np.isfinite(chosen["mean"])]
         return finite.reset_index(drop=True)

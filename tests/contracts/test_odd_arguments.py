@@ -15,7 +15,6 @@ from helpers.suites import mainly
 
 import bayesclf as bc
 from bayesclf.engines import MAP, NUTS, Exact, GradientAscent, Laplace
-from bayesclf.errors import ConvergenceWarning
 
 Y = np.array(["a", "b"] * 10)
 X = pd.DataFrame({"u": np.arange(20) % 7 / 7, "v": np.arange(20) % 3 / 3})
@@ -35,7 +34,9 @@ def naive(**options):
 def made():
     """Return by name what arguments are taken from: fitted classifiers, and results."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")
+        import pymc  # noqa: F401  # which warns of its own imports
+
         nuts = bc.LogisticRegression(2.5, inference=NUTS(draws=20, tune=20, chains=2), random_state=1).fit(X, Y)
     watched = bc.LogisticRegression(2.5, inference=MAP(GradientAscent()), random_state=1).fit(X, Y)
     clf = naive(inference=Exact(draws=25)).fit(X, Y)
@@ -131,7 +132,8 @@ OTHERS: dict[str, dict[str, Callable[[], Any]]] = {
 
 def try_all(function, good):
     """Give each parameter each odd value, the others being good."""
-    for name in inspect.signature(function).parameters.keys() - {"given"} | good.keys():
+    named = [one.name for one in inspect.signature(function).parameters.values() if one.kind is not one.VAR_KEYWORD]
+    for name in dict.fromkeys([*named, *good]):
         for value in ODD:
             answer(lambda name=name, value=value: function(**{**good, name: value}))
             plt.close("all")

@@ -152,5 +152,5 @@ def test_options_that_cannot_be(options, message, iris):
 
 
 def test_a_metric_that_there_is_not(curve):
-    with pytest.raises(InputError, match="metric must be one of error, log_loss, brier"):
+    with pytest.raises(InputError, match="metric must be one of 'error', 'log_loss', 'brier'"):
         curve.of("accuracy")
