@@ -257,7 +257,7 @@ def test_leave_one_out_is_exact(name):
 @every_family
 def test_columns_are_selected(name):
     if "one variance" in name:
-        with pytest.raises(Refused, match="parameters in common|features that share"):
+        with pytest.raises(Refused, match=r"parameters in common|features that share"):
             make(name, select=True).fit(table(name), Y)
     else:
         X = table(name).assign(v=np.random.default_rng(3).permutation(table(name)["v"]))
