@@ -108,9 +108,9 @@ class Gibbs:
 
     Parameters
     ----------
-    draw : str
+    draw : str or int
         ``"hypothesis"``: the drawn hypothesis's most probable class is predicted; ``"label"``: a class drawn from its
-        probabilities.
+        probabilities. A number i, from 0: hypothesis i of the posterior answers every row, nothing is drawn.
     given : str
         ``"data"``: h is drawn from P(h | D); ``"data and x"``: from P(h | D, x), which for generative models is what
         the twofold bound needs.
@@ -120,17 +120,25 @@ class Gibbs:
     Mitchell 1997 §6.8; Aberdeen, lecture 3.
     """
 
-    draw: str = "hypothesis"
+    draw: str | int = "hypothesis"
     given: str = "data"
 
     def __post_init__(self) -> None:
-        if self.draw not in ("hypothesis", "label"):
-            raise InputError(f"draw must be 'hypothesis' or 'label', not {self.draw!r}")
+        if isinstance(self.draw, str | bool):
+            one_of = self.draw in ("hypothesis", "label")
+        else:
+            one_of = isinstance(self.draw, int | np.integer) and self.draw >= 0
+        if not one_of:
+            raise InputError(f"draw must be 'hypothesis', 'label' or the number of a hypothesis, not {self.draw!r}")
         if self.given not in ("data", "data and x"):
             raise InputError(f"given must be 'data' or 'data and x', not {self.given!r}")
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
         """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number in the table) alone."""
+        if not isinstance(self.draw, str):
+            if self.draw >= len(hypotheses):
+                raise InputError(f"there is no hypothesis {self.draw}: the posterior has 0 to {len(hypotheses) - 1}")
+            return self._log_proba_of(hypotheses, rows, np.full(len(rows), self.draw))
         position = self._positions([seed, 0], len(rows))
         if self.given == "data":
             return self._log_proba_of(hypotheses, rows, _pick(np.exp(hypotheses.log_weights), position))
@@ -146,7 +154,7 @@ class Gibbs:
 
     def decide(self, log_proba: Array, seed: int) -> Integers:
         """Return label codes (row), from the drawn hypotheses' probabilities."""
-        if self.draw == "hypothesis":
+        if self.draw != "label":
             return np.asarray(log_proba.argmax(axis=1))
         return _pick(np.exp(log_proba), self._positions([seed, 1], len(log_proba)))
 

@@ -5,7 +5,8 @@ network answer by Bayes-optimal and tempered. Around the first, scikit-learn's `
 and learns a temperature or sigmoids from the rows left out of each. Logistic regression with a tuned C, histogram
 gradient boosting and the class shares show what a table allows. Log losses are in nats per row and unclipped; the
 calibration error is binned (ten bins); seconds of processor time are those of `fit`, of what the rule adds to it, and
-of the calibrated fits. Networks are left out where they have more than 40 columns or missing cells.
+of the calibrated fits. Networks are left out where they have more than 40 columns, or missing cells that others depend
+on.
 
 The simulations have two normal columns that tell of one of two classes: independent, or one column twice.
 
@@ -92,10 +93,12 @@ def scores(X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
     for training, test in folds:
         rows, labels = X.iloc[training], y[training]
         for name, make in MODELS.items():
-            if name == "network" and (X.shape[1] > MOST_COLUMNS or X.isna().any(axis=None)):
+            if name == "network" and X.shape[1] > MOST_COLUMNS:
                 continue
             start = time.process_time()
             model = make().fit(rows, labels)
+            if model.left_out_ is None:  # missing cells that others depend on
+                continue
             seconds.setdefault(name, []).append(time.process_time() - start)
             start = time.process_time()
             # what fit does for the rule, once more, and then what is left for the first prediction
@@ -164,10 +167,9 @@ def summary(result: dict[str, Any]) -> Iterator[str]:
             pairs = {name: means[own] - means[other] for name, means in tables.items() if {own, other} <= set(means)}
             gaps = np.array(list(pairs.values()))
             worse = {name: f"{gap:.3f}" for name, gap in pairs.items() if gap > LEVEL}
-            yield (
-                f"{own} − {other}: mean {gaps.mean():.3f}, median {np.median(gaps):.3f}, level or better on "
-                f"{np.sum(gaps <= LEVEL)} of {len(gaps)}; worse on {worse}"
-            )
+            mean, median = gaps[np.isfinite(gaps)].mean(), np.median(gaps)
+            level = f"{np.sum(gaps <= LEVEL)} of {len(gaps)}"
+            yield f"{own} − {other}: mean {mean:.3f}, median {median:.3f}, level or better on {level}; worse on {worse}"
         cost = [
             one["seconds"][own] / one["seconds"][model] for one in result["tables"].values() if own in one["seconds"]
         ]
@@ -180,6 +182,17 @@ def summary(result: dict[str, Any]) -> Iterator[str]:
         yield f"{model}: calibration error {np.mean(errors, axis=0).round(3).tolist()} under {RULES}"
 
 
+def lines(result: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of a Markdown table of naive Bayes with families by evidence and its peers."""
+    ways = {"nb, bayes-optimal": "Bayes-optimal", "nb, tempered": "tempered"}
+    ways |= {way: method for method, way in CALIBRATED.items()} | {way: way for way in (LR, BOOSTING, SHARES)}
+    yield f"| table | T | {' | '.join(ways.values())} |"
+    yield "|---" * (2 + len(ways)) + "|"
+    for name, one in result["tables"].items():
+        cells = [f"{np.mean(one['log_loss'][way]):.3f}" if way in one["log_loss"] else "–" for way in ways]
+        yield f"| {name} | {np.mean(one['T']['nb']):.2f} | {' | '.join(cells).replace('inf', '∞')} |"
+
+
 def main(chosen: list[str]) -> None:
     """Write the results of the tables whose name begins with one of `chosen`, or of all that have none yet."""
     warnings.simplefilter("ignore")
@@ -187,7 +200,7 @@ def main(chosen: list[str]) -> None:
     if RESULTS.exists():
         result = json.loads(RESULTS.read_text(encoding="utf-8"))
     if chosen == ["--summary"]:
-        print(*summary(result), *result.get("simulations", {}).items(), sep="\n")
+        print(*lines(result), *summary(result), *result.get("simulations", {}).items(), sep="\n")
         return
     result["folds"] = FOLDS
     result["versions"] = {name: version(name) for name in ("bayesclf", "numpy", "scikit-learn")}

@@ -14,7 +14,8 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family
 from bayesclf.families.wrapper import Wrapper
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet

@@ -51,8 +51,8 @@ from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.left_out import left_out_rows
-from bayesclf.models.base import Model
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
@@ -323,22 +323,20 @@ class GenerativeClassifier(Updating):
     def _temper(self) -> tuple[Parameters, float]:
         """Return draws of T (draw) and b (draw, outcome), and the k̂ of their importance weights."""
         if self.left_out_ is None:
-            raise Refused(self._why_not_tempered())
+            raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; take another rule")
         rng = np.random.default_rng([self.seed_, TEMPERED])
         proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
         chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
         return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
 
-    def _why_not_tempered(self) -> str:
-        """Return why no row was left out, and what to do."""
+    def _untempered(self) -> str:
+        """Return why no T was learned, as a clause."""
         if reason := self.model_.not_conjugate():
-            return (
-                f"the rule 'tempered' leaves out rows in closed form, and there is none ({reason}); take another rule"
-            )
-        return (
-            "the rule 'tempered' leaves out rows, and those that came in parts are gone; fit them at once (fit or "
-            "fit_stream), or take another rule"
-        )
+            return f"no row can be left out in closed form ({reason})"
+        if self.left_out_ is None:
+            return "rows that came in parts are gone; fit and fit_stream learn how far to believe the model"
+        few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
+        return f"{few} say too little of how far to believe it"
 
     @property
     @override
@@ -353,23 +351,12 @@ class GenerativeClassifier(Updating):
         if self._may_temper and self.requested_rule(None) == "tempered":
             self.notes_.append(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
         elif self._may_temper and self.rule is None and self.draws_ is not None:
-            self.notes_.append(self._why_not_learned())
+            self.notes_.append(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
 
     @property
     def _may_temper(self) -> bool:
         """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
         return self.rule == "tempered" or (self.practical and self.rule is None)
-
-    def _why_not_learned(self) -> str:
-        """Return why the default rule is Bayes-optimal."""
-        if self.left_out_ is not None:
-            few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
-            reason = f"{few} say too little of how far to believe it"
-        elif reason := self.model_.not_conjugate():
-            reason = f"no row can be left out in closed form ({reason})"
-        else:
-            reason = "rows that came in parts are gone; fit and fit_stream learn how far to believe it"
-        return f"the model is believed as it is (rule 'bayes-optimal'): {reason}"
 
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:

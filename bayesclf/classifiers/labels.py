@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.tables.columns import without_mask
 from bayesclf.wording import LISTED_ROWS, listed, one_line
 
@@ -62,6 +62,21 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         remedy = "turn them into text, as by y.astype(str)" if values.dtype == object else "turn them into classes"
         raise InputError(f"y must hold labels, text or whole numbers: {reason}; {remedy}") from error
     return values
+
+
+def warn_of_order(X: Any, **others: Any) -> None:
+    """Warn if labels or weights have the row names of a table in another order: rows are matched by position."""
+    import pandas as pd
+
+    for name, other in others.items():
+        if isinstance(X, pd.DataFrame) and isinstance(other, pd.Series) and len(X) == len(other):
+            same = X.index.equals(other.index) or X.index.has_duplicates
+            if not same and X.index.sort_values().equals(other.index.sort_values()):
+                warn(
+                    f"X and {name} have the same row labels in another order, and rows are matched by position; give "
+                    f"{name}.loc[X.index] to match them by their labels",
+                    PredictionWarning,
+                )
 
 
 def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:

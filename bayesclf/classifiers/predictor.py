@@ -29,6 +29,7 @@ from bayesclf.classifiers.labels import (
     labeled_rows,
     possible_labels,
     require_labels_as,
+    warn_of_order,
 )
 from bayesclf.classifiers.training import accuracy, kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
@@ -217,6 +218,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
             Where the engine cannot infer this model.
         """
         with self._rollback_on_error():
+            warn_of_order(X, y=y, sample_weight=sample_weight)
             frame = self._validated(X, reset=True)
             codes, remarks = self._training_codes(y, len(frame), classes, unlabeled)
             frame, codes, weight = weighted(frame, codes, sample_weight)
@@ -301,6 +303,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         if (found := labeled_rows(y)) is not None:
             lacking = counted(int((~found[0]).sum()), "row")
             raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
+        warn_of_order(X, y=y, sample_weight=sample_weight)
         return accuracy(predicted, self.classes_, y, sample_weight)
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
@@ -509,7 +512,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         if sparse.issparse(X) and get_tags(self).input_tags.sparse:
             self._check_columns(X, reset)
             return to_sparse_table(X, None if reset else self._column_names)
-        X = columns.to_pandas(X)
+        X = columns.with_names(columns.to_pandas(X))
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:

@@ -147,7 +147,8 @@ def over_confidence(context: Context) -> Answer:
 
     What averaging over the posterior removes is the over-confidence of one estimate. What it leaves comes from few
     rows, from the prior or from what the model assumes: for naive Bayes that columns are independent (Aberdeen:
-    posteriors "often unrealistically close to 1 or 0"). One of these is named only if refits rule out the others.
+    posteriors "often unrealistically close to 1 or 0"). One of these is named only if refits rule out the others. The
+    rule ``"tempered"`` mends most of it without a cause, and is proposed where it does.
     """
     answers = context.held_out
     gaps = {rule: gap_of(found, answers.y) for rule, found in answers.answered.items()}

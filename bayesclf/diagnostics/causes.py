@@ -244,7 +244,6 @@ def _with_learned_prior(classifier: BayesClassifier) -> BayesClassifier | None:
 def _independence(context: Context, rule: str, gap: Array) -> Cause:
     """Compare with rows whose columns are permuted within the classes: exchangeable with the rows if it holds."""
     model = context.classifier.model_
-    assert isinstance(model, GenerativeModel)  # else it assumes no independence
     groups = independent_groups(model)
     if len(set(groups.values())) < 2:
         return replace(INDEPENDENCE, why="the model treats no columns as independent", excluded=True)

@@ -20,7 +20,8 @@ from bayesclf.diagnostics.held_out import NotApplicable, correlations
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
-from bayesclf.models.generative import GenerativeModel, independent_groups
+from bayesclf.models.base import Model
+from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.centered import CenteredRows, dense
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
@@ -55,21 +56,8 @@ def few_rows(context: Context) -> Answer:
 def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]:
     """Yield ("class" or "level", its name, its weight of rows)."""
     model = classifier.model_
-    if isinstance(model, LogisticModel):
-        by_label = model.label_counts
-        first = len(model.design) - sum(model.design.sizes)
-        levels = list(zip(model.design.names[first:], model.column_totals[first:], strict=True))
-    else:
-        assert isinstance(model, GenerativeModel)
-        by_label = model.label_counts
-        levels = [
-            (f"{name}={value}", count)
-            for block in model.blocks
-            for name, values, counts in block.statistics.level_counts()
-            for value, count in zip(values, counts, strict=True)
-        ]
-    yield from (("class", label, float(count)) for label, count in zip(model.labels, by_label, strict=True))
-    yield from (("level", name, float(count)) for name, count in levels)
+    yield from (("class", label, float(count)) for label, count in zip(model.labels, model.label_counts, strict=True))
+    yield from (("level", name, count) for name, count in model.level_counts())
 
 
 @check("M06", "Constant columns", "all models but those of text")
@@ -91,16 +79,10 @@ def constant_columns(context: Context) -> Answer:
 def _constant(classifier: BayesClassifier) -> Iterator[str]:
     """Yield the columns that have one value only, or none."""
     model = classifier.model_
-    if isinstance(model, LogisticModel):
-        yield from model.design.constant
-        sizes = zip(model.design.category_names, model.design.sizes, strict=True)
-        yield from (name for name, size in sizes if size < 2)
-        return
-    assert isinstance(model, GenerativeModel)
-    used = {name for block in model.blocks for name in block.statistics.axes.features}
-    yield from (column.name for column in classifier.columns_ if column.name not in used)
-    for block in model.blocks:
-        yield from block.statistics.constant_features()
+    if model.generative:
+        used = {name for block in model.blocks for name in block.statistics.axes.features}
+        yield from (column.name for column in classifier.columns_ if column.name not in used)
+    yield from model.constant_features()
 
 
 @check("M07", "Duplicate columns", "tables of columns")
@@ -115,7 +97,7 @@ def duplicate_columns(context: Context) -> Answer:
     if not pairs:
         return passed("no two columns say the same", evidence)
     model = context.classifier.model_
-    group = independent_groups(model) if isinstance(model, GenerativeModel) else {}
+    group = independent_groups(model)
     twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
     if twice:
         return issue(
@@ -366,7 +348,6 @@ def collinear_columns(context: Context) -> Answer:
                 {"columns": ", ".join(columns), "count": len(columns)},
             )
     else:
-        assert isinstance(model, GenerativeModel)
         names, consequence = _collinear_covariances(model), "their covariance is not determined without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
@@ -390,7 +371,7 @@ def _missing_together(model: LogisticModel, names: list[str]) -> list[str]:
     return [design.number_names[indicators[name]] for name in names]
 
 
-def _collinear_covariances(model: GenerativeModel) -> list[str]:
+def _collinear_covariances(model: Model) -> list[str]:
     """Return the columns without a covariance of their own in the complete rows of a class, or of all."""
     names: list[str] = []
     blocks = [block for block in model.blocks if isinstance(block.family, MultivariateGaussian)]

@@ -25,8 +25,8 @@ from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.judgments import class_shares
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.models.base import Rows
-from bayesclf.models.generative import GenerativeModel, independent_groups
+from bayesclf.models.base import Model, Rows
+from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.wording import counted
@@ -353,7 +353,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     """
     model = classifier.model_
     sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"
-    if not isinstance(model, GenerativeModel) or sparse_or_text:
+    if not model.generative or sparse_or_text:
         raise Skipped(NO_REFERENCE)
     if len(set(independent_groups(model).values())) < 2:
         raise Skipped("the model treats no columns as independent")
@@ -363,7 +363,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     return LogisticRegression(prior_scale=DEFAULT_SCALE)  # its fit must not take longer than the check is worth
 
 
-def dependence(model: GenerativeModel, training: Labelled) -> float:
+def dependence(model: Model, training: Labelled) -> float:
     """Return the largest correlation, within the classes, of two columns that the model treats as independent.
 
     A category counts as the indicators of its levels. Columns of one of the `independent_groups` are not compared, nor

@@ -26,7 +26,6 @@ from bayesclf.evaluation.leaving_out import TrainingRows, exact, reweighted, row
 from bayesclf.evaluation.predictive_checks import replicated_cells
 from bayesclf.families.multivariate.gaussian import INVERSE_WISHART
 from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.wording import listed, named, part_of
@@ -349,8 +348,7 @@ def conflict(context: Context) -> Answer:
 
 def _has_given_nu(model: Model) -> bool:
     """Return whether a covariance has an inverse Wishart prior of given degrees of freedom."""
-    blocks = model.blocks if isinstance(model, GenerativeModel) else ()
-    return any(block.family.variant == INVERSE_WISHART for block in blocks)
+    return any(block.family.variant == INVERSE_WISHART for block in model.blocks)
 
 
 def _table(context: Context) -> pd.DataFrame:
@@ -399,8 +397,7 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
         try:
             if isinstance(model, LogisticModel):
                 return _improbable(clf, training, influential[: thresholds.SHOWN])
-            conjugate = isinstance(model, GenerativeModel) and not model.not_conjugate()
-            if conjugate and isinstance(hypotheses, Hypotheses):
+            if not model.not_conjugate() and isinstance(hypotheses, Hypotheses):
                 return _above_replicates(hypotheses, training, clf.seed_)
         except (DoesNotExist, Refused):
             pass

@@ -23,8 +23,8 @@ from bayesclf.engines.inference import (
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
-from bayesclf.models.base import Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Rows
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import shown
 
 TOLERANCE, ITERATIONS = 1e-9, 5_000

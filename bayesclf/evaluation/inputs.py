@@ -13,7 +13,7 @@ from scipy import sparse
 
 from bayesclf import rules
 from bayesclf.arrays import Integers
-from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled
+from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError
@@ -79,6 +79,7 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     InputError
         For rows without a label where `cv` is a list of folds, whose numbers are of all rows.
     """
+    warn_of_order(X, y=y)
     frame, found = as_table(X), labeled_rows(y)
     if found is not None and len(found[0]) == len(frame) and isinstance(cv, Sequence):
         raise InputError(f"{about_unlabeled_rows(found[0])}; leave them out, and renumber the folds of cv")

@@ -26,8 +26,8 @@ from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model, Rows
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.streamed import RowsElsewhere
@@ -197,7 +197,7 @@ def exact_log_proba(clf: BayesClassifier, training: TrainingRows, rule: str, wan
 
 def conjugate(model: Model) -> TypeGuard[GenerativeModel]:
     """Return whether a model's posterior has a closed form."""
-    return isinstance(model, GenerativeModel) and not model.not_conjugate()
+    return not model.not_conjugate()
 
 
 def too_much_work(clf: BayesClassifier, training: TrainingRows, rule: str, rows: int) -> str:

@@ -34,8 +34,8 @@ from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_o
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model, Rows
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.plots.style import Figure as Drawing

@@ -20,6 +20,7 @@ from bayesclf.families.networks.network import BayesianNetwork, JointTable
 from bayesclf.families.ordinal import Ordinal
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
+from bayesclf.families.template import CellFamily
 from bayesclf.families.trees.every_tree import EveryTree
 from bayesclf.families.trees.one_dependence import OneDependence
 
@@ -39,6 +40,7 @@ __all__ = [
     "BayesianNetwork",
     "Bernoulli",
     "Categorical",
+    "CellFamily",
     "ConditionalGaussian",
     "EveryTree",
     "Exponential",

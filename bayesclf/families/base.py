@@ -22,7 +22,6 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Choice, Number, OrNone, require
 from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.dirichlet import Tables
 from bayesclf.families.page_tables import PageTable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
@@ -222,6 +221,10 @@ class Family[S: Statistics](Concise, ABC):
         """Return, for each feature, whether it can be informative about the label."""
         return np.ones(len(statistics.axes.features), dtype=bool)
 
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return pairs of columns that depend on each other given the class; they join columns in groups."""
+        return ()
+
     @property
     def likelihood(self) -> str:
         """The distribution of the block's features given the class, with the names of its parameters."""
@@ -285,21 +288,21 @@ class Family[S: Statistics](Concise, ABC):
         """
         raise Refused(f"the family {self.name!r} has no PyMC model of rows")
 
-    def page_tables(self, suffix: str) -> list[PageTable]:
+    def _page_tables(self, suffix: str) -> list[PageTable]:
         """Return the tables of categories that are variables of `page`."""
         return []
 
     def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
         """Return the free variables of `page` that are not parameters, by their names in the model."""
-        return {own.name: own.of(parameters["theta"]) for own in self.page_tables(suffix)}
+        return {own.name: own.of(parameters["theta"]) for own in self._page_tables(suffix)}
 
     def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
         """Return the axis words of `page_variables`."""
-        return {own.name: own.dims for own in self.page_tables(suffix)}
+        return {own.name: own.dims for own in self._page_tables(suffix)}
 
     def page_coords(self, suffix: str) -> dict[str, list[str]]:
         """Return the names along these axes."""
-        return {axis: names for own in self.page_tables(suffix) for axis, names in own.levels.items()}
+        return {axis: names for own in self._page_tables(suffix) for axis, names in own.levels.items()}
 
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the variables of `page`, by default of the same names."""
@@ -347,11 +350,11 @@ class Family[S: Statistics](Concise, ABC):
         """Return log Z, the integral of the prior's unnormalized density, for each part, (group, part).
 
         A part has parameters of its own: a feature, or the whole block, where the last axis is 1. Z leaves out the
-        same constants as `log_base`; the first axis is that of the classes, or has length 1.
+        same constants as `_log_base`; the first axis is that of the classes, or has length 1.
         """
         raise Refused(f"the evidence of the family {self.name!r} has no closed form here")
 
-    def log_base(self, statistics: S) -> Array | float:
+    def _log_base(self, statistics: S) -> Array | float:
         """Return the factor of the likelihood that no parameter enters, in the shape of `log_normalizer`."""
         return 0.0
 
@@ -367,7 +370,7 @@ class Family[S: Statistics](Concise, ABC):
             For a family without a closed form.
         """
         posterior, prior = self.posterior(statistics).log_normalizer(), self.log_normalizer()
-        return np.asarray((posterior - prior + self.log_base(statistics)).sum(axis=0))
+        return np.asarray((posterior - prior + self._log_base(statistics)).sum(axis=0))
 
     def log_prior(self, parameters: Parameters) -> Density:
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
@@ -424,18 +427,6 @@ class Family[S: Statistics](Concise, ABC):
         values = difference(*(log_density[:, rows, codes] for codes in pair))
         return Contributions.of_rows((self.axes.features,), values[..., None])
 
-    def tables(self, statistics: S) -> Tables:
-        """Return the counts as tables with a Dirichlet each; its concentration can be learned."""
-        raise Refused(f"the family {self.name!r} has no concentration to learn")
-
-    def with_alpha(self, alpha: Array) -> Self:
-        """Return the prior with α (cell) in each cell of its tables, for all classes."""
-        raise Refused(f"the family {self.name!r} has no concentration to learn")
-
-    def of_cells(self, cells: Array) -> Array:
-        """Return θ from the probabilities (…, cell) of its tables."""
-        return cells
-
     @abstractmethod
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
         """Draw rows x given labels `y` (row) from one hypothesis (draw axis of length 1)."""
@@ -474,6 +465,11 @@ def _part(value: Any, features: NDArray[np.bool_], sizes: tuple[int, ...]) -> An
     if isinstance(value, tuple):
         return tuple(_part(one, features, sizes) for one in value)
     return value.select(features) if isinstance(value, Axes | Family) else value
+
+
+def joined(features: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return pairs that join all features: the first with each other one."""
+    return tuple((features[0], other) for other in features[1:])
 
 
 def require_positive(**given: object) -> None:

@@ -15,11 +15,11 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, broadcast, require_positive
+from bayesclf.families.base import Axes, Statistics, broadcast
 from bayesclf.families.cells import dense
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.simplexes import SimplexFamily, require_basis
+from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 
 ABSENT = "(all that is absent)"
@@ -104,8 +104,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     statistics_type: ClassVar[type[Statistics]] = BernoulliStatistics
 
     def __post_init__(self) -> None:
-        given = {"alpha": self.alpha, "beta": self.beta}
-        require_positive(**{name: value for name, value in given.items() if not isinstance(value, LearntAlpha)})
+        require_alpha(alpha=self.alpha, beta=self.beta)
         require(Number(), threshold=self.threshold)
         require_basis(self.basis)
 
@@ -117,7 +116,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     def resolve_prior(self, statistics: BernoulliStatistics) -> Self:
         """Return the prior with α and β as arrays (outcome, feature) or, where α is learned, the family for it."""
         if isinstance(self.alpha, LearntAlpha):
-            return self.alpha.resolve(self, statistics)
+            return cast("Self", self.alpha.resolve(self, statistics))
         shape, beta = statistics.n.shape, cast("float | Array", self.beta)
         return replace(
             self,

@@ -43,6 +43,8 @@ class Candidate:
         Whether it has a density, rather than masses of whole numbers.
     has_zeros
         Whether it has a mass at 0 beside a density of other numbers.
+    of_cells
+        Whether that density is constant in cells, and thus a probability of theirs whatever the step.
     compared
         With the prior under which its evidence is compared; None for that of `family`.
     """
@@ -51,6 +53,7 @@ class Candidate:
     possible: Callable[[Array], NDArray[np.bool_]]
     has_density: bool = True
     has_zeros: bool = False
+    of_cells: bool = False
     compared: Family[Any] | None = None
 
     def supports(self, values: Array) -> bool:
@@ -105,7 +108,7 @@ CANDIDATES: dict[str, Candidate] = {
     "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), _from_zero, has_zeros=True),
     "zero-inflated gamma": Candidate(Hurdle(Gamma()), _from_zero, has_zeros=True),
     "zero-inflated exponential": Candidate(Hurdle(Exponential()), _from_zero, has_zeros=True),
-    "histogram": Candidate(Histogram(), _numbers, compared=Histogram(a=1.0)),
+    "histogram": Candidate(Histogram(), _numbers, of_cells=True, compared=Histogram(a=1.0)),
 }
 """Families by what they are called; of equal evidence the first is taken."""
 
@@ -233,7 +236,7 @@ class ByEvidence:
         for place, name in enumerate(self.names):
             candidate = CANDIDATES[name]
             supported = np.array([candidate.supports(values) for values in columns])
-            if candidate.has_density and not isinstance(candidate.family, Histogram):
+            if candidate.has_density and not candidate.of_cells:
                 supported &= smooth[candidate.has_zeros]
             if supported.any():
                 own = of_family[name] = statistics_of(candidate.family, statistics.select(supported))

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, require_positive
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.page_tables import PageTable, page_tables
-from bayesclf.families.simplexes import SimplexFamily, require_basis
+from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
 
@@ -111,8 +111,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alpha, LearntAlpha):
-            require_positive(alpha=self.alpha)
+        require_alpha(alpha=self.alpha)
         require_basis(self.basis)
 
     def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
@@ -144,16 +143,16 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     @override
     def page_theta(self, alpha: Any, suffix: str) -> list[Any]:
         """Add θ of each feature, or of many with the same number of levels."""
-        return [own.add(alpha) for own in self.page_tables(suffix)]
+        return [own.add(alpha) for own in self._page_tables(suffix)]
 
     @override
     def page_cells(self, X: Integers, row: Any, theta: list[Any], suffix: str) -> None:
         """Observe x_j ~ Categorical(θ_yj)."""
-        for own, of_own in zip(self.page_tables(suffix), theta, strict=True):
+        for own, of_own in zip(self._page_tables(suffix), theta, strict=True):
             own.observe(of_own, X, row)
 
     @override
-    def page_tables(self, suffix: str) -> list[PageTable]:
+    def _page_tables(self, suffix: str) -> list[PageTable]:
         """Return a table for each feature, or for those with the same number of levels."""
         return page_tables(self.axes.features, self.axes.levels, suffix)
 

@@ -137,6 +137,9 @@ class KnownClassPrior:
         """Return log p(y) of the rows in their order, Σ n log π."""
         return float(xlogy(counts, self.pi).sum())
 
+    def log_prior(self, parameters: Parameters) -> None:
+        """Return None: a known π has no density."""
+
     def pymc(self, counts: Array) -> None:
         """Add π, as data, and the label counts to the open PyMC model."""
         from bayesclf.families.pymc import observe_counts

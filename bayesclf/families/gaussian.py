@@ -419,7 +419,7 @@ class Gaussian(Family[Moments]):
         _, kappa, a, b = self._hyperparameters()
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
-    def log_base(self, statistics: Moments) -> Array:
+    def _log_base(self, statistics: Moments) -> Array:
         """log (2π)^(−n/2)."""
         return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, Self, cast, override
+from typing import Any, NoReturn, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Family, require_choice, require_positive
+from bayesclf.families.base import require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.wrapper import Wrapper
@@ -112,15 +112,15 @@ class LearntAlpha:
         if self.method == "posterior" and self.least_levels > 1:
             raise InputError("an α with a posterior is one for features of any number of levels; take least_levels=1")
 
-    def resolve[F: Family[Any]](self, family: F, statistics: Any) -> F:
+    def resolve(self, family: Any, statistics: Any) -> Any:
         """Return a family of counts with its α learned, or to be learned by NUTS, from its statistics."""
         tables = family.tables(statistics)
         if self.scope == "feature" and len(tables.sizes) != len(statistics.axes.features):
             raise InputError(f"the family {family.name!r} has one table for all features; take scope='block'")
         if self.method == "posterior":
-            start: Any = family.with_alpha(np.full(sum(tables.sizes), self.median))
+            start = family.with_alpha(np.full(sum(tables.sizes), self.median))
             start = replace(start, basis="softmax")
-            return cast("F", Smoothed(start.resolve_prior(statistics), self, tables.counts, tables.sizes))
+            return Smoothed(start.resolve_prior(statistics), self, tables.counts, tables.sizes)
         learned = self.learned(tables)
         if not learned.any():
             return family.with_alpha(np.full(sum(tables.sizes), TEXTBOOK)).resolve_prior(statistics)
@@ -134,14 +134,14 @@ class LearntAlpha:
         """Return whether the α of each table is learned."""
         return np.asarray(tables.sizes) >= self.least_levels
 
-    def fixed[F: Family[Any]](self, family: F, tables: Tables, alpha: Array) -> F:
+    def fixed(self, family: Any, tables: Tables, alpha: Array) -> Any:
         """Return the family with given α (group) in the tables whose α is learned, and the textbook's in others."""
         learned = self.learned(tables)
         every = np.full(len(tables.sizes), TEXTBOOK)
         every[learned] = alpha
-        filled: Any = family.with_alpha(np.repeat(every, tables.sizes))
+        filled = family.with_alpha(np.repeat(every, tables.sizes))
         basis = "softmax" if learned.all() else tuple("softmax" if one else filled.basis for one in learned)
-        return cast("F", replace(filled, basis=basis))
+        return replace(filled, basis=basis)
 
     def log_prior(self, alpha: Array) -> Array:
         """Return the log density of log α under the hyperprior, up to a constant."""
@@ -183,6 +183,7 @@ class Smoothed(Wrapper):
     Minka (2000), Estimating a Dirichlet distribution, eq 53 (the collapsed likelihood).
     """
 
+    family: Any  # a family of simplexes
     settings: LearntAlpha
     counts: Array
     sizes: tuple[int, ...]
@@ -240,9 +241,8 @@ class Smoothed(Wrapper):
         dims = (f"feature{suffix}",) if by_feature else ()
         alpha = pymc_models.concentration(self.settings.median, self.settings.spread, dims, suffix)
         alpha = alpha[np.repeat(np.arange(len(self.sizes)), self.sizes)] if by_feature else alpha
-        family: Any = self.family  # one of simplexes, as `LearntAlpha` has checked
-        theta = family.page_theta(pt.broadcast_to(alpha, self.counts.shape), suffix)
-        family.page_cells(X, row, theta, suffix)
+        theta = self.family.page_theta(pt.broadcast_to(alpha, self.counts.shape), suffix)
+        self.family.page_cells(X, row, theta, suffix)
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -275,11 +275,11 @@ class Histogram(CutFamily[ValueCounts]):
         bins = self._bins
         codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
         alpha = bins.sums(self._prior_of_cells + self._counts)
-        for own in self.page_tables(suffix):
+        for own in self._page_tables(suffix):
             own.observe(own.add(alpha), codes, row)
 
     @override
-    def page_tables(self, suffix: str) -> list[PageTable]:
+    def _page_tables(self, suffix: str) -> list[PageTable]:
         """Return a table of the bins of each feature, or of many with as many bins."""
         return page_tables(self.axes.features, [range(size) for size in self._bins.sizes], suffix)
 
@@ -291,7 +291,7 @@ class Histogram(CutFamily[ValueCounts]):
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the cells' probabilities from those of the bins."""
-        return {"theta": self._bins.spread(theta_of(self.page_tables(suffix), draws, len(self.axes.labels)))}
+        return {"theta": self._bins.spread(theta_of(self._page_tables(suffix), draws, len(self.axes.labels)))}
 
     def _pymc_theta(self, suffix: str) -> dict[int, Any]:
         """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""
@@ -306,7 +306,7 @@ class Histogram(CutFamily[ValueCounts]):
         bins = self._bins
         return {"theta": bins.spread(dirichlet.simplexes_of(draws, bins.sizes, suffix))}
 
-    def log_base(self, statistics: ValueCounts) -> Array:
+    def _log_base(self, statistics: ValueCounts) -> Array:
         """Return the log density of numbers in open cells relative to that at the border."""
         out = np.zeros((1, len(statistics.sizes)))
         for j in range(len(statistics.sizes)):

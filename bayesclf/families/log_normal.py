@@ -101,9 +101,9 @@ class LogNormal(Gaussian):
         return super().log_predictive_without(logs, y) - np.nansum(logs, axis=1)[:, None]
 
     @override
-    def log_base(self, statistics: Moments) -> Array:
+    def _log_base(self, statistics: Moments) -> Array:
         """log (2π)^(−n/2), and the Jacobian −Σ log x."""
-        return super().log_base(statistics) + self._group(_log_jacobian(statistics))
+        return super()._log_base(statistics) + self._group(_log_jacobian(statistics))
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:

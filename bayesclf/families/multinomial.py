@@ -14,10 +14,10 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, require_positive
+from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import dense
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.simplexes import SimplexFamily, require_basis
+from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
 STEPS = 16
@@ -98,8 +98,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     _lacking: ClassVar[str] = "has no words in its training rows"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.alpha, LearntAlpha):
-            require_positive(alpha=self.alpha)
+        require_alpha(alpha=self.alpha)
         require(Whole(1), length=self.length)
         require_basis(self.basis)
 

@@ -5,18 +5,24 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 
 from bayesclf.arrays import Array, Parameters
-from bayesclf.errors import DoesNotExist
+from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice
+from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.page_tables import theta_of
 from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
+
+
+def require_alpha(**given: object) -> None:
+    """Raise `InputError` for a concentration that is neither positive nor to be learned."""
+    require_positive(**{name: value for name, value in given.items() if not isinstance(value, LearntAlpha)})
+
 
 BASES = ("simplex", "softmax")
 """Coordinates in which a mode is taken: θ itself, or its logarithms."""
@@ -62,7 +68,7 @@ class SimplexFamily[S: Statistics](Family[S]):
     def resolve_prior(self, statistics: Any) -> Self:
         """Return the prior with α as an array in the shape of θ or, where α is learned, the family that learns it."""
         if isinstance(self.alpha, LearntAlpha):
-            return self.alpha.resolve(self, statistics)
+            return cast("Self", self.alpha.resolve(self, statistics))
         alpha = broadcast("alpha", self.alpha, statistics.counts.shape, ", ".join(self.dims()["theta"]))
         return replace(self, alpha=alpha, axes=statistics.axes)  # type: ignore[type-var]
 
@@ -135,7 +141,7 @@ class SimplexFamily[S: Statistics](Family[S]):
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from its own draws or from θ of each column."""
-        tables = self.page_tables(suffix)
+        tables = self._page_tables(suffix)
         return {"theta": theta_of(tables, draws, len(self.axes.labels)) if tables else draws[f"theta{suffix}"]}
 
     @override
@@ -155,7 +161,14 @@ class SimplexFamily[S: Statistics](Family[S]):
         """A Dirichlet for each simplex."""
         return Density.of_simplexes("theta", parameters["theta"], *self.simplexes())
 
-    @override
+    def tables(self, statistics: S) -> dirichlet.Tables:
+        """Return the counts as tables with a Dirichlet each; its concentration can be learned."""
+        raise Refused(f"the family {self.name!r} has no concentration to learn")
+
+    def of_cells(self, cells: Array) -> Array:
+        """Return θ from the probabilities (…, cell) of its tables."""
+        return cells
+
     def with_alpha(self, alpha: Array) -> Self:
         """Return the prior with α (cell), the same for all classes."""
         return replace(self, alpha=alpha)  # type: ignore[type-var]

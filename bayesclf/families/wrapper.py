@@ -49,6 +49,11 @@ class Wrapper(Family[Any]):
         """Return the statistics of the wrapped family."""
         return self.family.statistics(X, y, axes, sample_weight)
 
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return pairs of columns that depend on each other in the wrapped family."""
+        return self.family.pairs()
+
     @property
     @override
     def likelihood(self) -> str:

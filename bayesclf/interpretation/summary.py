@@ -25,7 +25,8 @@ from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
@@ -339,7 +340,7 @@ def priors_of(classifier: BayesClassifier) -> Priors:
     check_is_fitted(classifier, "classes_")
     model: Any = classifier.model_
     symbols: tuple[str, ...] = ()
-    if isinstance(model, GenerativeModel):
+    if model.generative:
         sentences, lines = _generative(model)
     else:
         sentences, lines, symbols = _logistic(model)

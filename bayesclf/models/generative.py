@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,12 +13,9 @@ from scipy.sparse.csgraph import connected_components
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
-from bayesclf.families.base import Family, Statistics
-from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
+from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
-from bayesclf.families.mixed.network import ALL, ConditionalGaussian
-from bayesclf.families.networks.network import BayesianNetwork
-from bayesclf.models.base import Rows
+from bayesclf.models.base import Block, Model, Rows
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -27,52 +24,6 @@ if TYPE_CHECKING:
 
 PREDICTED_ROWS = 2**15
 """Rows whose predictive densities are computed together: a table that is not made of floats is so a few rows only."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """One block of features: its family with the prior resolved, and its statistics.
-
-    Attributes
-    ----------
-    suffix
-        What is added to the names of its parameters and axes; empty for the first block of a family.
-    """
-
-    family: Family[Any]
-    statistics: Statistics
-    suffix: str = ""
-
-    def own(self, parameters: Parameters) -> Parameters:
-        """Pick this block's parameters, under the family's own names."""
-        return {name: parameters[name + self.suffix] for name in self.family.dims()}
-
-    def named(self, parameters: Parameters) -> dict[str, Array]:
-        """Give the family's parameters their names in the model."""
-        return {name + self.suffix: values for name, values in parameters.items()}
-
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words; all blocks share the labels and nothing else."""
-        return {
-            name + self.suffix: tuple(dim if dim == "outcome" else dim + self.suffix for dim in dims)
-            for name, dims in self.family.dims().items()
-        }
-
-    def coords(self) -> dict[str, Any]:
-        """Return the names along the axes except the labels', and the two parts of levels."""
-        coords = self.family.coords()
-        return {
-            name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
-            for name, names in coords.items()
-        }
-
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form of its part of the PyMC model."""
-        family, axes = self.family, self.statistics.axes
-        shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
-        # Missing cells that a family cannot count have a likelihood of their own.
-        coupled = bool(family.not_conjugate(self.statistics))
-        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
 
 
 @dataclass(frozen=True)
@@ -150,6 +101,19 @@ class GenerativeModel:
         """Raise where statistics of the labeled rows are not all that the model was conditioned on."""
         if self.unlabeled:
             raise Refused(f"{self._without_labels}, and what the statistics give is of the labeled rows alone")
+
+    def level_counts(self) -> list[tuple[str, float]]:
+        """Return each level as "column=level", and the weight of its training rows."""
+        columns = (column for block in self.blocks for column in block.statistics.level_counts())
+        return [
+            (f"{name}={level}", float(count))
+            for name, levels, counts in columns
+            for level, count in zip(levels, counts, strict=True)
+        ]
+
+    def constant_features(self) -> list[str]:
+        """Return the columns in use that have one value only, as far as the statistics tell."""
+        return [name for block in self.blocks for name in block.statistics.constant_features()]
 
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
@@ -238,9 +202,8 @@ class GenerativeModel:
         Refused
             For a block whose prior has discrete or learned parts.
         """
-        parts = {}
-        if isinstance(self.class_prior, LearntClassPrior):
-            parts["pi"] = self.class_prior.log_prior(parameters).log_density.sum(axis=1)
+        of_labels = self.class_prior.log_prior(parameters)
+        parts = {} if of_labels is None else {"pi": of_labels.log_density.sum(axis=1)}
         for block in self.blocks:
             name = block.family.name.replace("-", "_") + block.suffix
             parts[name] = block.family.log_prior(block.own(parameters)).log_density.sum(axis=1)
@@ -383,7 +346,7 @@ class ScoresGiven:
         return first
 
 
-def independent_groups(model: GenerativeModel) -> dict[str, int]:
+def independent_groups(model: Model) -> dict[str, int]:
     """Return a group number for each column in use: columns of different groups are independent given the class.
 
     Columns of one block share a group where its family models their dependence, those of a network where edges
@@ -392,17 +355,9 @@ def independent_groups(model: GenerativeModel) -> dict[str, int]:
     groups: dict[str, int] = {}
     for block in model.blocks:
         features = block.statistics.axes.features
-        own: Iterable[int] = range(len(features))
-        if block.family.name in ("multivariate-gaussian", "joint", "every-tree", "one-dependence"):
-            own = [0] * len(features)
-        elif isinstance(block.family, BayesianNetwork | ConditionalGaussian):
-            edges = block.family.edges
-            if edges == ALL:
-                edges = tuple((features[0], other) for other in features[1:])
-            assert not isinstance(edges, str)  # a fit has replaced "tan" by the edges that it learned
-            joined = np.zeros((len(features), len(features)))
-            for parent, child in edges:
-                joined[features.index(parent), features.index(child)] = 1.0
-            own = connected_components(joined, directed=False)[1].tolist()
+        joined = np.zeros((len(features), len(features)))
+        for one, other in block.family.pairs():
+            joined[features.index(one), features.index(other)] = 1.0
+        own = connected_components(joined, directed=False)[1].tolist()
         groups |= dict(zip(features, (len(groups) + number for number in own), strict=True))
     return groups

@@ -140,7 +140,7 @@ def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> 
     first, second = _features(frame, names, features)
     rows = columns.numbers(frame, (first, second))
     x, y = (places(values) for values in rows.T)
-    points = pd.DataFrame({name: [_middle(frame[name])] * (len(x) * len(y)) for name in names})
+    points = pd.DataFrame({name: [middle(frame[name])] * (len(x) * len(y)) for name in names})
     points[first], points[second] = np.tile(x, len(y)), np.repeat(y, len(x))
     table = points if hasattr(clf, "feature_names_in_") else points.to_numpy()
     return Plane((first, second), rows, x, y, table)
@@ -169,7 +169,7 @@ def places(values: Array) -> Array:
     return np.linspace(low - room, high + room, GRID)
 
 
-def _middle(column: pd.Series) -> Any:
+def middle(column: pd.Series) -> Any:
     """Return the mean of a column of numbers, or the most frequent value of one of words or of two numbers."""
     if columns.kind_of(column) == "number" and column.nunique() > 2:
         return float(column.mean())

@@ -41,7 +41,8 @@ def classes() -> dict[str, type]:
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram import CellLayout
-    from bayesclf.models.generative import Block, GenerativeModel
+    from bayesclf.models.base import Block
+    from bayesclf.models.generative import GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.learned_model import LearnedScaleModel

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -179,6 +181,13 @@ def to_pandas(X: Any) -> Any:
     return nw.from_native(X, eager_only=True).to_pandas()
 
 
+def with_names(X: Any) -> Any:
+    """Return a table whose columns have names of several types with words for them; another one as it is."""
+    if isinstance(X, pd.DataFrame) and len({isinstance(name, str) for name in X.columns}) > 1:
+        return X.set_axis([str(name) for name in X.columns], axis=1)
+    return X
+
+
 def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
@@ -203,10 +212,33 @@ def to_frame(X: Any) -> pd.DataFrame:
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
         _check_dtype(dtype, name)
+    exact = {name: column for name in _of_objects(frame) if (column := _exact(frame[name])) is not None}
+    if exact:
+        frame = frame.assign(**exact)
     if any(map(_has_bins, first)):
         bins = {name: frame[name].cat.rename_categories(str) for name in names if _has_bins(frame[name].dtype)}
         frame = frame.assign(**bins)
     return frame
+
+
+def _of_objects(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of objects, and those of Arrow's decimals."""
+    return [
+        str(name)
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+        if str(dtype) == "object" or str(dtype).startswith("decimal")
+    ]
+
+
+def _exact(column: pd.Series) -> pd.Series | None:
+    """Return a column that holds decimals or fractions, and perhaps other numbers, as floats; None of another one."""
+    cells = column.dropna()
+    if not len(cells) or not any(isinstance(cell, Decimal | Fraction) for cell in cells):
+        return None
+    if not all(isinstance(cell, Decimal | Fraction | int | float | np.number) for cell in cells):
+        return None
+    floats = [np.nan if gone else float(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+    return pd.Series(floats, column.index)
 
 
 def _has_bins(dtype: object) -> bool:

@@ -287,8 +287,16 @@ def _named(
             notes.append("the first row has no names, so columns are c1, c2, … (--header takes it for names)")
     if not has_header:
         names = [f"c{place}" for place in range(1, len(top) + 1)]
-        plain = found.plain and not _needs_cleaning(found)
-        return replace(found, names=tuple(names), first=numbers[0], width=len(names), plain=plain, notes=tuple(notes))
+        empty = not any(row[-1].strip() for row in rows)
+        return replace(
+            found,
+            names=tuple(names),
+            first=numbers[0],
+            width=len(names),
+            unnamed={names[-1]: "nothing"} if empty else {},
+            plain=not _needs_cleaning(found),
+            notes=tuple(notes),
+        )
     width = len(top)
     widths = Counter(len(row) for row in rest)
     if rest and set(widths) == {width + 1}:
@@ -401,7 +409,7 @@ def _width(lines: Sequence[str], separator: str) -> int:
     widths = [len(row) for row in rows]
     if len(rows) < 2:
         return widths[0] if widths else 1
-    same = set(widths[1:]) in ({widths[0]}, {widths[0] + 1})
+    same = set(widths[1:]) == {widths[0]} or (widths[0] > 1 and set(widths[1:]) == {widths[0] + 1})
     return widths[1] if same else 1
 
 
@@ -439,10 +447,12 @@ def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
     A number within the range of the numbers below it, or with a fraction, and a word that occurs again in its column,
     are like them; a word above numbers is a name.
     """
-    if not rest or any(not cell for cell in top):
+    if not rest:
         return False
     alike = 0
     for place, cell in enumerate(top):
+        if not cell:
+            continue
         below = [row[place].strip() for row in rest if len(row) > place]
         below = [word for word in below if word and word not in CODES]
         numeric = bool(below) and sum(map(_is_number, below)) >= 0.9 * len(below)
@@ -457,7 +467,7 @@ def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
             alike += bool(inside or not cell.lstrip("+-").isdecimal())
         else:
             alike += 0
-    return alike > 0 and 2 * alike >= len(top)
+    return alike > 0 and 2 * alike >= sum(map(bool, top))
 
 
 def _holds_row_names(cells: Sequence[str]) -> bool:

@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 import bayesclf as bc
 from bayesclf.engines import NUTS
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Axes, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
+from bayesclf.families import Axes, Bernoulli, Categorical, JointTable, LearntAlpha, Multinomial
 from bayesclf.families.dirichlet import Tables
 from bayesclf.families.hierarchical import HIGHEST, LOWEST, TEXTBOOK, UNDETERMINED, most_probable
 
@@ -277,9 +277,9 @@ def test_map_equals_the_mean_where_a_concentration_is_learned(name):
         np.testing.assert_array_equal(family.map(statistics)["theta"], family.posterior(statistics).mean()["theta"])
 
 
-def test_numbers_have_no_concentration():
-    with pytest.raises(Refused, match="the family 'gaussian' has no concentration to learn"):
-        Gaussian().tables(None)
+def test_a_joint_table_has_no_concentration_to_learn():
+    with pytest.raises(Refused, match="the family 'joint' has no concentration to learn"):
+        JointTable().tables(None)
 
 
 @pytest.mark.slow

@@ -142,7 +142,7 @@ def test_a_row_out_of_reach_is_not_counted():
 def test_rows_in_parts_are_gone():
     X, y = table(60)
     clf = explicit().partial_fit(X, y)
-    with pytest.raises(Refused, match="came in parts are gone; fit them at once"):
+    with pytest.raises(Refused, match="came in parts are gone; fit and fit_stream learn"):
         clf.predict(X, rule="tempered")
 
 
@@ -150,7 +150,7 @@ def test_rows_without_a_closed_form_are_refused():
     X, y = table(60)
     X[0, 0] = np.nan
     clf = bc.GaussianDiscriminantAnalysis(random_state=1).fit(X, y)
-    with pytest.raises(Refused, match=r"there is none .*; take another rule"):
+    with pytest.raises(Refused, match=r"no row can be left out in closed form \(.*\); take another rule"):
         clf.predict(X, rule="tempered")
 
 

@@ -19,6 +19,7 @@ from bayesclf.families.base import (
     Axes,
     Family,
     Statistics,
+    joined,
     require_choice,
     require_each,
     require_positive,
@@ -321,6 +322,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 parents[position[child]] = (*parents.get(position[child], ()), position[parent])
         return regressions.in_order(self.axes, parents, self.class_free)
 
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the edges, which `resolve_prior` has learned where they were not given."""
+        return joined(self.axes.features) if isinstance(self.edges, str) else self.edges
+
     def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for a constant number and a category without an observed cell; check the edges' columns."""
         axes, category = statistics.axes, are_categories(statistics.axes)
@@ -587,7 +593,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
             total = total + regressions.once(own, part.log_normalizer()).sum(axis=1, keepdims=True)
         return total
 
-    def log_base(self, statistics: GroupedMoments) -> Array:
+    def _log_base(self, statistics: GroupedMoments) -> Array:
         """log (2π)^(−n/2)."""
         category, seen = are_categories(self.axes), statistics.seen
         constant = seen @ np.where(category, 0.0, -0.5 * np.log(2 * np.pi))

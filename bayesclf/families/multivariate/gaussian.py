@@ -23,6 +23,7 @@ from bayesclf.families.base import (
     Family,
     Statistics,
     broadcast,
+    joined,
     require_choice,
     require_positive,
 )
@@ -511,7 +512,7 @@ class MultivariateGaussian(Family[Scatters]):
         of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
         return np.asarray(of_covariance - of_means)[:, None]
 
-    def log_base(self, statistics: Scatters) -> Array:
+    def _log_base(self, statistics: Scatters) -> Array:
         """log (2π)^(−nd/2)."""
         n = scatters.shared_scatter(statistics.n.sum(axis=0), self._shared)
         return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
@@ -560,6 +561,11 @@ class MultivariateGaussian(Family[Scatters]):
         distance = parameters["mu"] - design.centre
         weight = np.linalg.solve(parameters["Sigma"], distance.transpose(0, 2, 1)).transpose(0, 2, 1)
         return LinearTerms(weight, -0.5 * distance * weight)
+
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the first column with each other one: all depend on each other."""
+        return joined(self.axes.features)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""

@@ -23,6 +23,7 @@ from bayesclf.families.base import (
     Axes,
     Statistics,
     broadcast,
+    joined,
     require_choice,
     require_each,
     require_positive,
@@ -222,7 +223,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return {"theta": theta}
 
     @override
-    def page_tables(self, suffix: str) -> list[PageTable]:
+    def _page_tables(self, suffix: str) -> list[PageTable]:
         """Return a table for each column; none for a table of all combinations, whose θ is the page's own."""
         layout, axes = self.layout(self.axes), self.axes
         if any(len(factor.of) > 1 for factor in layout.factors):
@@ -245,7 +246,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         """Add θ of each column, or of all combinations."""
         import pymc as pm
 
-        if tables := self.page_tables(suffix):
+        if tables := self._page_tables(suffix):
             return [own.add(alpha) for own in tables]
         pm.modelcontext(None).add_coord(f"cell{suffix}", self.layout(self.axes).names())
         return pm.Dirichlet(f"theta{suffix}", alpha, dims=("outcome", f"cell{suffix}"))
@@ -265,7 +266,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         """
         from bayesclf import pymc_models
 
-        layout, tables = self.layout(self.axes), self.page_tables(suffix)
+        layout, tables = self.layout(self.axes), self._page_tables(suffix)
         if not tables:
             (factor,) = layout.factors
             if (X < 0).any():
@@ -426,6 +427,11 @@ class JointTable(ConditionalTables):
     name: ClassVar[str] = "joint"
     likelihood: ClassVar[str] = "Categorical(theta) over all combinations of values"
 
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the first column with each other one: all depend on each other."""
+        return joined(self.axes.features)
+
     def layout(self, axes: Axes) -> Layout:
         """Return one table of all features."""
         return Layout(axes, (Factor(tuple(range(len(axes.features)))),))
@@ -494,6 +500,11 @@ class BayesianNetwork(ConditionalTables):
                 f"class_free is for edges that are given, and the tree of edges={self.edges!r} is one of columns that "
                 "depend on the class; give the edges, or leave class_free out"
             )
+
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the edges, which `resolve_prior` has learned where they were not given."""
+        return () if isinstance(self.edges, str) else self.edges
 
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""

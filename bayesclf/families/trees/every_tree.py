@@ -14,7 +14,16 @@ from scipy.special import logsumexp
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_choice, require_each, require_positive
+from bayesclf.families.base import (
+    Axes,
+    Family,
+    Statistics,
+    WithoutPyMC,
+    joined,
+    require_choice,
+    require_each,
+    require_positive,
+)
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
 from bayesclf.families.trees.directed import TreeTables, directed, pairs
@@ -353,6 +362,11 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         out = np.zeros((len(y), len(self.axes.labels)))
         out[seen] = logsumexp(parts + log_weights[..., None], axis=0)
         return out
+
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the first column with each other one: all depend on each other."""
+        return joined(self.axes.features)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature), parents first."""

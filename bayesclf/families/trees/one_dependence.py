@@ -14,7 +14,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, require_each
+from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC, joined, require_each
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.trees.pairs import PairCounts
 
@@ -142,6 +142,11 @@ class OneDependence(WithoutPyMC, Family[PairCounts]):
     def log_predictive(self, X: Integers) -> NoReturn:
         """Refuse: a prior has no counts; `map` has the plug-in that is the predictive."""
         raise Refused(NO_POSTERIOR)
+
+    @override
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Return the first column with each other one: all depend on each other."""
+        return joined(self.axes.features)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature): a parent first, then all others given its value."""
