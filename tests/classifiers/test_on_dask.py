@@ -1,6 +1,7 @@
 """Learning on Dask: the posterior of the rows of all parts, and sentences for what can go wrong."""
 
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -180,8 +181,17 @@ def test_a_scheduler_and_workers_give_the_posterior_of_all_rows(table, tmp_path)
         with Client(address, set_as_default=False) as client:
             client.wait_for_workers(2, timeout=60)
             same(clone(clf).fit_stream(dd.from_pandas(table, npartitions=5), "y", client=client), table)
-            processes[1].kill()
-            same(clone(clf).fit_stream(dd.from_pandas(table, npartitions=5), "y", client=client), table)
+            flag = tmp_path / "killed"
+
+            def part(number):
+                """Return a part; the first worker that reads the third one is killed in the middle."""
+                if number == 2 and not flag.exists():
+                    flag.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return table[100 * number : 100 * number + 100]
+
+            same(clone(clf).fit_stream(dd.from_map(part, range(4), meta=table[:0]), "y", client=client), table)
+            assert flag.exists()
         scheduler.kill()
         scheduler.wait()
         with pytest.raises((InputError, Stopped), match=r"no Dask scheduler answers at|was lost"):

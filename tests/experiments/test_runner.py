@@ -113,6 +113,18 @@ def folder(whole, tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
+def test_two_runs_in_one_folder_at_once_end_alike_though_one_is_killed(whole, tmp_path):
+    programs = (["-c", KILLED], ["-m", "bayesclf"], ["-m", "bayesclf"])
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    runs = [subprocess.Popen([sys.executable, *program, *words(tmp_path)], **pipes) for program in programs]
+    said = [one.communicate()[1] for one in runs]
+    assert runs[0].returncode in (-signal.SIGKILL, 0)  # 0 where the others left it too few units
+    assert [one.returncode for one in runs[1:]] == [0, 0], said
+    assert done(tmp_path) == done(whole.folder)
+    assert (tmp_path / "table.csv").read_bytes() == (whole.folder / "table.csv").read_bytes()
+
+
 def test_the_remaining_units_are_done(whole, folder):
     seen = []
     again = lenses(folder, progress=lambda _, count, total: seen.append(count))
