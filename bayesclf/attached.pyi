@@ -20,6 +20,7 @@ def with_methods[T: type](cls: T) -> T: ...
 
 class ClassifierMethods:
     diagnose = diagnostics.diagnose
+    effects = explanation.effects
     explain = explanation.explain
     loo = leave_one_out.loo
     predict_frame = predictions.predict_frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from hashlib import blake2b
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,18 @@ from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array
-from bayesclf.classifiers.base import fitted_with, innermost, is_frozen, seeded, take_over_input_tags
+from bayesclf.classifiers import base
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.training import seed_of, split_seed
-from bayesclf.constraints import Flag, require
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of, split_seed
+from bayesclf.constraints import Choice, Flag, require
 from bayesclf.decisions import PredictionSets
 from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
 
-SCORES = ("lac", "aps")
 KEY_BYTES = 8
 """Bytes of a hash, and of a seed at least."""
 TOLERANCE = 1e-10
@@ -62,8 +61,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     level : float
         Least coverage, in (0, 1).
     nonconformity : {"lac", "aps"}
-        The score s(x, k). Earlier versions called this parameter `score`, which is still accepted by the constructor
-        and by `set_params`; the attribute `score` is the method that scikit-learn's classifiers have.
+        The score s(x, k).
     by_class : bool
         Whether the promise holds within each class, P(y in the set | y = k) ≥ level, from the calibration rows of
         that class. A class of too few rows is in every set.
@@ -109,9 +107,6 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     array([0.88, 0.92])
     """
 
-    _EARLIER_NAMES: ClassVar[dict[str, str]] = {"score": "nonconformity"}
-    """Parameters by the names that they had before."""
-
     def __init__(
         self,
         classifier: Any,
@@ -122,7 +117,6 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         share: float = 0.25,
         rule: str | None = None,
         random_state: Any = None,
-        **earlier: Any,
     ) -> None:
         self.classifier = classifier
         self.level = level
@@ -131,15 +125,6 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.share = share
         self.rule = rule
         self.random_state = random_state
-        for name, value in earlier.items():
-            if name not in self._EARLIER_NAMES:
-                raise TypeError(f"SplitConformal has no parameter {name!r}")
-            setattr(self, self._EARLIER_NAMES[name], value)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of the classifier as ``classifier__…``, and return the estimator."""
-        super().set_params(**{self._EARLIER_NAMES.get(name, name): value for name, value in params.items()})
-        return self
 
     def fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Fit a copy of the classifier on some of the rows, and calibrate on the others.
@@ -163,37 +148,37 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check()
         check_between("share", self.share)
-        labels = checked_labels(y, _num_samples(X))
+        labels = checked_labels(y, number_of_rows(X))
         known = possible_labels(labels, classes)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, labels, ensure_non_negative=True)
-            counted = np.flatnonzero(weight > 0)
-            X, labels, weight = _safe_indexing(X, counted), labels[counted], weight[counted]
-        if is_frozen(self.classifier):
-            return self.calibrate(X, labels)
-        if len(labels) < 2:
+        weight = np.ones(len(labels)) if sample_weight is None else checked_weights(sample_weight, len(labels))
+        rows = np.flatnonzero(weight > 0)
+        if base.is_frozen(self.classifier):
+            return self.calibrate(_safe_indexing(X, rows), labels[rows])
+        if len(rows) < 2:
             raise InputError("a split needs at least two rows, one to fit and one to calibrate")
-        aside = min(max(1, round(self.share * len(labels))), len(labels) - 1)
+        aside = min(max(1, round(self.share * len(rows))), len(rows) - 1)
         self.seed_ = seed_of(self.random_state)
-        rows = np.arange(len(labels))
         fit, rest = train_test_split(rows, test_size=aside, random_state=split_seed(self.seed_))
-        of_fit = None if weight is None else weight[fit]
-        unfitted = seeded(self.classifier, self.seed_)
-        fitted = fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], classes=known, sample_weight=of_fit)
+        given = {"classes": known, "sample_weight": None if sample_weight is None else weight[fit]}
+        unfitted = base.seeded(self.classifier, self.seed_)
+        fitted = base.fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], **given)
         return self._calibrate(fitted, _safe_indexing(X, rest), labels[rest])
 
     def calibrate(self, X: Any, y: Any) -> Self:
         """Calibrate the classifier, which is fitted already, on rows that it was not fitted on; errors as in `fit`."""
         self._check()
-        check_is_fitted(innermost(self.classifier), "classes_")
+        check_is_fitted(base.innermost(self.classifier), "classes_")
         self.seed_ = seed_of(self.random_state)
-        return self._calibrate(self.classifier, X, checked_labels(y, _num_samples(X)))
+        return self._calibrate(self.classifier, X, checked_labels(y, number_of_rows(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the classifier's label for each row (row)."""
         check_is_fitted(self, "thresholds_")
         return np.asarray(self.classifier_.predict(X, rule=self.rule))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels; arguments as in `BayesClassifier.score`."""
+        return accuracy(self.predict(X), self.classes_, y, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the classifier's P(y = k | x), (row, outcome)."""
@@ -224,61 +209,37 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Raise for options that cannot be used."""
         check_between("level", self.level)
         require(Flag(), by_class=self.by_class)
-        if self.nonconformity not in SCORES:
-            raise InputError(
-                f"the nonconformity score must be one of {', '.join(map(repr, SCORES))}, not {self.nonconformity!r}"
-            )
-        classifier = innermost(self.classifier)
+        require(Choice(("lac", "aps")), nonconformity=self.nonconformity)
+        classifier = base.innermost(self.classifier)
         if classifier is None:
-            raise InputError(
-                "classifier must be one of bayesclf, such as NaiveBayes(), or a pipeline that ends in one, not "
-                f"{self.classifier!r}"
-            )
+            allowed = "one of bayesclf, such as NaiveBayes(), or a pipeline that ends in one"
+            raise InputError(f"classifier must be {allowed}, not {self.classifier!r}")
         rule = classifier.rule if self.rule is None else self.rule
         if rule is not None and rules.resolve(rule)[0].name == "gibbs":
-            raise Refused(
-                "the rule 'gibbs' draws a hypothesis for each row, so that scores of different rows do not compare; "
-                "take 'bayes-optimal'"
-            )
+            raise Refused("'gibbs' draws a hypothesis for each row, whose scores do not compare; take 'bayes-optimal'")
 
     def _calibrate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Self:
         """Set the thresholds from calibration rows and their labels."""
-        unknown = ~np.isin(y, fitted.classes_)
-        if unknown.any():
-            raise InputError(
-                f"label {str(y[unknown][0])!r} is unknown to the classifier, whose sets can never hold it; fit it with "
-                "classes=[…], all labels that can occur"
-            )
+        unknown = y[~np.isin(y, fitted.classes_)]
+        if unknown.size:
+            remedy = "whose sets can never hold it; fit it with classes=[…], all labels that can occur"
+            raise InputError(f"label {str(unknown[0])!r} is unknown to the classifier, {remedy}")
         codes = np.searchsorted(fitted.classes_, y)
         own = self._scores(fitted, X)[np.arange(len(codes)), codes]
-        labels = len(fitted.classes_)
-        groups = [codes == k for k in range(labels)] if self.by_class else [np.ones(len(codes), dtype=bool)] * labels
-        self.n_calibration_ = np.array([group.sum() for group in groups], dtype=np.intp)
-        self.thresholds_ = np.array([quantile(own[group], self.level) for group in groups])
-        self.classifier_, self.classes_ = fitted, fitted.classes_
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
-        self._warn_of_few(fitted.classes_)
-        return self
-
-    def _warn_of_few(self, classes: NDArray[Any]) -> None:
-        """Say which classes are in every set because there are too few calibration rows."""
+        groups = [own[codes == k] if self.by_class else own for k in range(len(fitted.classes_))]
+        self.n_calibration_ = np.array([len(group) for group in groups], dtype=np.intp)
+        self.thresholds_ = np.array([quantile(group, self.level) for group in groups])
+        self.classifier_ = fitted
+        base.take_over_attributes(self, fitted)
         exact = Fraction(repr(float(self.level)))
         needed = math.ceil(exact / (1 - exact))
-        few = self.n_calibration_ < needed
-        if few.any():
-            names = ", ".join(f"{str(classes[k])!r} ({self.n_calibration_[k]})" for k in np.flatnonzero(few))
-            there = (
-                f"of {names} there are fewer: these classes are in every set"
-                if self.by_class
-                else (f"there are {self.n_calibration_[0]}: every set holds all classes")
-            )
-            warn(
-                f"a coverage of {self.level} needs at least {needed} calibration rows, but {there}; calibrate on more "
-                "rows, or lower the level",
-                PredictionWarning,
-            )
+        few = [f"{n} of {str(k)!r}" for n, k in zip(self.n_calibration_, self.classes_, strict=True) if n < needed]
+        if few:
+            there = f"{', '.join(few)}: these classes are" if self.by_class else f"{len(own)}: every class is"
+            wanted = f"a coverage of {self.level} needs at least {needed} calibration rows"
+            remedy = "calibrate on more rows, or lower the level"
+            warn(f"{wanted}, but there are {there} in every set; {remedy}", PredictionWarning)
+        return self
 
     def _scores(self, fitted: Any, X: Any) -> Array:
         """Return how badly each class fits, (row, outcome), on the scale of `thresholds_`."""
@@ -289,7 +250,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        take_over_input_tags(tags, [self.classifier])
+        base.take_over_input_tags(tags, [self.classifier])
         return tags
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, override
@@ -15,7 +15,7 @@ from typing import Any, override
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.wording import clipped, listed
+from bayesclf.wording import listed, written
 
 LONGEST_VALUE = 60
 """The most characters of a refused value that a message shows."""
@@ -226,6 +226,42 @@ class Text(Constraint):
 
 
 @dataclass(frozen=True)
+class Several(Constraint):
+    """A list, a tuple or an array of names or labels, at least so many; of `pairs` of them where that is said.
+
+    `what` says in messages what they are.
+
+    Examples
+    --------
+    >>> str(Several("columns")), Several("columns").allows(["a", ("b", "c")]), Several("columns").allows("a")
+    ('a list of columns', True, False)
+    """
+
+    what: str
+    least: int = 0
+    pairs: bool = False
+
+    @override
+    def allows(self, value: Any) -> bool:
+        """Return whether a value has items that can be looked up; the letters of a word are none."""
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
+            return False
+        items = [tuple(item) if self.pairs and isinstance(item, list) else item for item in value]
+        return len(items) >= self.least and all(map(_is_plain, items))
+
+    def __str__(self) -> str:
+        return f"a list of {self.what}"
+
+
+def _is_plain(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
 class FileName(Constraint):
     """A path of one character or more; `what` says in messages what it is to be."""
 
@@ -265,7 +301,7 @@ def require(constraint: Constraint, /, **given: object) -> None:
     """
     for name, value in given.items():
         if not constraint.allows(value):
-            raise InputError(f"{name} must be {constraint}, not {clipped(repr(value), LONGEST_VALUE)}")
+            raise InputError(f"{name} must be {constraint}, not {written(value, LONGEST_VALUE)}")
 
 
 def constraint_like(default: object) -> Constraint:

@@ -9,6 +9,11 @@ from typing import Any, override
 
 from bayesclf.wording import printable
 
+__all__ = [
+    *("AttributeDoesNotExist", "CellTypeError", "DoesNotExist", "InputError", "Refused", "RefusedAttribute"),
+    *("Sentence", "Stopped", "ConvergenceWarning", "PredictionWarning"),
+]
+
 
 class Sentence(Exception):
     """An error whose message is fit to print, whatever names and cells of the user's it quotes."""

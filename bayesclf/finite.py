@@ -22,6 +22,8 @@ from bayesclf.families.dirichlet import logs
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
 
+__all__ = ["FiniteSpace", "extended_with_bayes_optimal"]
+
 
 @dataclass(frozen=True, eq=False)
 class FiniteSpace:
@@ -242,6 +244,8 @@ class FiniteSpace:
         resolved, _ = rules.resolve(rule)
         if resolved.source == "mean":
             raise Refused("hypotheses that are no numbers have no mean; use the rule 'map' or 'bayes-optimal'")
+        if resolved.source == "tempered":
+            raise Refused("a finite space leaves out no rows to learn T from; use the rule 'map' or 'bayes-optimal'")
         asked = self
         if resolved.source in ("map", "mle"):
             name = self.map if resolved.source == "map" else self.mle

@@ -9,6 +9,7 @@ from bayesclf import attached
 METHODS = {
     "bayesclf.classifiers.base:BayesClassifier": {
         "diagnose": "bayesclf.diagnostics:diagnose",
+        "effects": "bayesclf.interpretation.explanation:effects",
         "explain": "bayesclf.interpretation.explanation:explain",
         "loo": "bayesclf.evaluation.leave_one_out:loo",
         "predict_frame": "bayesclf.interpretation.predictions:predict_frame",

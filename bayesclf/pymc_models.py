@@ -52,6 +52,7 @@ __all__ = [
     "number",
     "rates",
     "regression",
+    "tempered",
     "wide_categories",
     "wide_codes",
     "words",
@@ -767,6 +768,31 @@ def logistic_regression(
         else:
             logit_p = eta if every else pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
             pm.Categorical("y", logit_p=logit_p, observed=labels, dims="row")
+    return model
+
+
+def tempered(L: Array, y: Any, pi: Any, classes: Any = None) -> pm.Model:
+    """y_i ~ Categorical(softmax(log π + b + T·L_i)), log T ~ Normal(0, 1), b ~ ZeroSumNormal(1).
+
+    Parameters
+    ----------
+    L : array of shape (row, outcome)
+        What a generative model says of each row without having seen it, log p(x_i | k, all rows but i), up to a
+        constant of each row.
+    y : array of shape (row,)
+        Labels.
+    pi : array of shape (outcome,)
+        Probabilities of the classes.
+    classes : array of shape (outcome,) or None
+        All labels in order; None takes 0, 1, ….
+    """
+    classes = np.arange(len(pi)) if classes is None else np.asarray(classes)
+    with pm.Model(coords={"outcome": list(classes)}, model=None) as model:
+        data = pm.Data("L", L, dims=("row", "outcome"))
+        labels = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
+        T = pm.LogNormal("T", 0.0, 1.0)
+        b = pm.ZeroSumNormal("b", 1.0, dims="outcome")
+        pm.Categorical("y", logit_p=np.log(pi) + b + T * data, observed=labels, dims="row")
     return model
 
 

@@ -11,6 +11,9 @@ rule              P(y = k given x)
 ``bayes-optimal`` Σ_s w_s P(k | x, h_s)
 ``predictive``    p(x, k | D) / p(x | D): generative models, where the new x is itself evidence about θ;
                   for discriminative ones it is ``bayes-optimal``
+``tempered``      Σ_s w_s P(k | x, T_s, b_s), P ∝ π_k exp(b_k + T log p(x | k, D)): how far a generative model is to
+                  be believed, learned from rows left out (`bayesclf.models.tempered`); for discriminative ones it is
+                  ``bayes-optimal``
 ``gibbs``         P(k | x, h_s) of one drawn hypothesis
 ================= ==============================================================================
 
@@ -33,6 +36,7 @@ from bayesclf.posterior.answers import answers, average_proba
 from bayesclf.posterior.averaging import conditional
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
 from bayesclf.tables.columns import Rows
+from bayesclf.wording import LONGEST_NAME, did_you_mean, written
 
 __all__ = [
     "RULES",
@@ -104,9 +108,9 @@ class Gibbs:
 
     Parameters
     ----------
-    draw : str
+    draw : str or int
         ``"hypothesis"``: the drawn hypothesis's most probable class is predicted; ``"label"``: a class drawn from its
-        probabilities.
+        probabilities. A number i, from 0: hypothesis i of the posterior answers every row, nothing is drawn.
     given : str
         ``"data"``: h is drawn from P(h | D); ``"data and x"``: from P(h | D, x), which for generative models is what
         the twofold bound needs.
@@ -116,17 +120,25 @@ class Gibbs:
     Mitchell 1997 §6.8; Aberdeen, lecture 3.
     """
 
-    draw: str = "hypothesis"
+    draw: str | int = "hypothesis"
     given: str = "data"
 
     def __post_init__(self) -> None:
-        if self.draw not in ("hypothesis", "label"):
-            raise InputError(f"draw must be 'hypothesis' or 'label', not {self.draw!r}")
+        if isinstance(self.draw, str | bool):
+            one_of = self.draw in ("hypothesis", "label")
+        else:
+            one_of = isinstance(self.draw, int | np.integer) and self.draw >= 0
+        if not one_of:
+            raise InputError(f"draw must be 'hypothesis', 'label' or the number of a hypothesis, not {self.draw!r}")
         if self.given not in ("data", "data and x"):
             raise InputError(f"given must be 'data' or 'data and x', not {self.given!r}")
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
         """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number in the table) alone."""
+        if not isinstance(self.draw, str):
+            if self.draw >= len(hypotheses):
+                raise InputError(f"there is no hypothesis {self.draw}: the posterior has 0 to {len(hypotheses) - 1}")
+            return self._log_proba_of(hypotheses, rows, np.full(len(rows), self.draw))
         position = self._positions([seed, 0], len(rows))
         if self.given == "data":
             return self._log_proba_of(hypotheses, rows, _pick(np.exp(hypotheses.log_weights), position))
@@ -142,7 +154,7 @@ class Gibbs:
 
     def decide(self, log_proba: Array, seed: int) -> Integers:
         """Return label codes (row), from the drawn hypotheses' probabilities."""
-        if self.draw == "hypothesis":
+        if self.draw != "label":
             return np.asarray(log_proba.argmax(axis=1))
         return _pick(np.exp(log_proba), self._positions([seed, 1], len(log_proba)))
 
@@ -223,7 +235,7 @@ class Rule:
     @property
     def averages(self) -> bool:
         """Whether it needs a posterior rather than a point."""
-        return self.source == "posterior"
+        return self.source in ("posterior", "tempered")
 
 
 RULES = {
@@ -234,6 +246,7 @@ RULES = {
         Rule("mean", "mean", "plug in the posterior mean of the parameters"),
         Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
         Rule("predictive", "posterior", "average, with the new x as further evidence"),
+        Rule("tempered", "tempered", "average, with the evidence counted as far as left-out rows bear it out"),
         Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
     )
 }
@@ -241,12 +254,18 @@ RULES = {
 
 
 def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
-    """Return the rule and its Gibbs settings; raises `InputError` that lists the rules."""
+    """Return the rule, named in any case, and its Gibbs settings; raises `InputError` that lists the rules."""
     if isinstance(rule, Gibbs):
         return RULES["gibbs"], rule
-    if not isinstance(rule, str) or rule not in RULES:
-        raise InputError(f"unknown rule {rule!r}; the rules are {', '.join(RULES)}")
-    return RULES[rule], Gibbs()
+    if not isinstance(rule, str) or rule.lower() not in RULES:
+        raise unknown(rule)
+    return RULES[rule.lower()], Gibbs()
+
+
+def unknown(rule: object) -> InputError:
+    """Return the error for what is no rule; it lists the rules."""
+    shown = written(rule, LONGEST_NAME)
+    return InputError(f"unknown rule {shown}{did_you_mean(rule, RULES)}; the rules are {', '.join(RULES)}")
 
 
 def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: int = 0) -> Array:

@@ -11,13 +11,20 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.base import BayesClassifier, fitted_with, innermost, take_over_input_tags, transformed
+from bayesclf.arrays import Array, Integers, require_bytes
+from bayesclf.classifiers.base import (
+    BayesClassifier,
+    fitted_with,
+    innermost,
+    take_over_attributes,
+    take_over_input_tags,
+    transformed,
+)
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import seed_of
+from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
@@ -30,6 +37,9 @@ from bayesclf.progress import shown
 from bayesclf.wording import joined
 
 PREFIT = "prefit"
+
+ROW_BYTES = 64
+"""Memory that a repeated row takes at least."""
 
 
 class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -160,11 +170,12 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Where a model has no leave-one-out scores under its rule, as `bayesclf.loo` says.
         """
         self._check_options()
+        labels = checked_labels(y, number_of_rows(X))
+        if len(np.unique(labels)) == 1:
+            raise InputError(f"y has one class only, {str(labels[0])!r}; give rows of at least two classes")
         prefit = self.cv == PREFIT
         one_by_one = prefit or self.cv is None
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, np.empty(_num_samples(X)), ensure_non_negative=True)
+        weight = None if sample_weight is None else checked_weights(sample_weight, len(labels))
         if weight is not None and one_by_one:
             X, y, weight = *_repeated(X, y, weight), None
         self.models_ = {
@@ -175,7 +186,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_is_fitted(innermost(model) or model, "classes_")
             if not np.array_equal(model.classes_, first.classes_):
                 raise InputError(f"model {name!r} knows other classes than the first; fit all with the same classes")
-        _take_over(self, first)
+        take_over_attributes(self, first)
         self.parts_ = dict(self._parts())
         self.left_out_ = {}
         self.log_scores_ = self._one_by_one(X, y) if one_by_one else self._fold_by_fold(X, y, weight)
@@ -215,6 +226,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Labels (row).
         """
         return decisions.named(decisions.decide(self.predict_log_proba(X), cost, reject), self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels; arguments as in `BayesClassifier.score`."""
+        return accuracy(self.predict(X), self.classes_, y, sample_weight)
 
     def predict_proba(self, X: Any) -> Array:
         """Return Σ_m w_m P_m(y = k | x), (row, outcome), in the order of `classes_`."""
@@ -368,15 +383,8 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     stack.parts_ = {peers.line_name(*key): key for key in keys}
     stack.weights_ = dict(zip(stack.parts_, weights.tolist(), strict=True))
     stack.left_out_ = {peers.line_name(*key): reason for key, reason in left_out.items()}
-    _take_over(stack, next(iter(models.values())))
+    take_over_attributes(stack, next(iter(models.values())))
     return stack
-
-
-def _take_over(stack: StackedClassifier, model: Any) -> None:
-    """Let a stack know the classes and columns that a fitted model knows."""
-    for name in ("classes_", "n_features_in_", "feature_names_in_"):
-        if hasattr(model, name):
-            setattr(stack, name, getattr(model, name))
 
 
 def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:
@@ -402,5 +410,6 @@ def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:
             "cv=5 for others"
         )
     X, y = indexable(X, y)
+    require_bytes(ROW_BYTES * weight.sum(), f"{weight.sum():,.0f} rows, each as often as it counts,", "take cv=5")
     rows = np.repeat(np.arange(len(weight)), weight.astype(np.intp))
     return _safe_indexing(X, rows), _safe_indexing(y, rows)

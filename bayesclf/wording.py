@@ -163,6 +163,20 @@ def clipped(text: object, longest: int) -> str:
     return f"{line[: longest - tail - 1]}…{line[-tail:]}"
 
 
+def written(value: object, longest: int) -> str:
+    """Return any value as Python writes it, `clipped`; one that cannot be written, as it is too deep, by its type.
+
+    Examples
+    --------
+    >>> written("the longest name of them all", 12)
+    "'the lo… all'"
+    """
+    try:
+        return clipped(repr(value), longest)
+    except Exception:  # whatever the object's own method raises
+        return f"a {type(value).__name__} object"
+
+
 def visible(text: str, kept: str = "") -> str:
     """Return text whose control characters are written as escapes, so that a terminal prints them and does not obey.
 
@@ -207,7 +221,7 @@ def _shortened(found: re.Match[str]) -> str:
     return f"{quote}{clipped(text.strip(quote) if quote else text, LONGEST_NAME - 2 * len(quote))}{quote}"
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: object, names: Iterable[str]) -> str:
     """Return a hint at the closest of the known names, in brackets after a space; empty if none is close.
 
     Examples
@@ -215,8 +229,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("irsi", ["wine", "iris"])
     " (did you mean 'iris'?)"
     """
-    close = difflib.get_close_matches(name, list(names), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    known = {own.casefold(): own for own in reversed([*names])}
+    close = difflib.get_close_matches(str(name).casefold(), known, n=1)
+    return f" (did you mean {known[close[0]]!r}?)" if close else ""
 
 
 def counted(size: int, noun: str, plural: str = "", thousands: str = ",") -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 from bayesclf.constraints import LONGEST_VALUE, Whole
 from bayesclf.errors import InputError, Stopped
-from bayesclf.wording import clipped
+from bayesclf.wording import written
 
 JOBS_PER_CORE = 4
 """The most processes that are started for each core: each takes memory and seconds to start, and more are no faster."""
@@ -38,7 +38,7 @@ def require_jobs(**given: object) -> None:
         whole = isinstance(jobs, Integral) and not isinstance(jobs, bool)
         if jobs is not None and not (whole and jobs):
             said = f"{Whole(1)}, or −1 for as many as there are cores"
-            raise InputError(f"{name} must be {said}, not {clipped(repr(jobs), LONGEST_VALUE)}")
+            raise InputError(f"{name} must be {said}, not {written(jobs, LONGEST_VALUE)}")
 
 
 def processes(jobs: int | None, tasks: int) -> int:

@@ -1,6 +1,7 @@
 """Settings of the documentation's site, which `python3 tasks.py docs` builds."""
 
 import os
+import shutil
 import sys
 from importlib.metadata import version as version_of
 from pathlib import Path
@@ -8,7 +9,6 @@ from pathlib import Path
 DOCS = Path(__file__).resolve().parent
 sys.path.insert(0, str(DOCS))  # for the folder of extensions
 
-from extensions import external_names  # noqa: E402
 from numpydoc.xref import DEFAULT_LINKS  # noqa: E402
 
 os.environ.setdefault("MPLBACKEND", "agg")
@@ -23,13 +23,14 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
     "sphinx_design",
-    *(f"extensions.{name}" for name in ("mathml", "docstrings", "external_names", "reference", "check_pages")),
-    *(f"extensions.{name}" for name in ("gallery", "notebooks")),
+    "sphinx_gallery.gen_gallery",
+    *(f"extensions.{name}" for name in ("mathml", "docstrings", "check_pages")),
 ]
-exclude_patterns = ["_build", "_templates", "extensions", "**.py"]
+exclude_patterns = ["_build", "_templates", "extensions", "examples", "**.py", "gallery/**.ipynb"]
 templates_path = ["_templates"]
 nitpicky = True
 nitpick_ignore_regex = [
@@ -53,27 +54,67 @@ myst_links_external_new_tab = False
 nb_execution_mode = "off"
 nb_merge_streams = True
 
+for copy in (DOCS / "tutorials").glob("*.ipynb"):
+    copy.unlink()
+for notebook in (DOCS.parent / "notebooks").glob("*.ipynb"):
+    shutil.copy2(notebook, DOCS / "tutorials")  # with its time, so that only changed ones are read again
+
+# Gallery
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "subsection_order": [f"examples/{name}" for name in ("comparison", "posterior", "interpretation", "chains")],
+    "within_subsection_order": "FileNameSortKey",
+    "filename_pattern": "",
+    "reset_modules": ("extensions.gallery.begin",),
+    "image_scrapers": ("extensions.gallery.scrape",),
+    "capture_repr": (),
+    "reference_url": {"bayesclf": None},
+    "backreferences_dir": "gallery/uses",
+    "doc_module": ("bayesclf",),
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1_000,
+    "write_computation_times": False,
+}
+
 # Docstrings
 
 autosummary_generate = True
 autosummary_generate_overwrite = True
-autodoc_typehints = "none"  # extensions/docstrings.py puts types where the parameters are described
+autosummary_ignore_module_all = False
+autosummary_imported_members = True  # the names of __all__
+autodoc_typehints = "none"  # types stand in the docstrings
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+numpydoc_validation_checks = {
+    *("GL01", "GL03", "GL05", "GL06", "GL08", "GL09", "GL10", "SS01", "SS03", "SS04", "SS06"),
+    *("PR02", "PR05", "PR06", "PR07", "PR09", "PR10", "RT02", "RT03", "RT04", "RT05"),
+}
+# Constants and fields, which have the docstrings of their types.
+numpydoc_validation_exclude = {r"\.[A-Z_]+$", r"\.ColumnKind$", r"\.Columns\."}
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"  # words of types other than these
-numpydoc_xref_aliases = {
-    name: name for name in DEFAULT_LINKS
-} | external_names.types()  # no links to `int` and the like
+NAMES = DOCS / "external_names.txt"
+"""Names of other projects that docstrings mention, what they are, and their pages: an inventory of Sphinx, as text."""
+CLASSES = [line.split()[0] for line in NAMES.read_text(encoding="utf-8").splitlines() if " class " in line]
+intersphinx_mapping = {"others": ("https://", str(NAMES))}  # the file has the hosts; nothing is fetched
+numpydoc_xref_aliases = (
+    {name: name for name in DEFAULT_LINKS}  # no links to `int` and the like
+    | {name.rpartition(".")[2]: name for name in CLASSES}
+    | {"xr.DataTree": "xarray.DataTree", "pd.DataFrame": "pandas.DataFrame", "pd.Series": "pandas.Series"}
+)
 copybutton_exclude = ".linenos, .gp, .go"
 
 # Pages; everything that they load lies in the folder
 
 html_theme = "pydata_sphinx_theme"
 html_title = "bayesclf"
-html_static_path = ["_static", "_build/cards"]
+html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False

@@ -59,11 +59,11 @@ def coverages(make, source, clf, n, repetitions, seed, test=400):
 
 
 def lac(clf, seed, **options):
-    return bc.SplitConformal(clf, score="lac", random_state=seed, **options)
+    return bc.SplitConformal(clf, nonconformity="lac", random_state=seed, **options)
 
 
 def aps(clf, seed, **options):
-    return bc.SplitConformal(clf, score="aps", random_state=seed, **options)
+    return bc.SplitConformal(clf, nonconformity="aps", random_state=seed, **options)
 
 
 class TestPosteriorSets:
@@ -240,9 +240,7 @@ class TestSplitConformal:
 
     def test_too_few_rows_give_all_classes_and_say_so(self, specified):
         X, y = simple(np.random.default_rng(20), 8)
-        with pytest.warns(
-            PredictionWarning, match="needs at least 9 calibration rows, but there are 8: every set holds"
-        ):
+        with pytest.warns(PredictionWarning, match="at least 9 calibration rows, but there are 8: every class is"):
             found = lac(specified, 0).calibrate(X, y)
         assert found.predict_set(X).member.all()
         np.testing.assert_array_equal(found.coverage_interval(), np.ones((3, 2)))
@@ -250,7 +248,7 @@ class TestSplitConformal:
     def test_a_class_of_too_few_rows_is_in_every_set(self, specified):
         X, y = simple(np.random.default_rng(21), 300)
         kept = np.flatnonzero(y != 1).tolist() + np.flatnonzero(y == 1)[:3].tolist()
-        with pytest.warns(PredictionWarning, match=r"of '1' \(3\) there are fewer: these classes are in every set"):
+        with pytest.warns(PredictionWarning, match="there are 3 of '1': these classes are in every set"):
             found = lac(specified, 0, by_class=True).calibrate(X[kept], y[kept])
         member = found.predict_set(X).member
         assert member[:, 1].all()
@@ -305,7 +303,7 @@ class TestSplitConformal:
             ({"level": 1.0}, "level must lie between 0 and 1"),
             ({"level": "a"}, "level must lie between 0 and 1, not 'a'"),
             ({"share": "a"}, "share must lie between 0 and 1, not 'a'"),
-            ({"score": "raps"}, "score must be one of 'lac', 'aps', not 'raps'"),
+            ({"nonconformity": "raps"}, "nonconformity must be .*, not 'raps'"),
             ({"share": 1.0}, "share must lie between 0 and 1"),
         ],
     )
@@ -344,7 +342,7 @@ class TestSplitConformal:
             bc.SplitConformal(bc.GaussianNB()).fit([[1.0]], [0])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            with pytest.raises(PredictionWarning, match="there are 1: every set"):
+            with pytest.raises(PredictionWarning, match="there are 1: every class"):
                 bc.SplitConformal(bc.GaussianNB(inference="map"), random_state=0).fit(
                     [[1.0], [2.0], [1.5], [2.5]], [0, 1, 0, 1]
                 )

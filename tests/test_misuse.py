@@ -139,6 +139,19 @@ def test_what_needs_a_fit_says_so(call):
 
 
 @pytest.mark.slow
+def test_python_without_docstrings_has_every_public_name():
+    program = """
+import bayesclf as bc
+for name in bc.__all__:
+    for member in getattr(getattr(bc, name), "__all__", ()):
+        getattr(getattr(bc, name), member)
+print(bc.NaiveBayes().fit([[1.0], [2.0]], ["a", "b"]).predict([[2.0]]).shape)
+"""
+    said = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=True).stdout
+    assert said == "(1,)\n"
+
+
+@pytest.mark.slow
 def test_modules_are_there_without_an_import_of_their_own():
     program = """
 import sys, bayesclf as bc

@@ -210,6 +210,17 @@ class TestStackedClassifier:
         clf.models_ = {**clf.models_, "gnb": Broken()}
         assert np.isfinite(clf.predict_log_proba(table[0])).all()
 
+    def test_rows_count_in_each_fold_as_often_as_their_weight_says(self, table):
+        X, y = table
+        weight = np.random.default_rng(3).uniform(0.1, 3.0, len(y))
+        folds = [(np.flatnonzero(np.arange(len(y)) % 3 != k), np.arange(k, len(y), 3)) for k in range(3)]
+        clf = bc.StackedClassifier({"gnb": bc.GaussianNB()}, rule="map", cv=folds).fit(X, y, weight)
+        for train, test in folds:
+            fit = bc.GaussianNB().fit(np.asarray(X)[train], y[train], weight[train], classes=clf.classes_)
+            expected = fit.predict_log_proba(np.asarray(X)[test], rule="map")
+            own = np.searchsorted(clf.classes_, y[test])
+            np.testing.assert_allclose(clf.log_scores_[test, 0], expected[np.arange(len(test)), own], rtol=1e-12)
+
     @pytest.mark.slow
     def test_texts_and_sparse_counts_are_stacked_too(self):
         texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize", "the lunch"] * 2

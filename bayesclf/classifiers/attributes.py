@@ -14,9 +14,12 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family
 from bayesclf.families.wrapper import Wrapper
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
+from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.tables.columns import Rows
 
 
 class GenerativeAttributes(Predictor):
@@ -48,12 +51,12 @@ class GenerativeAttributes(Predictor):
                 "the rule 'gibbs' draws a hypothesis for each row, whose densities do not compare; take 'predictive', "
                 "the average of all"
             )
-        rows = self.rows(X)
-        hypotheses = self.hypotheses(resolved.source, class_prior)
-        if resolved.source != "posterior":
+        frame = self.frame(X)
+        rows = self.encode(frame)
+        hypotheses = self.hypotheses("posterior" if resolved.averages else resolved.source, class_prior)
+        if not resolved.averages:
             return np.array(hypotheses.log_scores(rows)[0])
-        joint = hypotheses.log_predictive(rows)
-        return averaging.log_joint(hypotheses, rows) if joint is None else joint
+        return _averaged_joint(hypotheses, rows, frame)
 
     @property
     def class_count_(self) -> Array:
@@ -253,6 +256,21 @@ def _require(model: GenerativeModel, attribute: str, kinds: Any) -> None:
             )
     if not model.blocks:
         raise AttributeError(f"{attribute} does not exist: no column of the training rows has more than one value")
+
+
+def _averaged_joint(hypotheses: HypothesisSet, rows: Rows, frame: Any) -> Array:
+    """Return log p(x, k | D), (row, outcome), by the draws where missing cells leave no closed form."""
+    try:
+        joint = hypotheses.log_predictive(rows)
+    except Refused:
+        joint = None
+        _, pattern = np.unique(np.asarray(frame.isna()), axis=0, return_inverse=True)
+        if pattern.any():  # no row's answer depends on the gaps of others
+            joint = np.empty((len(rows), len(hypotheses.labels)))
+            for number in range(pattern.max() + 1):
+                own = np.flatnonzero(pattern == number)
+                joint[own] = _averaged_joint(hypotheses, rows[own], frame.iloc[own])
+    return averaging.log_joint(hypotheses, rows) if joint is None else joint
 
 
 def _occurrences(block: Block) -> Array:

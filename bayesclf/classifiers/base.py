@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import LogLikelihood, Predictor
-from bayesclf.constraints import Instance, require
+from bayesclf.constraints import Several, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
@@ -59,7 +59,7 @@ def complete_docstring(cls: type) -> None:
 
 def sections(docstring: str | None) -> dict[str, list[str]]:
     """Return the lines of each section of a numpydoc docstring by its heading; what comes first has the heading ""."""
-    lines = inspect.cleandoc(docstring or "").splitlines()
+    lines = inspect.cleandoc(docstring or "").splitlines() or [""]  # python -OO leaves no docstring
     found: dict[str, list[str]] = {"": []}
     heading = ""
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
@@ -145,7 +145,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
     def _draws_of(self, dims: dict[str, tuple[str, ...]]) -> xr.Dataset:
         """Return the draws of what has these axes by name."""
         if self.draws_ is None:
-            raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
+            raise self._without_draws()
         coords = self.model_.shown_coords()
         parameters = self.model_.shown(self.draws_.parameters)
         held = {name: axes for name, axes in dims.items() if name in parameters}
@@ -160,6 +160,10 @@ class BayesClassifier(Predictor, ClassifierMethods):
             )
         return dataset
 
+    def _without_draws(self) -> Refused:
+        """Return why there are none."""
+        return Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
+
     def posterior_of(self, features: Sequence[str]) -> xr.Dataset:
         """Return the draws of the parameters of some features, (chain, draw, …), where `posterior_` holds none.
 
@@ -168,11 +172,13 @@ class BayesClassifier(Predictor, ClassifierMethods):
         features : sequence of str
             Features, words, or levels such as "outlook=sunny".
         """
+        check_is_fitted(self, "classes_")
+        if self.draws_ is None:
+            raise self._without_draws()
         hypotheses = self.hypotheses("posterior")
-        require(Instance(Iterable), features=features)
+        require(Several("features, words, or levels such as 'outlook=sunny'"), features=features)
         if isinstance(hypotheses, Hypotheses):
             hypotheses = replace(hypotheses, parameters=self.model_.shown(hypotheses.parameters))
-        assert self.draws_ is not None
         return named_draws(hypotheses, features, self.draws_.chains)
 
     def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
@@ -309,6 +315,13 @@ def take_over_input_tags(tags: Any, estimators: Iterable[Any]) -> None:
         setattr(tags.input_tags, name, all(getattr(one.input_tags, name) for one in inside))
     tags.input_tags.positive_only = any(one.input_tags.positive_only for one in inside)
     tags.non_deterministic = any(one.non_deterministic for one in inside)
+
+
+def take_over_attributes(outer: Any, fitted: Any) -> None:
+    """Let an estimator know the classes and columns that a fitted one inside it knows."""
+    for name in ("classes_", "n_features_in_", "feature_names_in_"):
+        if hasattr(fitted, name):
+            setattr(outer, name, getattr(fitted, name))
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, cast, override
+from typing import TYPE_CHECKING, Any, ClassVar, cast, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +20,8 @@ from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
@@ -108,6 +109,7 @@ class BayesNetClassifier(GenerativeClassifier):
     """
 
     structure: Any = LEARNT
+    practical: ClassVar[bool] = True
     _: KW_ONLY
     class_free: Sequence[str] = ()
     alpha: float | Array | None = None

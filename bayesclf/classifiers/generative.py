@@ -6,7 +6,9 @@ import inspect
 from abc import abstractmethod
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, override
+from functools import cached_property
+from itertools import compress
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from bayesclf.classifiers.base import complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.merging import same_setting
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -27,36 +30,55 @@ from bayesclf.classifiers.training import (
     Learnt,
     about_concentrations,
     about_numbers,
+    about_unknown,
     block_cells,
     decoded,
     indicators,
+    kept_rows,
     known_class_prior,
     resolved_class_prior,
     resolved_family,
     seed_of,
+    unknown_levels,
 )
 from bayesclf.classifiers.unlabeled import varying
 from bayesclf.classifiers.updating import Updating
 from bayesclf.constraints import Choice, Number, Whole, require
-from bayesclf.engines import Exact
+from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
 from bayesclf.engines.unlabeled import PartlyLabeled
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.models.base import Model
-from bayesclf.models.generative import Block, GenerativeModel
-from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.families.left_out import left_out_rows
+from bayesclf.models.base import Block, Model
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.tempered import LEAST_ROWS, LeftOut
+from bayesclf.posterior.hypotheses import (
+    Hypotheses,
+    HypothesisSet,
+    SeededHypotheses,
+    TemperedHypotheses,
+    TemperedPosterior,
+    to_dataset,
+)
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
-from bayesclf.wording import clipped
+from bayesclf.wording import written
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
 
+
+PROPOSALS, TEMPERED_DRAWS = 1000, 500
+"""Proposals around the mode of T and b, and the draws of these that predictions average over."""
+
+TEMPERED = 1
+"""What tells the random numbers of T and b from others of the same seed."""
 
 CELL_BYTES = 64
 """Memory that a cell of generated rows takes, with its copies on the way."""
@@ -88,7 +110,9 @@ class GenerativeClassifier(Updating):
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
         has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
     rule : str, Gibbs or None
-        Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
+        Default rule of the predictions. Where None, and there is no posterior, it is the point estimate; where there is
+        one, Bayes-optimal. `NaiveBayes` and `BayesNetClassifier` then take ``"tempered"``, if at least 20 rows say how
+        far the model is to be believed.
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
     prior : FrozenPrior or None
@@ -100,6 +124,11 @@ class GenerativeClassifier(Updating):
         Weight of the training rows of each class.
     class_prior_ : ndarray of shape (outcome,)
         P(y = k): the posterior mean; with the rule ``"map"`` or ``"mle"`` that point; or what was given.
+    left_out_ : LeftOut or None
+        What training rows say of how far the model is to be believed, each left out of it: up to 5,000 rows, at even
+        distances. None where the posterior has no closed form, and after `partial_fit`.
+    temper_ : xarray.Dataset
+        Draws of T and b of the rule ``"tempered"``.
     """
 
     class_prior: Any = "dirichlet"
@@ -113,8 +142,11 @@ class GenerativeClassifier(Updating):
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
+    practical: ClassVar[bool] = False
+    """Whether the default rule corrects the model where its columns depend on each other."""
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
+    left_out_: LeftOut | None = field(init=False)
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -134,7 +166,11 @@ class GenerativeClassifier(Updating):
         families = iter(posterior.blocks)
         frozen = FrozenPrior(
             learnt=replace(
-                self._learnt, counts=np.zeros(len(self.classes_)), statistics=(), lengths=self._document_lengths
+                self._learnt,
+                counts=np.zeros(len(self.classes_)),
+                statistics=(),
+                lengths=self._document_lengths,
+                unknown=(),
             ),
             families=tuple(
                 next(families).family if kept.any() else block.plain
@@ -223,7 +259,7 @@ class GenerativeClassifier(Updating):
         table: dict[str, Any] = {}
         for block, part in zip(self.model_.blocks, parts, strict=True):
             table |= decoded(block.statistics.axes, np.concatenate(part)[back])
-        return self._generated(table, rng), self.classes_[labels]
+        return self._generated(table, n, rng), self.classes_[labels]
 
     def _cells(
         self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
@@ -231,8 +267,8 @@ class GenerativeClassifier(Updating):
         """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
         return self.model_.sample(parameters, y, rng)
 
-    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
-        """Return generated columns as a table like the training one, numbers missing where their indicator says so."""
+    def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
+        """Return generated columns of n rows as a training table has them, numbers missing where indicators say so."""
         import pandas as pd
 
         known = [column.name for column in self.columns_]
@@ -240,7 +276,7 @@ class GenerativeClassifier(Updating):
             number = name.removesuffix(MISSING_SUFFIX)
             if number in table:
                 table[number] = np.where(table[name].astype(bool), np.nan, table[number])
-        unused = np.full(len(next(iter(table.values()))) if table else 0, np.nan)
+        unused = np.full(n, np.nan)
         return pd.DataFrame({name: table.get(name, unused) for name in known})
 
     @property
@@ -253,11 +289,91 @@ class GenerativeClassifier(Updating):
         self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
+        self.left_out_ = self._leave_out(model, frame, y, sample_weight)
         return model
+
+    def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
+        """Return what training rows say of T that are left out, one at a time; None where they cannot be."""
+        if model.not_conjugate():
+            return None
+        chosen = np.zeros(len(y), dtype=bool)
+        chosen[left_out_rows(weight, len(y))] = True
+        frame, y, weight = kept_rows(chosen, frame, y, weight)
+        return LeftOut.of(model, self.encode(frame), y, np.ones(len(y)) if weight is None else weight)
+
+    @property
+    @may_be_absent
+    def temper_(self) -> xr.Dataset:
+        """Draws of T and b, (chain, draw, …): how far the rule ``"tempered"`` believes what the model says of x.
+
+        T multiplies log p(x | k, D), and b_k is added to it; see `bayesclf.models.tempered`. ``attrs`` has k̂ of the
+        importance weights that corrected the normal approximation.
+
+        Raises
+        ------
+        Refused
+            For a fit to rows that cannot be left out in closed form.
+        """
+        check_is_fitted(self, "classes_")
+        parameters, khat = self._temper
+        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
+        return to_dataset(parameters, dims, {"outcome": list(self._labels)}).assign_attrs(pareto_k=khat)
+
+    @cached_property
+    def _temper(self) -> tuple[Parameters, float]:
+        """Return draws of T (draw) and b (draw, outcome), and the k̂ of their importance weights."""
+        if self.left_out_ is None:
+            raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; take another rule")
+        rng = np.random.default_rng([self.seed_, TEMPERED])
+        proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
+        chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
+        return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
+
+    def _untempered(self) -> str:
+        """Return why no T was learned, as a clause."""
+        if reason := self.model_.not_conjugate():
+            return f"no row can be left out in closed form ({reason})"
+        if self.left_out_ is None:
+            return "rows that came in parts are gone; fit and fit_stream learn how far to believe the model"
+        few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
+        return f"{few} say too little of how far to believe it"
+
+    @property
+    @override
+    def _rule_of_posterior(self) -> str:
+        """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
+        learned = self.left_out_ is not None and self.left_out_.learned
+        return "tempered" if self.practical and learned else super()._rule_of_posterior
+
+    @override
+    def _infer(self, model: Model) -> None:
+        super()._infer(model)
+        if self._may_temper and self.requested_rule(None) == "tempered":
+            self.notes_.append(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
+        elif self._may_temper and self.rule is None and self.draws_ is not None:
+            self.notes_.append(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
+
+    @property
+    def _may_temper(self) -> bool:
+        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
+        return self.rule == "tempered" or (self.practical and self.rule is None)
+
+    @override
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        """Return a set of hypotheses as `Predictor.hypotheses` does; of ``"tempered"`` they are values of T and b."""
+        if not isinstance(source, str) or source != "tempered":
+            return super().hypotheses(source, class_prior)
+        model: Any = self._with_class_prior(class_prior)[0]
+        return TemperedHypotheses(model, self._temper[0])
+
+    @override
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        found = super()._spread(rule, class_prior)
+        return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
-        self._learnt = learnt
+        self._learnt, self.left_out_ = learnt, None
         self._learned_with = deepcopy(self._options_of_blocks())  # what is changed in place is seen, too
 
     def _options_of_blocks(self) -> dict[str, Any]:
@@ -271,7 +387,7 @@ class GenerativeClassifier(Updating):
         options = self._options_of_blocks()
         for name, before in (self._learned_with or options).items():
             if not same_setting(before, options[name]):
-                was, now = (clipped(repr(value), columns.LONGEST_VALUE) for value in (before, options[name]))
+                was, now = (written(value, columns.LONGEST_VALUE) for value in (before, options[name]))
                 raise Refused(
                     f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "
                     "set it back, or fit all rows"
@@ -304,15 +420,19 @@ class GenerativeClassifier(Updating):
             learnt = self._on_prior_axes(learnt)
         cells = [block_cells(learnt, frame, block) for block in blocks]
         statistics: list[Statistics] = []
+        unknown: tuple[str, ...] = ()
         for block, X in zip(blocks, cells, strict=True):
             self._check_unseen(frame, block, X)
+            if self.prior is not None:
+                unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
                 columns.require_not_tiny(X, block.names)
             family: Any = block.family
             if self.prior is not None and family.kind == "mixed":
                 family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
             statistics.append(family.statistics(X, y, learnt.axes(block), weight))
-        learnt = replace(learnt, statistics=tuple(statistics), lengths=self._lengths(cells, y, weight))
+        lengths = self._lengths(cells, y, weight)
+        learnt = replace(learnt, statistics=tuple(statistics), lengths=lengths, unknown=unknown)
         if self.prior is not None or not every_row:
             return learnt
         return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
@@ -372,7 +492,7 @@ class GenerativeClassifier(Updating):
         suffixes = self._suffixes(families)
         described = zip(learnt.blocks, learnt.statistics, of_all, families, self._kept, suffixes, strict=True)
         for column_block, statistics, every, family, keep, suffix in described:
-            self._note_unused(column_block, keep)
+            self._note_unused(column_block, keep, statistics)
             if not keep.any():
                 continue
             selected = statistics.select(keep)
@@ -387,6 +507,7 @@ class GenerativeClassifier(Updating):
             self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
             self._note_units(resolved, selected)
+        self.notes_ += about_unknown(learnt.unknown)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
     def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
@@ -412,8 +533,10 @@ class GenerativeClassifier(Updating):
             return np.asarray(statistics.counts.sum(axis=0)[1::2] > 0)
         return np.asarray(block.plain.informative(statistics))
 
-    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_]) -> None:
+    def _note_unused(self, block: ColumnBlock, keep: NDArray[np.bool_], statistics: Statistics) -> None:
         if block.indicator:
+            lost = () if self.prior is None else compress(block.names, self._informative(block, statistics) & ~keep)
+            self.notes_ += [f"the prior does not use whether column {name!r} is missing" for name in lost]
             return
         for name in np.asarray(block.names, dtype=object)[~keep]:
             if self.prior is not None:
@@ -488,6 +611,19 @@ class GenerativeClassifier(Updating):
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+
+def about_temper(T: Array, learned: bool) -> str:
+    """Say how far the model is believed, from draws of T (draw)."""
+    low, high = np.quantile(T, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2])
+    interval = f"{T.mean():.2f} [{low:.2f}, {high:.2f}]"
+    if not learned:
+        return f"the evidence of the columns counts {interval}, as before any row: there are too few to leave out"
+    if high < 1:
+        return f"columns repeat each other: their evidence counts {interval} (rule 'tempered', by rows left out)"
+    if low > 1:
+        return f"columns say more than the model makes of them: their evidence counts {interval} (rule 'tempered')"
+    return f"the evidence of the columns counts {interval}, so that 1 is not ruled out (rule 'tempered')"
 
 
 def is_exact(inference: str | Engine) -> bool:

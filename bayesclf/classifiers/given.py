@@ -81,8 +81,12 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
-    other.__dict__.pop("posterior_", None)
-    other.model_ = replace(model, posterior_given=True) if isinstance(model, GenerativeModel) else model
+    for name in ("posterior_", "_temper"):
+        other.__dict__.pop(name, None)
+    other.model_ = model
+    if isinstance(model, GenerativeModel):
+        other.model_ = replace(model, posterior_given=True)
+        other.__dict__["left_out_"] = None  # rows were left out of the posterior of the fit
     other.draws_, other.inference_ = Draws(parameters, chains, stats, problems), settings
     other.convergence_problems_, other.trace_ = problems, None
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}

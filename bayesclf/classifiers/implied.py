@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from bayesclf.arrays import Array, Parameters
+from bayesclf.constraints import Choice, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.terms import LinearDesign, LinearTerms
@@ -182,8 +183,7 @@ def implied_logistic(
     Refused
         For a block that is not linear; the message says why.
     """
-    if intercept_at not in ("means", "zero"):
-        raise InputError(f"intercept_at must be 'means' or 'zero', not {intercept_at!r}")
+    require(Choice(("means", "zero")), intercept_at=intercept_at)
     designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
     weights = {source: _weights_of(source, model, hypotheses, designs) for source in SOURCES}
     return ImpliedLogistic(

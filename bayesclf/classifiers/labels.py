@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.tables.columns import without_mask
 from bayesclf.wording import LISTED_ROWS, listed, one_line
 
@@ -32,9 +32,9 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
         raise InputError("fit requires y to be passed, but the target y is None; give one label per row")
     if isinstance(y, str):
         raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
-    if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
-        y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
     try:
+        if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
+            y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
         labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
     except (ValueError, TypeError) as error:
         raise InputError(f"y must hold one label per row, text or whole numbers ({one_line(error)})") from error
@@ -64,6 +64,21 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     return values
 
 
+def warn_of_order(X: Any, **others: Any) -> None:
+    """Warn if labels or weights have the row names of a table in another order: rows are matched by position."""
+    import pandas as pd
+
+    for name, other in others.items():
+        if isinstance(X, pd.DataFrame) and isinstance(other, pd.Series) and len(X) == len(other):
+            same = X.index.equals(other.index) or X.index.has_duplicates
+            if not same and X.index.sort_values().equals(other.index.sort_values()):
+                warn(
+                    f"X and {name} have the same row labels in another order, and rows are matched by position; give "
+                    f"{name}.loc[X.index] to match them by their labels",
+                    PredictionWarning,
+                )
+
+
 def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
     """Return which rows have a label, (row), and those labels; None where all have, or none has.
 
@@ -78,7 +93,7 @@ def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
     if y is None or isinstance(y, str):
         return None
     if isinstance(y, list | tuple):
-        y = np.array(y, dtype=object) if all(np.ndim(label) == 0 for label in y) else y
+        y = y if any(map(pd.api.types.is_list_like, y)) else np.array(y, dtype=object)
     # as series they keep the type of the labels that are there, where NumPy would make them floats
     if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
         y = y.iloc[:, 0]

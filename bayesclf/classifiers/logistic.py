@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Self, override
 
 import numpy as np
@@ -15,7 +16,8 @@ from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.stream_rows import Reading
+from bayesclf.classifiers.stream_rows import Reading, decided
+from bayesclf.classifiers.training import about_unknown
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
@@ -23,7 +25,15 @@ from bayesclf.engines.laplace import normal_prior
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.models.logistic.design import LogisticDesign, WeightedRows, encoded, levels_of, names_of, training_columns
+from bayesclf.models.logistic.design import (
+    LogisticDesign,
+    WeightedRows,
+    about_joined,
+    encoded,
+    levels_of,
+    names_of,
+    training_columns,
+)
 from bayesclf.models.logistic.learned_model import (
     LearnedScaleModel,
     learns_nothing,
@@ -80,12 +90,7 @@ def about_prior(prior: NormalPrior) -> Iterator[str]:
 def about_new_levels(known: tuple[Column, ...], rows: Rows) -> Iterator[str]:
     """Name the categories with levels that the prior does not know."""
     categories = [column.name for column in known if column.kind == "category"]
-    new = [name for name, codes in zip(categories, rows.parts[1].T, strict=True) if (codes == UNSEEN).any()]
-    if new:
-        yield (
-            f"column {', '.join(map(repr, new))} has levels that the prior does not know, about which these rows teach "
-            "nothing; fit all rows at once to learn them"
-        )
+    return about_unknown([*compress(categories, (rows.parts[1] == UNSEEN).any(axis=0))])
 
 
 def about_collinear(names: tuple[str, ...]) -> Iterator[str]:
@@ -270,7 +275,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._check_same_problem(frame)
             self._columns = self.prior.columns
         else:
-            self._columns = training_columns(frame)
+            self._columns = training_columns(frame, join=True)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         columns.require_not_tiny(training.rows.parts[0], names_of(self._columns, "number"))
@@ -293,6 +298,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         self._note(model, reason if self.prior is None else "")
         if self.prior is not None:
             self.notes_ = [*about_prior(self.prior), *about_new_levels(self._columns, rows), *self.notes_]
+        else:
+            self.notes_ += about_joined(frame, self._columns)
         return model
 
     def fit_stream(
@@ -306,6 +313,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         unlabeled: str = "error",
+        reading: Mapping[str, Any] | None = None,
         client: Any = None,
         progress: Progress = None,
     ) -> Self:
@@ -325,7 +333,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.
-        target, weight, classes, drop, kinds, missing, unlabeled
+        target, weight, classes, drop, kinds, missing, unlabeled, reading
             As in `fit_stream` of generative classifiers.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
@@ -350,8 +358,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         ['a' 'b']
         """
         with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
             self._require_streamed()
+            source, how, notes = decided(source, how, client, texts=False)
             with shown("fitting in batches", 0, progress) as tell:
                 encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
                 known: Any = encoding.clf
@@ -363,6 +372,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 self._infer(model.over(parts))
                 fitted: Any = self.model_
                 self.model_ = fitted.without_rows()
+            self.notes_ = [*notes, *self.notes_]
         return self
 
     def _require_streamed(self) -> None:

@@ -29,8 +29,9 @@ from bayesclf.classifiers.labels import (
     labeled_rows,
     possible_labels,
     require_labels_as,
+    warn_of_order,
 )
-from bayesclf.classifiers.training import kept_rows, known_class_prior, seed_of, weighted
+from bayesclf.classifiers.training import accuracy, kept_rows, known_class_prior, seed_of, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
@@ -39,11 +40,11 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
-from bayesclf.wording import LISTED_NAMES, counted, listed, number
+from bayesclf.wording import LISTED_NAMES, counted, listed, number, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,8 +107,11 @@ class LogLikelihood:
     conditional: Array
 
 
-SOURCES = ("mle", "map", "mean", "posterior")
+SOURCES = ("mle", "map", "mean", "posterior", "tempered")
 """What rules take hypotheses from."""
+
+INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
+"""Rules whose hypotheses have probabilities of their own, which spread."""
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
@@ -214,6 +218,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
             Where the engine cannot infer this model.
         """
         with self._rollback_on_error():
+            warn_of_order(X, y=y, sample_weight=sample_weight)
             frame = self._validated(X, reset=True)
             codes, remarks = self._training_codes(y, len(frame), classes, unlabeled)
             frame, codes, weight = weighted(frame, codes, sample_weight)
@@ -226,7 +231,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            self.notes_ += remarks
+            self.notes_ = [*columns.notes_of(X), *self.notes_, *remarks]
         return self
 
     def predict(
@@ -244,7 +249,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         X : table or array of shape (row, feature)
             Table (row, feature).
         rule : str, Gibbs or None
-            One of `bayesclf.rules.RULES`; by default Bayes-optimal, or the point estimate that was requested.
+            One of `bayesclf.rules.RULES`; by default that of the constructor, else Bayes-optimal, tempered for
+            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested.
         cost : array, DataFrame, dict or None
             Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
         reject : float or None
@@ -264,6 +270,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     ) -> NDArray[Any]:
         """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
         resolved, gibbs = rules.resolve(self.requested_rule(rule))
+        if not isinstance(log_proba, np.ndarray) or log_proba.shape[1:] != self.classes_.shape:
+            raise InputError(f"log_proba must be what predict_log_proba returns, not {written(log_proba, 60)}")
         if resolved.name == "gibbs" and gibbs.draw == "label":
             if cost is not None or reject is not None:
                 raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
@@ -291,12 +299,12 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         InputError
             If a row has no label, or the labels are of another type than those of the fit.
         """
-        check_is_fitted(self, "classes_")
+        predicted = self.predict(X)
         if (found := labeled_rows(y)) is not None:
             lacking = counted(int((~found[0]).sum()), "row")
             raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
-        require_labels_as(self.classes_, y)
-        return float(super().score(X, y, sample_weight))
+        warn_of_order(X, y=y, sample_weight=sample_weight)
+        return accuracy(predicted, self.classes_, y, sample_weight)
 
     def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""
@@ -324,7 +332,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     ) -> Array:
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
-        It is conditional on the model: under a false independence assumption it shrinks around a wrong value.
+        It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
+        under ``"tempered"``.
 
         Parameters
         ----------
@@ -333,21 +342,27 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         ci_prob : float
             Posterior probability between the bounds, in (0, 1).
         rule : str
-            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x).
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``
+            P(θ | D), each θ with one draw of T and b, by which log p(x | k, θ) is believed.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         check_between("ci_prob", ci_prob)
         rows = self.rows(X)
-        hypotheses = self.hypotheses("posterior", class_prior)
-        return averaging.interval(hypotheses, rows, ci_prob, given_x=_given_x(rule))
+        given_x = _given_x(rule)
+        return averaging.interval(self._spread(rule, class_prior), rows, ci_prob, given_x)
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
         rows = self.rows(X)
-        averages = averaging.average(self.hypotheses("posterior", class_prior), rows, given_x=_given_x(rule))
+        given_x = _given_x(rule)
+        averages = averaging.average(self._spread(rule, class_prior), rows, given_x)
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
+        """Return the hypotheses whose probabilities spread around the answer of a rule."""
+        return self.hypotheses("posterior", class_prior)
 
     @contextmanager
     def _rollback_on_error(self) -> Iterator[None]:
@@ -408,7 +423,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         Parameters
         ----------
         source : str
-            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, or ``"posterior"``.
+            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, ``"posterior"``, or ``"tempered"``: values of T and
+            b, for discriminative models the posterior.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
 
@@ -470,8 +486,13 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         if self.rule is not None:
             return self.rule
         if self.draws_ is not None:
-            return "bayes-optimal"
+            return self._rule_of_posterior
         return "mle" if isinstance(self.inference_, MLE) else "map"
+
+    @property
+    def _rule_of_posterior(self) -> str:
+        """The rule by which a fit with a posterior answers where none is requested."""
+        return "bayes-optimal"
 
     def rows(self, X: Any) -> Rows:
         """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
@@ -491,7 +512,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         if sparse.issparse(X) and get_tags(self).input_tags.sparse:
             self._check_columns(X, reset)
             return to_sparse_table(X, None if reset else self._column_names)
-        X = columns.to_pandas(X)
+        X = columns.with_names(columns.to_pandas(X))
         if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
             lacking = [name for name in self.feature_names_in_ if name not in X.columns]
             if lacking:
@@ -585,8 +606,9 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
     @property
     def _source(self) -> str:
-        """The hypotheses of the default rule, ``"posterior"`` among them."""
-        return rules.resolve(self.requested_rule(None))[0].source
+        """The parameters of the default rule: those of the posterior where it averages."""
+        resolved, _ = rules.resolve(self.requested_rule(None))
+        return "posterior" if resolved.averages else resolved.source
 
     def _point_parameters(self, attribute: str) -> Parameters:
         """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
@@ -629,6 +651,5 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
 
 def _given_x(rule: str) -> bool:
-    if rule not in ("bayes-optimal", "predictive"):
-        raise InputError(f"rule must be 'bayes-optimal' or 'predictive' here, not {rule!r}")
+    require(Choice(INTERVAL_RULES), rule=rule)
     return rule == "predictive"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,12 +15,17 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import Choice, require
+from bayesclf.constraints import Choice, Instance, OrNone, Several, require
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import ColumnKind
-from bayesclf.tables.stream import Batch, Stream
+from bayesclf.tables.columns import ColumnKind, column_kind
+from bayesclf.tables.delimited import wish_of
+from bayesclf.tables.kinds import require_column
+from bayesclf.tables.labels import mended_labels
+from bayesclf.tables.stream import Batch, Stream, relabeled
+from bayesclf.tables.stream_paths import parts_of
 from bayesclf.tables.streams import open_stream
+from bayesclf.tables.useless import left_out
 from bayesclf.wording import LISTED_ROWS, listed
 
 EXACT = 2.0**53
@@ -37,6 +43,7 @@ class Reading:
     kinds: dict[str, ColumnKind]
     missing: dict[str, Sequence[object]]
     unlabeled: str = "error"
+    options: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -48,19 +55,19 @@ class Reading:
         kinds: Any,
         missing: Any,
         unlabeled: Any = "error",
+        reading: Any = None,
     ) -> Self:
         """Check the arguments."""
         if not isinstance(target, str):
             raise InputError(f"target must be the name of the column of labels, not {target!r}")
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
-        if isinstance(drop, str) or not isinstance(drop, Iterable):
-            raise InputError(f"drop must be a list of columns, such as ['id'], not {drop!r}")
-        for name, given in (("kinds", kinds), ("missing", missing)):
-            if not (given is None or isinstance(given, Mapping)):
-                raise InputError(f"{name} must be a mapping from columns, not {given!r}")
+        require(Several("columns, such as ['id']"), drop=drop)
+        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, missing=missing, reading=reading)
         require(Choice(("error", "drop")), unlabeled=unlabeled)
-        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled)
+        options = dict(reading or {})
+        wish_of(options)
+        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled, options)
 
     def weights(self, batch: Batch) -> Array | None:
         """Return the weights of a batch's rows, (row), 0 where a row without a label is left out; None if all are 1."""
@@ -114,10 +121,53 @@ def opened(
     ahead
         Whether a batch of files is read while the one before is used; not on a cluster, which counts threads.
     """
-    found = open_stream(source, how.kinds, how.missing, drop=how.drop)
+    found = open_stream(source, how.kinds, how.missing, (), how.drop, how.options, how.target)
     stream = replace(found, expected=expected or {}, ahead=ahead)
     features = [name for name in stream.names if name not in (how.target, how.weight)]
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
+
+
+def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
+    """Return a table of files with its reading decided, without columns that say nothing about new rows, and notes.
+
+    These are found in the first batch. What is no file is returned as it is: there the user has chosen the columns.
+
+    Parameters
+    ----------
+    source, how
+        The arguments of `fit_stream`.
+    client
+        A client of Dask, whose workers open files themselves.
+    texts
+        Whether text is what the model is about.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return source, how, []
+    stream = None
+    for part in [source] if client is None else parts_of(os.fspath(source), absolute=True):
+        with suppress(*([] if client is None else [NoRows])):
+            stream = open_stream(part, how.kinds, how.missing, (), how.drop, how.options, how.target)
+            break
+    if stream is None:
+        return source, how, []
+    require_column(how.target, stream.names, stream.where)
+    if (batch := next(stream.batches(), None)) is None:
+        raise no_rows(how)
+    keep = {*how.options.get("keep", ()), *how.kinds, *(() if how.weight is None else (how.weight,))}
+    words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
+    table = batch.table.astype(dict.fromkeys(words, object))
+    if texts:
+        keep |= {name for name in words if column_kind(table[name]) == "text"}
+    left, notes = left_out(table, how.target, keep, stream.where, constants=len(table) == stream.rows)
+    labels = table[how.target].dropna()
+    mends = client is None and not how.options.get("labels_as_written") and labels.dtype == object
+    slips, said = mended_labels(labels) if mends else ({}, [])
+    if slips:
+        stream = relabeled(stream, how.target, slips)
+    notes = [*notes, *stream.notes, *said]
+    if client is None:
+        return stream, replace(how, drop=tuple(left)), notes
+    return source, replace(how, drop=(*how.drop, *left)), notes
 
 
 def kinds_of_part(how: Reading, part: Any) -> dict[str, str]:

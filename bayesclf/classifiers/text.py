@@ -25,7 +25,7 @@ from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
-from bayesclf.wording import LONGEST_NAME, clipped, listed
+from bayesclf.wording import LONGEST_NAME, listed, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -100,6 +100,7 @@ class TextNB(DocumentClassifier):
     n_features: int | None = None
     missing: str = field(default="ignore", init=False)
     unseen: str = field(default="ignore", init=False)
+    _takes_text = True
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -266,13 +267,16 @@ class TextNB(DocumentClassifier):
     ) -> Learnt:
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
+        unknown: tuple[str, ...] = ()
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt, self.vectorizer)
+            if not self._chosen_by_all and set(self._new_counts(frame, ()).columns).difference(table.columns):
+                unknown = (str(frame.columns[0]),)
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
         learnt = super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
-        return replace(learnt, hashes=self.n_features)
+        return replace(learnt, hashes=self.n_features, unknown=unknown)
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
@@ -344,7 +348,7 @@ class TextNB(DocumentClassifier):
         for place, document in enumerate(documents):
             if not isinstance(document, str):
                 name = str(frame.columns[0])
-                cell = clipped(repr(document), LONGEST_NAME)
+                cell = written(document, LONGEST_NAME)
                 raise InputError(
                     f"column {name!r} holds {cell} (row {row_numbers(frame, place)}), which is not text; "
                     f'write it as text, or declare that it is, with --kind {name}=text (kinds={{"{name}": "text"}} of '
@@ -378,7 +382,7 @@ class TextNB(DocumentClassifier):
         return frame
 
     @override
-    def _generated(self, table: dict[str, Any], rng: np.random.Generator) -> pd.DataFrame:
+    def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated counts as texts: the order of words that are independent is any, each as likely."""
         import pandas as pd
 

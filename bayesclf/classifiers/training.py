@@ -9,11 +9,11 @@ from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import is_number
+from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as
 from bayesclf.constraints import Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
@@ -27,7 +27,8 @@ from bayesclf.families.simplexes import SimplexFamily
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
-from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, listed, one_line
+from bayesclf.tables.numbers import LARGEST, SMALLEST
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LONGEST_NAME, counted, listed, one_line, written
 
 LONGEST = 2**53
 """Length from which whole numbers are no longer told apart."""
@@ -123,17 +124,50 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
     """Return training rows, label codes and weights (row), without the rows of weight 0."""
     if sample_weight is None:
         return frame, y, None
+    weight = checked_weights(sample_weight, len(frame))
+    return kept_rows(weight > 0, frame, y, weight)
+
+
+def checked_weights(sample_weight: Any, rows: int) -> Array:
+    """Return weights (row) as floats.
+
+    Those above 0 lie, as magnitudes of cells do, between `SMALLEST` and `LARGEST`, their sum too: weighted sums of
+    squares then neither vanish nor overflow.
+    """
     try:
-        weight = _check_sample_weight(sample_weight, frame, ensure_non_negative=True)
+        weight = _check_sample_weight(sample_weight, np.empty(rows), ensure_non_negative=True)
         if weight.dtype.kind == "c":
             raise ValueError("Complex data not supported")
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         reason = one_line(error).partition(" [")[0]
         raise InputError(f"sample_weight must be a number of at least 0 per row ({reason})") from error
-    kept = weight > 0
-    if not kept.any():
+    if not weight.any():
         raise InputError("all sample weights are zero; give some row a weight above 0")
-    return kept_rows(kept, frame, y, weight)
+    with np.errstate(over="ignore"):
+        total, least = weight.sum(dtype=float), weight.min(where=weight > 0, initial=LARGEST)
+    if total > LARGEST or least < SMALLEST:
+        what = f"a sum of {total:.1e}" if total > LARGEST else f"one of {least:.1e}"
+        raise InputError(
+            f"sample_weight has {what}, but weights above 0 and their sum must be between {SMALLEST:g} and "
+            f"{LARGEST:g}; divide all by a number, or give rows that should not count 0"
+        )
+    return np.asarray(weight, dtype=float)
+
+
+def number_of_rows(X: Any) -> int:
+    """Return the number of rows of a table (row, feature) of any kind."""
+    try:
+        return int(_num_samples(X))
+    except TypeError:
+        raise InputError(f"X must be a table (row, feature), not {written(X, LONGEST_NAME)}") from None
+
+
+def accuracy(predicted: NDArray[Any], classes: NDArray[Any], y: Any, sample_weight: Any) -> float:
+    """Return the weighted share of rows whose label y (row) is the predicted one (row)."""
+    labels = checked_labels(y, len(predicted))
+    require_labels_as(classes, labels)
+    weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
+    return float(np.average(labels == predicted, weights=weight))
 
 
 def kept_rows[T: Table](
@@ -304,6 +338,8 @@ class Learnt:
         How long the documents of each class were; None for what is not text, and where it is not known.
     hashes
         How many hashes the words of documents were taken modulo; None where they were not.
+    unknown
+        The columns with levels or words that the prior, a posterior of other rows, does not know.
     """
 
     classes: NDArray[Any]
@@ -313,6 +349,7 @@ class Learnt:
     statistics: tuple[Statistics, ...]
     lengths: DocumentLengths | None = None
     hashes: int | None = None
+    unknown: tuple[str, ...] = ()
 
     def axes(self, block: ColumnBlock) -> Axes:
         """Return the coordinates of a block."""
@@ -393,7 +430,8 @@ class Learnt:
             if part.lengths is not None:
                 lengths.append(part.lengths.moved(places, len(classes)))
         blocks = tuple(mine.union(theirs) for mine, theirs in zip(self.blocks, other.blocks, strict=True))
-        merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts)
+        unknown = tuple(dict.fromkeys(self.unknown + other.unknown))
+        merged = replace(self, classes=classes, columns=union, blocks=blocks, counts=counts, unknown=unknown)
         parts = zip(map(merged.axes, blocks), self.statistics, other.statistics, strict=True)
         statistics = tuple(
             _on(axes, mine, self.counts) + _on(axes, theirs, other.counts) for axes, mine, theirs in parts
@@ -431,6 +469,15 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
             f"{listed(taken.values(), LISTED_NAMES, AND_MORE)}; to give numbers a density take NaiveBayes without a "
             "block for them, to make them categories cut them into bins with pandas.cut, and if they are codes declare "
             f"them, with --kind {next(iter(taken))}=category (astype('category') in Python)"
+        )
+
+
+def about_unknown(names: Sequence[str]) -> Iterator[str]:
+    """Name the columns with levels or words that a prior does not know."""
+    if names:
+        yield (
+            f"column {listed(map(repr, names), LISTED_NAMES, AND_MORE)} has levels or words that the prior does not "
+            "know, about which these rows teach nothing; fit all rows at once to learn them"
         )
 
 
@@ -492,6 +539,16 @@ def block_cells(learnt: Learnt, frame: Table, block: ColumnBlock) -> Any:
         X = cells.array()
         return np.where(CANDIDATES[block.candidate].possible(X), X, np.nan) if block.candidate else X
     return columns.codes(frame, block.names, tuple(learnt.columns[name].levels for name in block.names))
+
+
+def unknown_levels(block: ColumnBlock, X: Any, missing: str) -> tuple[str, ...]:
+    """Return the categories of a block of which cells (row, feature) have a level that is not among those known."""
+    if block.indicator or not block.categories:
+        return ()
+    codes = X[:, np.isin(block.names, block.categories)]
+    no_level = missing == "level" and not block.ordinal  # else a missing cell is no level
+    new = (codes == columns.UNSEEN) | (no_level & (codes == columns.MISSING))
+    return tuple(compress(block.categories, new.any(axis=0)))
 
 
 def _missing(learnt: Learnt, frame: Any, names: tuple[str, ...]) -> Integers:

@@ -121,7 +121,7 @@ def _together(partly: PartlyLabeled, found: PartlyInferred) -> Hypotheses | None
 def _alone(partly: PartlyLabeled, found: PartlyInferred) -> Hypotheses | None:
     """Return the same from the labeled rows alone."""
     if found.draws is not None:
-        number = len(next(iter(found.draws.parameters.values())))
+        number = len(Hypotheses(partly.model, found.draws.parameters))
         return Hypotheses(partly.model, partly.model.draw(np.random.default_rng(0), number))
     try:
         return Hypotheses(partly.model, estimate(partly.model, _name(found)))

@@ -22,6 +22,7 @@ from bayesclf.classifiers.merging import require_alike, with_common_concentratio
 from bayesclf.classifiers.on_dask import Found, learned, parts_of
 from bayesclf.classifiers.stream_rows import (
     Reading,
+    decided,
     kinds_of_part,
     labeled_rows,
     no_rows,
@@ -48,6 +49,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.moments import part_of_more
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.tempered import LeftOut
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import ColumnKind
@@ -69,8 +71,11 @@ class Updating(GenerativeAttributes, BayesClassifier):
     Machine Learning 39, doi:10.1023/A:1007692713085.
     """
 
+    _takes_text = False
+
     prior: FrozenPrior | None
     _learnt: Learnt
+    left_out_: LeftOut | None
     _partly: PartlyLabeled | None
 
     @abstractmethod
@@ -87,6 +92,15 @@ class Updating(GenerativeAttributes, BayesClassifier):
     @abstractmethod
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
         """Return the model of prior and statistics, without the uninformative features."""
+
+    @abstractmethod
+    def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
+        """Return what training rows say of T that are left out, one at a time; None where they cannot be."""
+
+    @property
+    @abstractmethod
+    def _may_temper(self) -> bool:
+        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
 
     @abstractmethod
     def _class_prior(self, counts: Array) -> ClassPrior:
@@ -176,7 +190,12 @@ class Updating(GenerativeAttributes, BayesClassifier):
                 f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
                 f"{self.classes_.tolist()}; name the same classes, or none after the first call"
             )
-        return self.known_codes(labels)
+        try:
+            return self.known_codes(labels)
+        except InputError as error:
+            reason = str(error).partition(";")[0]
+            remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
+            raise InputError(f"{reason}; {remedy}") from None
 
     def __add__(self, other: object) -> Self:
         """Return the classifier that both together are: the posterior given the rows of both, which must be different.
@@ -240,14 +259,16 @@ class Updating(GenerativeAttributes, BayesClassifier):
         kinds: Mapping[str, ColumnKind] | None = None,
         missing: Mapping[str, Sequence[object]] | None = None,
         unlabeled: str = "error",
+        reading: Mapping[str, Any] | None = None,
         client: Any = None,
         progress: Progress = None,
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
 
         The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
-        late. An α that is learned by leaving out rows is learned by at most 5,000: those that `fit` takes where the
-        number of rows is known beforehand, else a random sample. Memory is that of a batch and of the statistics.
+        late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
+        the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
+        the statistics.
 
         Parameters
         ----------
@@ -271,6 +292,10 @@ class Updating(GenerativeAttributes, BayesClassifier):
         unlabeled : {"error", "drop"}
             Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
             or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
+        reading : mapping of str or None
+            How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
+            the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
+            rows and dates, are left out, and `notes_` says so.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
             is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
@@ -292,7 +317,8 @@ class Updating(GenerativeAttributes, BayesClassifier):
         ['low' 'high']
         """
         with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled)
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+            source, how, notes = decided(source, how, client, self._takes_text)
             if client is None:
                 found = self._learn_stream(source, how, progress)
             else:
@@ -311,7 +337,12 @@ class Updating(GenerativeAttributes, BayesClassifier):
             self._gather(self._with_concentrations(learnt, left_out))
             model = self._conditioned()
             self.notes_ += about_numbers(self._learnt)
+            if (rows := left_out.rows()) is not None:
+                frame, labels, weight_of = rows
+                codes = np.asarray(np.searchsorted(self.classes_, labels))
+                self.left_out_ = self._leave_out(model, frame, codes, weight_of)
             self._infer(model)
+            self.notes_ = [*notes, *self.notes_]
         return self
 
     def _learn_stream(
@@ -362,7 +393,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         with part_of_more(so_far.done * columns):
             added = self._learn(frame, codes, weight, self._blocks_of_batch(first), every_row=False)
         so_far.add(added)
-        if any(map(learns_by_leaving_out, added.blocks)):
+        if self._may_temper or any(map(learns_by_leaving_out, added.blocks)):
             for rows in so_far.samples:
                 rows.add(frame, self.classes_[codes], weight)
 
@@ -428,6 +459,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
     @override
     def _renew(self, model: Model) -> None:
         super()._renew(model)
+        self.__dict__.pop("_temper", None)
         self._partly = None
 
     @override

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import stdout
+from bayesclf.cli.console import line_a_model, stdout
 from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
@@ -21,23 +21,26 @@ if TYPE_CHECKING:
     from bayesclf.evaluation.comparison import Comparison
 
 
+@options.reads_files
 def compare(
     context: typer.Context,
     table: options.TableArgument,
     target: options.Target = None,
     models: options.Models = options.DEFAULT_MODELS,
-    rules: Annotated[
-        str | None, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.", "all of them")
-    ] = None,
+    rules: options.Rules = None,
     inference: options.Inference = AUTO,
     cv: options.Folds = 5,
-    repeats: options.Repeats = 1,
+    repeats: Annotated[
+        int | None,
+        option("--repeats", "N", "Repetitions of the cross-validation, with other folds.", "as many as matter, ≤ 5"),
+    ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,
     kind: options.Kinds = None,
     set: options.Sets = None,
     missing: options.Missing = None,
+    text: options.TextColumn = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
@@ -57,6 +60,8 @@ def compare(
         str | None,
         option("--json", "FILE", 'Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".'),
     ] = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Compare classifiers and rules on one table."""
     start = time.perf_counter()
@@ -69,7 +74,11 @@ def compare(
     options.check_minutes(max_minutes)
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     empty = options.missing_values(missing)
-    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes)
+    training = load_training(
+        table, target, drop, options.column_kinds(kind), empty, max_bytes, reading=reading, text=text
+    )
+    if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
+        chosen = options.settings("text", rules, inference, (cv, repeats, seed, jobs), set)
     costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)
@@ -112,6 +121,7 @@ def _compare(training: Training, chosen: options.Settings, more: dict[str, Any])
 
     settings = (chosen.rules, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
     data = Path(training.dataset.name).name
+    more["progress"] = line_a_model()
     comparison = compare(chosen.classifiers(), training.X, training.y, *settings, data=data, **more)
     if all(answer.reason for answer in comparison.answers.values()):
         (model, rule), answer = next(iter(comparison.answers.items()))

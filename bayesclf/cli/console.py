@@ -10,7 +10,7 @@ import select
 import sys
 import textwrap
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO, override
 
@@ -79,6 +79,21 @@ def complain(sentence: str) -> None:
     console = stdout(stderr=True)
     text = printable(f"bayesclf: {' '.join(sentence.split())}")
     print(wrapped(text, console.width) if console.is_terminal else text, file=sys.stderr)
+
+
+def line_a_model() -> Callable[[str, int, int], None] | None:
+    """Return what prints a line on stderr when the fits of a model are done; None on a terminal, which has a bar."""
+    if sys.stderr is None or sys.stderr.isatty():
+        return None
+    running: list[str] = []
+
+    def tell(model: str, done: int, total: int) -> None:
+        """Print a line when another model runs, or all are done."""
+        if running and (model != running[-1] or done == total):
+            complain(f"{running[-1]}: done, {done} of {total} fits")
+        running.append(model)
+
+    return tell
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:

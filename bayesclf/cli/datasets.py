@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayesclf.cli import options
 from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
-from bayesclf.wording import LONGEST_NAME, clipped, counted, printable
+from bayesclf.wording import LONGEST_NAME, counted, printable, written
 
 if TYPE_CHECKING:
     from bayesclf.tables.datasets import DatasetInfo
@@ -69,24 +69,33 @@ def _line(info: DatasetInfo) -> tuple[str, ...]:
 
 
 @app.command("show")
-def show(name: Name, max_bytes: options.MaxBytes = options.MAX_BYTES) -> None:
-    """Show the columns of a data set and where it comes from."""
+@options.reads_files
+def show(
+    name: Name,
+    target: options.Target = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Show the columns of a data set, or of a file and how it is read, and where it comes from."""
     from bayesclf.cli.inputs import column_table
     from bayesclf.tables import datasets
     from bayesclf.tables.description import describe_columns
 
-    dataset = datasets.load(name, max_bytes=max_bytes)
+    read = datasets.read if os.path.isfile(name) else datasets.load
+    dataset = read(name, target, max_bytes=max_bytes, **reading)
     console = stdout()
     console.print(wrapped(f"{name}: {dataset.description}", console.width), soft_wrap=True)
     for what in ("creators", "source", "license", "changes", "note"):
         said = getattr(dataset, what)
         if said:
             console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
-    console.print(
-        f"{counted(len(dataset.frame), 'row', thousands='')}; label {clipped(repr(dataset.target), LONGEST_NAME)}"
-    )
+    for note in dataset.notes:
+        console.print(wrapped(printable(f"read: {note}"), console.width), soft_wrap=True)
+    label = f"; label {written(dataset.target, LONGEST_NAME)}" if dataset.target else ""
+    console.print(f"{counted(len(dataset.frame), 'row', thousands='')}{label}")
     console.print()
-    columns = describe_columns(dataset.frame, dataset.target)
+    columns = describe_columns(dataset.frame, dataset.target or None)
     console.print(column_table(columns, console.width), soft_wrap=True)
     for note in columns["note"]:
         if note:

@@ -27,12 +27,14 @@ from bayesclf.interpretation.prediction_files import (
     write_predictions,
 )
 from bayesclf.interpretation.predictions import Decision, Extras, prediction_columns
-from bayesclf.tables import columns, datasets, reading
+from bayesclf.tables import columns, datasets
+from bayesclf.tables import reading as files
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.datasets import Dataset
+from bayesclf.tables.delimited import wish_of
 from bayesclf.tables.description import describe_columns
 from bayesclf.tables.kinds import require_column
-from bayesclf.tables.missing import emptied, numbered
+from bayesclf.tables.labels import require_classes
 from bayesclf.tables.stream_paths import MAX_BYTES, is_name
 from bayesclf.wording import (
     IN_ALL,
@@ -40,10 +42,10 @@ from bayesclf.wording import (
     LONGEST_NAME,
     clipped,
     counted,
-    flagged_rows,
     listed,
     printable,
     visible,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -95,9 +97,11 @@ def load_training(
     target: str | None,
     drop: Sequence[str] | None,
     kinds: Mapping[str, ColumnKind],
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Any = None,
     max_bytes: int = MAX_BYTES,
     unlabeled: str = UNLABELED[0],
+    reading: Mapping[str, Any] | None = None,
+    text: str | None = None,
 ) -> Training:
     """Load a table and check all of it, so that no error in it interrupts the work later.
 
@@ -117,6 +121,10 @@ def load_training(
         The most bytes that a packed file may be unpacked to.
     unlabeled
         What to do with rows without a label, one of `UNLABELED`.
+    reading
+        How a file is read.
+    text
+        A column of text that is to be the only feature.
 
     Returns
     -------
@@ -128,13 +136,19 @@ def load_training(
     InputError
         For a table, a column or labels that cannot be used.
     """
-    dataset = datasets.load(table, target, kinds, missing, max_bytes, "error" if unlabeled == "error" else "use")
+    how, drop = dict(reading or {}), list(drop or ())
+    kinds = {**kinds, **({} if text is None else {text: "text"})}
+    how["keep"] = [*how.get("keep", ()), *(name for name in drop if name != target)]
+    rows = "error" if unlabeled == "error" else "use"
+    dataset = datasets.load(table, target, kinds, missing, max_bytes, rows, **how)
     names = [str(name) for name in dataset.frame.columns]
-    for name in drop or ():
+    for name in drop:
         require_column(name, names, table)
         if name == dataset.target:
             raise InputError(f"--drop {name} would drop the label column; choose another --target or keep it")
-    frame = dataset.frame.drop(columns=list(drop or ()))
+    if text is not None:
+        drop += [name for name in names if name not in (text, dataset.target)]
+    frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
         raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
     remaining = {name: kind for name, kind in kinds.items() if name in frame.columns}
@@ -155,20 +169,15 @@ def _described(
 ) -> Training:
     """Return features and labels of the columns in use with their description."""
     described = describe_columns(frame, dataset.target, kinds)
-    return Training(dataset, frame.drop(columns=dataset.target), frame[dataset.target], described, dropped)
+    X = frame.drop(columns=dataset.target)
+    X.attrs[columns.NOTES] = dataset.notes
+    return Training(dataset, X, frame[dataset.target], described, dropped)
 
 
 def _check_labels(training: Training) -> None:
     """Raise for labels that are not classes, or all of one class."""
     y, name = training.y, training.dataset.target
-    if pd.api.types.is_float_dtype(y.dtype):
-        fractions = y.notna() & (~np.isfinite(y) | (y != y.round()))
-        if fractions.any():
-            value = y[fractions].iloc[0]
-            raise InputError(
-                f"the label column {name!r} holds {value} ({flagged_rows(fractions)}), but a class is a word or a "
-                f"whole number; choose another --target, or give --kind {name}=category"
-            )
+    require_classes(y)
     if y.nunique() < 2:
         only = str(y.dropna().iloc[0])
         raise InputError(
@@ -195,12 +204,14 @@ def source_files(dataset: Dataset) -> list[str]:
 
 def show_training(console: Console, training: Training) -> None:
     """Print a summary of the table and the kinds of its columns."""
+    for note in training.dataset.notes:
+        console.print(wrapped(printable(f"read: {note}"), console.width), soft_wrap=True)
     console.print(_summary(training))
-    notes = [note for note in training.columns["note"] if note]
-    if len(training.kinds) <= LISTED_COLUMNS:
-        console.print()
-        console.print(column_table(training.columns, console.width), soft_wrap=True)
-    else:
+    described = training.columns
+    notes = [note for note in described["note"] if note]
+    console.print()
+    console.print(column_table(shown_columns(described), console.width), soft_wrap=True)
+    if len(described) > LISTED_COLUMNS:
         for kind in dict.fromkeys(training.kinds.values()):
             members = [name for name, own in training.kinds.items() if own == kind]
             names = visible(", ".join(members))
@@ -211,6 +222,15 @@ def show_training(console: Console, training: Training) -> None:
     if notes:
         console.print("(--kind COL=category, number or text sets the kind of a column)")
     console.print()
+
+
+def shown_columns(described: pd.DataFrame) -> pd.DataFrame:
+    """Return all columns, or of more than `LISTED_COLUMNS` the first, the last, the label and those with a note."""
+    if len(described) <= LISTED_COLUMNS:
+        return described
+    some = (described["note"] != "") | (described["kind"] == "label")
+    some.iloc[[0, -1]] = True
+    return described[some].head(LISTED_COLUMNS)
 
 
 def column_table(columns: pd.DataFrame, width: int) -> Table | Text:
@@ -265,7 +285,7 @@ def _summary(training: Training) -> str:
         gaps += f"; {counted(len(training.dropped), 'row', thousands='')} without a label left out ({rows})"
     return (
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
-        f"label {clipped(repr(training.dataset.target), LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"
+        f"label {written(training.dataset.target, LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"
     )
 
 
@@ -281,8 +301,9 @@ class Predictions:
 def read_features(
     table: str,
     classifier: BayesClassifier,
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Any = None,
     max_bytes: int = MAX_BYTES,
+    reading: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Read the columns that a model needs, each with the kind that it had in training.
 
@@ -296,6 +317,8 @@ def read_features(
         By column, the values that stand for "missing"; new rows need not hold them.
     max_bytes
         The most bytes that a packed file may be unpacked to.
+    reading
+        How a file is read.
 
     Returns
     -------
@@ -309,16 +332,13 @@ def read_features(
     """
     needed = classifier.columns_
     names = [column.name for column in needed]
-    present = set(_read(table, {}, max_bytes).columns)
+    present = set(_read(table, {}, {}, max_bytes, reading, names).columns)
     lacking = [name for name in names if name not in present]
     if lacking:
         which = f"column {lacking[0]!r}" if len(lacking) == 1 else f"columns {', '.join(map(repr, lacking))}"
         raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
     kinds = {column.name: kind for column in needed if (kind := kind_to_read(column)) is not None}
-    missing = missing or {}
-    numbers = {name for name, kind in kinds.items() if kind == "number" and name in missing}
-    read = _read(table, {name: kind for name, kind in kinds.items() if name not in numbers}, max_bytes)
-    X = numbered(emptied(read, missing, table, required=False), numbers, table, numbers)[names]
+    X = _read(table, kinds, missing or {}, max_bytes, reading, names)[names]
     X = with_levels(X, needed)
     for unseen in unseen_levels(X, needed, set()):
         complain(f"note: {unseen}")
@@ -363,10 +383,11 @@ def stream_predictions(
     output: str | Path,
     decision: Decision,
     extras: Extras,
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Any = None,
     safe: bool = False,
     max_bytes: int = MAX_BYTES,
     resume: bool = False,
+    reading: Mapping[str, Any] | None = None,
 ) -> Predicted:
     """Write predictions for a table that is read batch by batch; parameters as in `read_features`, `predict_table`.
 
@@ -382,7 +403,7 @@ def stream_predictions(
     source: Any = table
     if is_name(table):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
-        source = _read(table, kinds, max_bytes)
+        source = _read(table, kinds, {}, max_bytes, reading)
         if all(column.name in source.columns for column in classifier.columns_):
             source = with_levels(source, classifier.columns_)
     return write_predictions(
@@ -393,13 +414,22 @@ def stream_predictions(
         extras,
         missing=missing,
         resume=resume,
+        reading=reading,
         tell_unseen=note,
         spelled=spelled,
     )
 
 
-def _read(table: str, kinds: dict[str, ColumnKind], max_bytes: int) -> pd.DataFrame:
-    """Read a table that need not have labels."""
+def _read(
+    table: str,
+    kinds: Mapping[str, ColumnKind],
+    missing: Any,
+    max_bytes: int,
+    how: Mapping[str, Any] | None = None,
+    known: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Read a table that need not have labels, nor the values that stand for "missing"."""
     if os.path.isfile(table):
-        return reading.read_table(table, kinds, max_bytes)
+        wish = wish_of(how or {}, kinds, missing, known=known)
+        return files.read_file(table, replace(wish, required=False), max_bytes).frame
     return datasets.load(table, dtypes=kinds, max_bytes=max_bytes).frame

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from bayesclf.cli import options
 from bayesclf.cli.console import plain_table, stdout
@@ -23,13 +23,12 @@ METRIC_NAMES = "log_loss, error, brier"
 """Names for the help, written out so that it need not import the evaluation; a test compares them."""
 
 
+@options.reads_files
 def learning_curve(
     table: options.TableArgument,
     target: options.Target = None,
     models: options.Models = options.DEFAULT_MODELS,
-    rules: Annotated[
-        str, option("--rules", "NAMES", f"Comma-separated list of {options.RULE_NAMES}.")
-    ] = "map,bayes-optimal",
+    rules: options.Rules = None,
     inference: options.Inference = AUTO,
     sizes: Annotated[
         str | None,
@@ -47,6 +46,8 @@ def learning_curve(
     figure: Annotated[str | None, option("--figure", "FILE", "Draw the curves, as svg, png or pdf.")] = None,
     csv: Annotated[str | None, option("--csv", "FILE", "Write all numbers, - for stdout.")] = None,
     safe_csv: options.SafeCsv = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Score classifiers and rules on one table by the number of training rows."""
     start = time.perf_counter()
@@ -60,11 +61,11 @@ def learning_curve(
     counts = _sizes(sizes)
     drawing = _figure_file(figure, table)
     numbers = output_file(csv, "--csv", [table, *([figure] if figure else [])])
-    training = load_training(table, target, drop, options.column_kinds(kind), max_bytes=max_bytes)
+    training = load_training(table, target, drop, options.column_kinds(kind), max_bytes=max_bytes, reading=reading)
     options.check_kinds(chosen.models, training.kinds)
     if numbers != STDOUT:
         show_training(stdout(), training)
-    settings = (chosen.rules, counts, chosen.cv, chosen.repeats, chosen.seed, chosen.jobs)
+    settings = (chosen.rules, counts, chosen.cv, repeats, chosen.seed, chosen.jobs)
     curve = scored(chosen.classifiers(), training.X, training.y, *settings)
     if (curve.table["reason"] != "").all():
         raise Refused(f"no model can answer under these rules: {curve.table['reason'].iloc[0]}")

@@ -27,6 +27,7 @@ STREAMED_BYTES = 2**27
 """Bytes of a file from which on it is read in batches."""
 
 
+@options.reads_files
 def fit(
     table: options.TableArgument,
     model: Annotated[str, option("--model", "NAME", f"One of {options.MODEL_NAMES}.")],
@@ -55,6 +56,8 @@ def fit(
             "--scheduler", "ADDRESS", "A Dask scheduler, whose workers read a file of the folder or glob each.", False
         ),
     ] = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Fit one classifier and save it."""
     from bayesclf.classifiers.updating import Updating
@@ -86,10 +89,12 @@ def fit(
             )
         classifier = with_settings(model, inference, given, Auto(), random_state=seed)
         kinds = options.column_kinds(kind)
-        notes = _fit_stream(classifier, table, target, drop, kinds, empty, path, scheduler, max_bytes, unlabeled)
+        notes = _fit_stream(
+            classifier, table, target, drop, kinds, empty, path, scheduler, max_bytes, unlabeled, reading
+        )
         _say_fitted(classifier, model, notes, start, path)
         return
-    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes, unlabeled)
+    training = load_training(table, target, drop, options.column_kinds(kind), empty, max_bytes, unlabeled, reading)
     output_file(output, "--output", source_files(training.dataset))
     options.check_kinds([model], training.kinds)
     show_training(stdout(), training)
@@ -106,11 +111,12 @@ def _fit_stream(
     target: str | None,
     drop: Sequence[str] | None,
     kinds: Mapping[str, ColumnKind],
-    missing: Mapping[str, Sequence[object]],
+    missing: Mapping[str | None, Sequence[object]],
     path: Path,
     scheduler: str | None,
     max_bytes: int,
     unlabeled: str,
+    reading: Mapping[str, Any],
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, save it, and return what is to be said.
 
@@ -132,6 +138,8 @@ def _fit_stream(
         The most bytes that a packed data set may be unpacked to.
     unlabeled
         What to do with rows without a label, "error" or "drop".
+    reading
+        How files of text are read.
     """
     from bayesclf.storage import save
     from bayesclf.tables import datasets
@@ -139,13 +147,15 @@ def _fit_stream(
 
     source: Any = table
     if is_name(table):
-        dataset = datasets.load(table, target, kinds, missing, max_bytes, "error" if unlabeled == "error" else "use")
+        rows = "error" if unlabeled == "error" else "use"
+        dataset = datasets.load(table, target, kinds, missing, max_bytes, rows, **reading)  # type: ignore[arg-type]
         frame, target, kinds, missing = dataset.frame, dataset.target, {}, {}
         source = frame if scheduler is None else [frame]
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
-    given = {name: values for name, values in missing.items() if name not in (drop or ())}
+    given = {name: values for name, values in missing.items() if name is not None and name not in (drop or ())}
     columns: Any = {"drop": tuple(drop or ()), "kinds": kinds, "missing": given, "unlabeled": unlabeled}
+    columns["reading"] = {**reading, "missing": missing.get(None, ())}
     classifier.fit_stream(source, target, **columns, client=scheduler)
     save(classifier, path)
     model: Any = classifier.model_
@@ -164,6 +174,7 @@ def _say_fitted(classifier: Any, model: str, notes: Sequence[str], start: float,
     stdout().print(f"{how}, written to {path}", soft_wrap=True)
 
 
+@options.reads_files
 def predict(
     model: options.ModelArgument,
     table: options.TableArgument,
@@ -173,7 +184,10 @@ def predict(
     rule: Annotated[
         str | None,
         option(
-            "--rule", "NAME", f"One of {options.RULE_NAMES}.", "bayes-optimal, or the point estimate that was fitted"
+            "--rule",
+            "NAME",
+            f"One of {options.RULE_NAMES}.",
+            "tempered for nb and networks, else bayes-optimal; or the point that was fitted",
         ),
     ] = None,
     cost: options.CostFile = None,
@@ -201,6 +215,8 @@ def predict(
     resume: Annotated[
         bool, typer.Option("--resume", help="Resume an interrupted run: write the parts that its folder lacks.")
     ] = False,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Predict the labels of a table."""
     from bayesclf.cli.inputs import extras, predict_table, read_features, stream_predictions
@@ -225,11 +241,12 @@ def predict(
     parquet = path.suffix.lower() == ".parquet"
     if stream or parts or parquet or is_streamed(table, STREAMED_BYTES):
         place = output if parts else path
-        found = stream_predictions(classifier, table, place, decision, wanted, empty, safe_csv, max_bytes, resume)
+        settings = (decision, wanted, empty, safe_csv, max_bytes, resume, reading)
+        found = stream_predictions(classifier, table, place, *settings)
         _say_predicted(found.rows, found.rejected, reject, path)
         return
     with shown(f"predicting {table}"):
-        X = read_features(table, classifier, empty, max_bytes)
+        X = read_features(table, classifier, empty, max_bytes, reading)
         predictions = predict_table(classifier, X, decision, wanted, safe_csv)
     write_text(path, predictions.csv)
     _say_predicted(predictions.rows, predictions.rejected, reject, path)
@@ -242,6 +259,7 @@ def _say_predicted(rows: int, rejected: int, reject: float | None, path: Path) -
         stdout().print(f"{rows} rows predicted{undecided}, written to {path}", soft_wrap=True)
 
 
+@options.reads_files
 def report(
     context: typer.Context,
     model: options.ModelArgument,
@@ -252,6 +270,8 @@ def report(
     target: options.Target = None,
     missing: options.Missing = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Check a fitted model and write a report; with its training table, predictions too."""
     from bayesclf.report import write_classifier
@@ -267,8 +287,8 @@ def report(
 
         empty = options.missing_values(missing)
         column = target or getattr(classifier, "target_name_", None)
-        y = load_training(table, column, None, {}, empty, max_bytes, "use").y
-        X = read_features(table, classifier, empty, max_bytes)[y.notna().to_numpy()]
+        y = load_training(table, column, None, {}, empty, max_bytes, "use", reading).y
+        X = read_features(table, classifier, empty, max_bytes, reading)[y.notna().to_numpy()]
         if y.isna().any():
             stdout().print(f"note: {counted(int(y.isna().sum()), 'row')} without a label left out")
         y = y.dropna()

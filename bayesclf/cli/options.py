@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import csv
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -170,7 +171,7 @@ DEFAULT_MODELS = "nb,lr"
 """Default models of `compare`; naive Bayes and logistic regression fit any table of numbers and words."""
 
 MODEL_NAMES = "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr, all-trees, all-forests"
-RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, gibbs"
+RULE_NAMES = "mle, map, mean, bayes-optimal, predictive, tempered, gibbs"
 ENGINE_NAMES = "auto, mle, map, exact, augmentation, nuts, laplace"
 """Names for the help, written out so that it need not import the models; a test compares them."""
 
@@ -198,6 +199,7 @@ def option(flag: str, metavar: str, said: str, default: bool | str = True) -> An
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="A file, or the name of a data set.")]
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL.nc", help="A file that `bayesclf fit` wrote.")]
 Target = Annotated[str | None, option("--target", "COL", "The column to predict; named data sets have one.", False)]
+TextColumn = Annotated[str | None, option("--text", "COL", "Take this column of text as the only feature.", False)]
 Drop = Annotated[list[str] | None, option("--drop", "COL", "Leave a column out; can be repeated.", False)]
 Kinds = Annotated[
     list[str] | None,
@@ -214,8 +216,35 @@ Sets = Annotated[
 ]
 Missing = Annotated[
     list[str] | None,
-    option("--missing", "COL=VALUE", "Take a value of a column for missing, such as 0; can be repeated.", False),
+    option(
+        "--missing",
+        "[COL=]VALUE",
+        "Take a value of a column, or of all, for missing, such as 0; can be repeated.",
+        False,
+    ),
 ]
+READING: dict[str, Any] = {
+    "separator": Annotated[str | None, option("--separator", "CHAR", "What is between cells: ; or \\t.", "found")],
+    "decimal": Annotated[str | None, option("--decimal", "MARK", "The decimal mark, . or a comma.", "found")],
+    "encoding": Annotated[str | None, option("--encoding", "NAME", "Encoding of the text, such as cp1252.", "found")],
+    "header": Annotated[
+        bool | None,
+        typer.Option("--header/--no-header", help="Whether the first row has names.", show_default="found"),
+    ],
+    "comment": Annotated[str | None, option("--comment", "MARK", "Leave out lines that begin with it.", "found")],
+    "skip_rows": Annotated[str | None, option("--skip-rows", "N,…", "Leave out lines by numbers, from 1.", False)],
+    "keep": Annotated[
+        list[str] | None,
+        option("--keep", "COL", "Keep a column that looks useless, such as an id; can be repeated.", False),
+    ],
+    "labels_as_written": Annotated[
+        bool, typer.Option("--labels-as-written", help="Keep labels apart that differ in case or blanks.")
+    ],
+    "classes": Annotated[
+        str | None, option("--classes", "X,…", "Bounds that make classes of a target of numbers.", False)
+    ],
+}
+"""How a file is read, by names of `ReadOptions`; what is not given is found."""
 MaxBytes = Annotated[
     int, option("--max-bytes", "N", "Most bytes that a packed table (gz, parquet) may take once it is unpacked.")
 ]
@@ -241,6 +270,10 @@ Reject = Annotated[
     option("--reject", "P", "Leave rows undecided where the expected cost of the best decision is above P."),
 ]
 Models = Annotated[str, option("--models", "NAMES", f"Comma-separated list of {MODEL_NAMES}.")]
+Rules = Annotated[
+    str | None,
+    option("--rules", "NAMES", f"Comma-separated list of {RULE_NAMES}; or all.", "map, bayes-optimal"),
+]
 Inference = Annotated[str, option("--inference", "NAME", f"One of {ENGINE_NAMES}; or MODEL=NAME,… for each model.")]
 Folds = Annotated[int, option("--cv", "K", "Folds of the cross-validation.")]
 Repeats = Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")]
@@ -361,21 +394,61 @@ def column_kinds(given: Sequence[str] | None) -> dict[str, ColumnKind]:
     return kinds
 
 
-def missing_values(given: Sequence[str] | None) -> dict[str, list[object]]:
-    """Return the values of each column that stand for "missing", from ``COL=VALUE``.
+def missing_values(given: Sequence[str] | None) -> dict[str | None, list[object]]:
+    """Return the values of each column, and by None those of all, that stand for "missing", from ``[COL=]VALUE``.
 
     Raises
     ------
     InputError
-        If one has no "=" or no value.
+        If one has no value.
     """
-    values: dict[str, list[object]] = {}
+    values: dict[str | None, list[object]] = {}
     for part in given or ():
         column, equals, value = part.rpartition("=")
-        if not equals or not column or not value:
-            raise InputError(f"--missing {part} does not say which value is missing; write --missing COL=VALUE")
-        values.setdefault(column, []).append(value)
+        if not value or (equals and not column):
+            raise InputError(
+                f"--missing {part} does not say which value is missing; write --missing COL=VALUE, or --missing VALUE "
+                "for all columns"
+            )
+        values.setdefault(column or None, []).append(value)
     return values
+
+
+def reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of `READING` to a command, which gets those that were given as `reading`."""
+    own = signature(command, eval_str=True)
+
+    def run(**given: Any) -> None:
+        reading = {name: given.pop(name) for name in READING}
+        if not reading["labels_as_written"]:
+            del reading["labels_as_written"]
+        command(**given, reading=_reading({name: value for name, value in reading.items() if value not in (None, [])}))
+
+    parameters = [option for name, option in own.parameters.items() if name != "reading"]
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "labels_as_written" else None, annotation=kind)
+        for name, kind in READING.items()
+    ]
+    setattr(run, "__signature__", own.replace(parameters=parameters))  # noqa: B010
+    run.__annotations__ = {option.name: option.annotation for option in parameters}
+    run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
+    return run
+
+
+def _reading(given: dict[str, Any]) -> dict[str, Any]:
+    """Return options of reading as Python has them."""
+    for name, kind in (("skip_rows", int), ("classes", float)):
+        if name in given:
+            flag = f"--{name.replace('_', '-')}"
+            try:
+                given[name] = tuple(kind(part) for part in given[name].split(","))
+            except ValueError:
+                raise InputError(
+                    f"{flag} {given[name]} must be numbers with commas between them, such as 2,3"
+                ) from None
+    if "separator" in given:
+        given["separator"] = {"\\t": "\t", "tab": "\t"}.get(given["separator"], given["separator"])
+    return given
 
 
 def probabilities(text: str | None, labels: Sequence[str]) -> list[float] | None:
@@ -487,10 +560,10 @@ class Settings:
     """
 
     models: tuple[str, ...]
-    rules: tuple[str, ...]
+    rules: tuple[str, ...] | None
     inference: dict[str, str]
     cv: int
-    repeats: int
+    repeats: int | None
     seed: int
     jobs: int
     set: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -506,10 +579,10 @@ def settings(
     models: str,
     rules: str | None,
     inference: str,
-    numbers: tuple[int, int, int, int],
+    numbers: tuple[int, int | None, int, int],
     written: Sequence[str] | None = None,
 ) -> Settings:
-    """Check the names, as the user wrote them, and the numbers cv, repeats, seed and jobs; no rules mean all of them.
+    """Check the names, as the user wrote them, and the numbers cv, repeats, seed and jobs; no rules: the usual ones.
 
     `written` is what was given with --set.
 
@@ -528,10 +601,10 @@ def settings(
     check_used(given, engine_of)
     return Settings(
         chosen,
-        tuple(RULES) if rules is None else names(rules, RULES, "--rules"),
+        None if rules is None else tuple(RULES) if rules == "all" else names(rules, RULES, "--rules"),
         engine_of,
         in_range(cv, 2, None, "--cv"),
-        in_range(repeats, 1, None, "--repeats"),
+        None if repeats is None else in_range(repeats, 1, None, "--repeats"),
         in_range(seed, 0, SEEDS - 1, "--seed"),
         processes(jobs),
         given,

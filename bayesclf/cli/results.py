@@ -35,7 +35,7 @@ WIDE, WIDE_WITH_COSTS = 100, 126
 CALIBRATION, RATIO = "calib.\nerror", "Gibbs\nratio"
 BEST = "★"
 LEGEND = {
-    "log loss": f"{BEST} smallest log loss",
+    "log loss": f"{BEST} recommended",
     "differs": "differs: share of rows decided unlike bayes-optimal",
     "cost": "cost: mean cost of the decisions",
     "rejected": "rejected: rows left undecided, each at the cost of the limit",
@@ -261,6 +261,7 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
                 {"label": str(label), "rows": (comparison.y == code).sum()}
                 for code, label in enumerate(comparison.classes)
             ],
+            "read": comparison.read,
             "columns": training.columns.to_dict("records"),
         },
         "stack": _stack(comparison),

@@ -11,6 +11,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import warn_of_order
 from bayesclf.diagnostics import calibration, columns, distance, posterior
 from bayesclf.diagnostics.context import Check, Context
 from bayesclf.diagnostics.diagnosis import Diagnosis, Finding
@@ -95,6 +96,7 @@ def diagnose(
     """
     check_is_fitted(classifier, "classes_")
     run = _chosen(checks)
+    warn_of_order(X, y=y)
     context = Context.of(classifier, X, y, new, against)
     findings = []
     with shown("checks", len(run), progress) as tell:

@@ -8,13 +8,13 @@ from scipy import stats
 
 from bayesclf.arrays import Array
 from bayesclf.diagnostics import thresholds
-from bayesclf.diagnostics.causes import AVERAGING, Step, explain, gap_of
+from bayesclf.diagnostics.causes import AVERAGING, explain, gap_of
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable, Skipped
 from bayesclf.evaluation import scores
+from bayesclf.evaluation.judgments import Z_GAIN, Gain, Step
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.families.dirichlet import logs
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -24,16 +24,13 @@ def baseline(context: Context) -> Answer:
     """Compare the proper scores with those of a classifier that knows only the class frequencies.
 
     Where a gain that matters is within the error of both, there are too few rows to tell, which is not reported. Log
-    loss and Brier score of held-out rows are paired by row. Rows of a class that is missing from the fold's
-    training rows have frequency 0 and do not count in the log loss.
+    loss and Brier score of held-out rows are paired by row.
     """
     answers = context.held_out
     own = answers.of(answers.own)
-    evidence, lacking = _gains(answers, own)
+    evidence = _gains(answers, own)
     infinite = int(np.isinf(own.log_loss).sum())
-    rows = f"{lacking} row{'s' * (lacking > 1)}"
-    without = f"; log loss without {rows} of a class that is missing from the other folds" if lacking else ""
-    where = f"({answers.setting}, rule {answers.own!r}{without})"
+    where = f"({answers.setting}, rule {answers.own!r})"
     log_loss, brier = evidence[answers.own]
     against = "against {:.3f} and {:.3f} of the".format(*evidence["frequencies"])
     says = f"log loss {log_loss:.3f} and Brier score {brier:.3f} {against}"
@@ -43,17 +40,17 @@ def baseline(context: Context) -> Answer:
             "take a rule with smoothing, such as 'bayes-optimal' or 'predictive'",
             evidence,
         )
-    if (evidence["gain"] < -thresholds.Z * evidence["gain_se"]).any():
+    if (evidence["better"] == "no").any():
         return issue(
             f"{says} class frequencies alone {where}: the probabilities are worse than none",
             "look at over-confidence (Y03) and at duplicate columns (M07); decisions may still be useful",
             evidence,
         )
-    small = evidence["gain"] <= thresholds.Z * evidence["gain_se"]
+    small = evidence["better"] != "yes"
     if not small.any():
         return passed(f"{says} frequencies {where}", evidence)
     within = f"{says} class frequencies alone {where}: {_within_error(evidence, small)}"
-    possible = evidence["gain"] + thresholds.Z * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
+    possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
         return passed(f"{within}; there are too few rows to tell it from none", evidence)
     return tip(
@@ -76,18 +73,15 @@ def _within_error(evidence: pd.DataFrame, small: pd.Series[bool]) -> str:
     return ", ".join(parts)
 
 
-def _gains(answers: HeldOut, own: RowScores) -> tuple[pd.DataFrame, int]:
-    """Return a row for each score, and how many rows have a class that their fold's training rows lack."""
-    base = scores.score(logs(answers.frequencies), answers.y)
+def _gains(answers: HeldOut, own: RowScores) -> pd.DataFrame:
+    """Return the gain over the class frequencies in each score, and whether it is clear."""
+    base = scores.score(np.log(answers.frequencies), answers.y)
     lines = []
     for name in SCORES:
-        theirs = getattr(base, name)
-        known = np.isfinite(theirs)
-        mine, theirs = getattr(own, name)[known], theirs[known]
-        gain = (theirs - mine)[np.isfinite(mine)]
-        lines.append((name, mine.mean(), theirs.mean(), gain.mean(), gain.std() / np.sqrt(max(len(gain), 1))))
-    table = pd.DataFrame(lines, columns=["score", answers.own, "frequencies", "gain", "gain_se"])
-    return table, int(np.isinf(base.log_loss).sum())
+        mine, theirs = getattr(own, name), getattr(base, name)
+        gain = Gain.of(mine, theirs, answers.train)
+        lines.append((name, mine[np.isfinite(mine)].mean(), theirs.mean(), gain.mean, gain.error, gain.state))
+    return pd.DataFrame(lines, columns=["score", answers.own, "frequencies", "gain", "gain_se", "better"])
 
 
 @check("Y02", "Calibration by rule", "all models")
@@ -119,15 +113,17 @@ def calibration(context: Context) -> Answer:
     other = f"; rule {best['rule']!r} has {best['error']:.3f}" if best["rule"] != answers.own else ""
     confidence = _confidence(given.log_proba).mean()
     accuracy = (given.log_proba.argmax(axis=1) == answers.y).mean()
-    under = confidence < accuracy
+    gap = gap_of(given, answers.y)
+    over, under = Step.of(gap).matters, Step.of(-gap).matters
     shown = f"mean confidence {confidence:.3f}, accuracy {accuracy:.3f}"
-    if under and Step(accuracy - confidence, Step.of(gap_of(given, answers.y)).error).matters:
+    direction, cause, step = "too sure in some places and not sure enough in others", "", ""
+    if over:
+        direction, step = "over-confident", "see over-confidence (Y03) for the cause"
+    if under:
         explanation = explain(context, answers.own)
-        cause, step = f"; {explanation}", explanation.next_step
-    else:
-        cause, step = "", "" if under else "see over-confidence (Y03) for the cause"
+        direction, cause, step = "under-confident", f"; {explanation}", explanation.next_step
     return issue(
-        f"{says}; {'under' if under else 'over'}-confident: {shown}{other}{cause}",
+        f"{says}; {direction}: {shown}{other}{cause}",
         "; ".join(filter(None, [step, "do not read the probabilities as frequencies"])),
         evidence,
         "moderate",
@@ -151,7 +147,8 @@ def over_confidence(context: Context) -> Answer:
 
     What averaging over the posterior removes is the over-confidence of one estimate. What it leaves comes from few
     rows, from the prior or from what the model assumes: for naive Bayes that columns are independent (Aberdeen:
-    posteriors "often unrealistically close to 1 or 0"). One of these is named only if refits rule out the others.
+    posteriors "often unrealistically close to 1 or 0"). One of these is named only if refits rule out the others. The
+    rule ``"tempered"`` mends most of it without a cause, and is proposed where it does.
     """
     answers = context.held_out
     gaps = {rule: gap_of(found, answers.y) for rule, found in answers.answered.items()}
@@ -181,6 +178,10 @@ def over_confidence(context: Context) -> Answer:
             return issue(f"{says}, within its error", "; ".join(steps) or "gather more rows", evidence)
     explanation = explain(context, rule)
     table = pd.concat([evidence, explanation.table], ignore_index=True)
+    tempered = gaps.get("tempered", gaps[rule])
+    if answers.own != "tempered" and Step.of(gaps[rule] - tempered).matters:
+        says = f"{says}; tempering leaves {Step.of(tempered)}"
+        steps = ["take the rule 'tempered'"]
     steps.append(explanation.next_step)
     return issue(f"{says}; {explanation}", "; ".join(steps), table)
 

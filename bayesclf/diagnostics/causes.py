@@ -20,6 +20,7 @@ from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.held_out import HeldOut, Labelled, NotApplicable, Skipped, Split, held_out
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.evaluation.judgments import Step, confidence_gap
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.hierarchical import LearntAlpha
@@ -30,39 +31,8 @@ from bayesclf.tables.columns import SparseTable
 STREAM = 7
 """Number of the random stream, next to those of the classifier and of other checks."""
 
-AVERAGING = ("bayes-optimal", "predictive")
-"""Rules that average over the posterior."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A mean over rows with its standard error: a gap between confidence and accuracy, or a difference of two.
-
-    Attributes
-    ----------
-    mean, error
-        Of the probability of the predicted class minus 1 where it is right and 0 where not.
-    """
-
-    mean: float
-    error: float
-
-    @classmethod
-    def of(cls, values: Array) -> Step:
-        """Return the mean of values (row)."""
-        return cls(float(values.mean()), float(values.std() / np.sqrt(len(values))))
-
-    @property
-    def matters(self) -> bool:
-        """Whether it exceeds both its error and the negligible size."""
-        return self.mean > max(thresholds.Z * self.error, thresholds.MIN_OVERCONFIDENCE)
-
-    def below(self, limit: float) -> bool:
-        """Return whether it is below a limit beyond its error."""
-        return self.mean + thresholds.Z * self.error < limit
-
-    def __str__(self) -> str:
-        return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
+AVERAGING = ("bayes-optimal", "predictive", "tempered")
+"""Rules that average over a posterior."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +135,7 @@ class Explanation:
 
 def gap_of(found: RowScores, y: Integers) -> Array:
     """Return the probability of the predicted class minus 1 where it is right, (row)."""
-    return np.asarray(np.exp(found.log_proba.max(axis=1)) - (found.log_proba.argmax(axis=1) == y))
+    return confidence_gap(found.log_proba, y)
 
 
 def explain(context: Context, rule: str) -> Explanation:
@@ -274,7 +244,6 @@ def _with_learned_prior(classifier: BayesClassifier) -> BayesClassifier | None:
 def _independence(context: Context, rule: str, gap: Array) -> Cause:
     """Compare with rows whose columns are permuted within the classes: exchangeable with the rows if it holds."""
     model = context.classifier.model_
-    assert isinstance(model, GenerativeModel)  # else it assumes no independence
     groups = independent_groups(model)
     if len(set(groups.values())) < 2:
         return replace(INDEPENDENCE, why="the model treats no columns as independent", excluded=True)

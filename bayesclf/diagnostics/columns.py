@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import sparse, stats
-from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
@@ -21,11 +20,12 @@ from bayesclf.diagnostics.held_out import NotApplicable, correlations
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
-from bayesclf.models.generative import GenerativeModel, independent_groups
+from bayesclf.models.base import Model
+from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.centered import CenteredRows, dense
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import columns, missing
+from bayesclf.tables import columns, missing, useless
 from bayesclf.wording import named
 
 
@@ -56,21 +56,8 @@ def few_rows(context: Context) -> Answer:
 def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]:
     """Yield ("class" or "level", its name, its weight of rows)."""
     model = classifier.model_
-    if isinstance(model, LogisticModel):
-        by_label = model.label_counts
-        first = len(model.design) - sum(model.design.sizes)
-        levels = list(zip(model.design.names[first:], model.column_totals[first:], strict=True))
-    else:
-        assert isinstance(model, GenerativeModel)
-        by_label = model.label_counts
-        levels = [
-            (f"{name}={value}", count)
-            for block in model.blocks
-            for name, values, counts in block.statistics.level_counts()
-            for value, count in zip(values, counts, strict=True)
-        ]
-    yield from (("class", label, float(count)) for label, count in zip(model.labels, by_label, strict=True))
-    yield from (("level", name, float(count)) for name, count in levels)
+    yield from (("class", label, float(count)) for label, count in zip(model.labels, model.label_counts, strict=True))
+    yield from (("level", name, count) for name, count in model.level_counts())
 
 
 @check("M06", "Constant columns", "all models but those of text")
@@ -92,16 +79,10 @@ def constant_columns(context: Context) -> Answer:
 def _constant(classifier: BayesClassifier) -> Iterator[str]:
     """Yield the columns that have one value only, or none."""
     model = classifier.model_
-    if isinstance(model, LogisticModel):
-        yield from model.design.constant
-        sizes = zip(model.design.category_names, model.design.sizes, strict=True)
-        yield from (name for name, size in sizes if size < 2)
-        return
-    assert isinstance(model, GenerativeModel)
-    used = {name for block in model.blocks for name in block.statistics.axes.features}
-    yield from (column.name for column in classifier.columns_ if column.name not in used)
-    for block in model.blocks:
-        yield from block.statistics.constant_features()
+    if model.generative:
+        used = {name for block in model.blocks for name in block.statistics.axes.features}
+        yield from (column.name for column in classifier.columns_ if column.name not in used)
+    yield from model.constant_features()
 
 
 @check("M07", "Duplicate columns", "tables of columns")
@@ -116,7 +97,7 @@ def duplicate_columns(context: Context) -> Answer:
     if not pairs:
         return passed("no two columns say the same", evidence)
     model = context.classifier.model_
-    group = independent_groups(model) if isinstance(model, GenerativeModel) else {}
+    group = independent_groups(model)
     twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
     if twice:
         return issue(
@@ -166,12 +147,14 @@ def identifiers(context: Context) -> Answer:
 
     Whole numbers number the rows if they only rise or fall, or if none occurs twice although measured ones would: n
     independent numbers in a range of R are all different with probability Π(1 − i/R) at most, i < n, whatever their
-    distribution. So the numbers of a random part of some rows are found, in any order.
+    distribution. So the numbers of a random part of some rows are found, in any order. Different whole numbers of a
+    column that is called an identifier, such as "id" or "customer_id", are one. Reading a file leaves out the same
+    columns.
     """
     frame = context.frame
-    if len(frame) < thresholds.MIN_IDENTIFIED_ROWS:
+    if len(frame) < useless.FEWEST_ROWS:
         raise NotApplicable(f"in {len(frame)} rows the values of any column may all be different")
-    names = [str(name) for name in frame if _identifies(frame[name])]
+    names = [str(name) for name in frame if useless.names_rows(frame[name])]
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return issue(
@@ -181,52 +164,6 @@ def identifiers(context: Context) -> Answer:
             "moderate",
         )
     return passed("no column looks like a row's name or number", evidence)
-
-
-def _identifies(column: pd.Series[Any]) -> bool:
-    values = column.dropna()
-    if len(values) < thresholds.MIN_IDENTIFIED_ROWS:
-        return False
-    different = values.nunique()
-    if columns.kind_of(column) == "category":
-        return bool(different > thresholds.MAX_DIFFERENT_SHARE * len(values))
-    if different < len(values):
-        return False
-    x = values.to_numpy(dtype=float)
-    if not (x == np.floor(x)).all():
-        return False
-    steps = np.diff(x)
-    return bool(
-        all_different(len(x), np.ptp(x) + 1) < thresholds.SIGNIFICANCE or (steps > 0).all() or (steps < 0).all()
-    )
-
-
-def all_different(values: int, span: float) -> float:
-    """Return the largest probability that independent whole numbers in a range are all different.
-
-    It is Π(1 − i/R) over i < n, that of uniform numbers: no distribution has fewer collisions.
-
-    Parameters
-    ----------
-    values
-        Their number n.
-    span
-        Number of whole numbers from the smallest to the largest; the range R is taken to be wider by (n + 1)/(n − 1),
-        as the extremes of n uniform numbers lie inside it.
-
-    References
-    ----------
-    Munford (1977), A note on the uniformity assumption in the birthday problem, The American Statistician 31.
-
-    Examples
-    --------
-    >>> round(all_different(23, 365 * 22 / 24), 2)
-    0.49
-    """
-    span *= (values + 1) / (values - 1)
-    if span <= values:
-        return 0.0
-    return float(np.exp(gammaln(span + 1) - gammaln(span - values + 1) - values * np.log(span)))
 
 
 @check("M09", "Missing values held as numbers", "tables with columns of numbers")
@@ -411,7 +348,6 @@ def collinear_columns(context: Context) -> Answer:
                 {"columns": ", ".join(columns), "count": len(columns)},
             )
     else:
-        assert isinstance(model, GenerativeModel)
         names, consequence = _collinear_covariances(model), "their covariance is not determined without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
@@ -435,7 +371,7 @@ def _missing_together(model: LogisticModel, names: list[str]) -> list[str]:
     return [design.number_names[indicators[name]] for name in names]
 
 
-def _collinear_covariances(model: GenerativeModel) -> list[str]:
+def _collinear_covariances(model: Model) -> list[str]:
     """Return the columns without a covariance of their own in the complete rows of a class, or of all."""
     names: list[str] = []
     blocks = [block for block in model.blocks if isinstance(block.family, MultivariateGaussian)]

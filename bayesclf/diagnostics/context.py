@@ -178,7 +178,7 @@ class Context:
     @cached_property
     def splits(self) -> list[Split]:
         """Rows to fit on and rows to predict."""
-        return splits(self.training, self.seed)
+        return splits(self.training)
 
 
 def _encoded(classifier: BayesClassifier, X: Any) -> EncodedTable:

@@ -20,7 +20,6 @@ from bayesclf.diagnostics.diagnosis import Answer, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, gram, with_ones
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel
@@ -159,7 +158,6 @@ def _compared(context: Context) -> Distances:
         one = np.ones(len(others))
         known, spread = len(own), own.max() - np.median(own)
         return Distances(others, own.max() * one, spread * one, np.full(len(others), known), np.zeros(len(others), int))
-    assert isinstance(model, GenerativeModel)
     if any(block.family.kind == "count" for block in model.blocks):
         raise NotApplicable("the probability of a document mostly reflects its length")
     _ = context.frame  # raises where there is none
@@ -327,8 +325,6 @@ STATISTICS = {
 
 def _families(model: Model) -> dict[Any, str]:
     """Return the name of the family of each column, by its name; those of a joint block share one."""
-    if not isinstance(model, GenerativeModel):
-        return {}
     return {name: block.family.name for block in model.blocks for name in block.statistics.axes.features}
 
 

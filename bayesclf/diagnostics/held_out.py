@@ -23,9 +23,10 @@ from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.judgments import class_shares
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.models.base import Rows
-from bayesclf.models.generative import GenerativeModel, independent_groups
+from bayesclf.models.base import Model, Rows
+from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.prior import DEFAULT_SCALE
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.wording import counted
@@ -112,7 +113,7 @@ WIDE = 500
 FEWER = Laplace(draws=25, limit=np.inf)
 """Laplace for so many columns: a probability's error is 1/10 of its sd, and only means over the rows are looked at."""
 
-COMPARED = ("map", "mean", "bayes-optimal", "predictive")
+COMPARED = ("map", "mean", "bayes-optimal", "predictive", "tempered")
 """Rules that are compared, in addition to the classifier's own."""
 
 NO_REFERENCE = "no model to compare with was given, as in clf.diagnose(X, y, against=…)"
@@ -133,7 +134,7 @@ class HeldOut:
     numbers
         Which rows of the table they are, (row).
     frequencies
-        The labels' shares in each row's training rows, (row, outcome).
+        The labels' shares in each row's training rows, with one row more of each, (row, outcome).
     fits
         The fitted classifiers and the rows that each predicted, as positions in `y`.
     setting
@@ -164,15 +165,17 @@ class HeldOut:
         return {rule: found for rule, found in self.scores.items() if isinstance(found, RowScores)}
 
 
-def splits(training: Labelled, seed: int) -> list[Split]:
+def splits(training: Labelled, seed: int = 0) -> list[Split]:
     """Return stratified folds, or for a large table one part to fit on and one held-out part to predict.
+
+    The folds are the first ones of a comparison with the same seed, so that its page and a classifier's agree.
 
     Parameters
     ----------
     training
         All rows.
     seed
-        Of the shuffle.
+        Of the shuffle; by default that of a comparison.
     """
     counts = np.bincount(training.y)
     per_row = _numbers_per_row(training) * len(training.classes)
@@ -183,7 +186,8 @@ def splits(training: Labelled, seed: int) -> list[Split]:
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=split_seed(seed))
+    state = np.random.RandomState(split_seed(seed))  # as scikit-learn's repeated folds have it
+    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=state)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
@@ -229,7 +233,7 @@ def held_out(
     names = tuple(dict.fromkeys((*compared, own)))
     fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
-    shares = [np.bincount(training.y[train], minlength=len(training.classes)) / len(train) for train, _ in parts]
+    shares = [class_shares(training.y[train], len(training.classes)) for train, _ in parts]
     sizes = [len(test) for _, test in parts]
     numbers = np.concatenate([test for _, test in parts])
     return HeldOut(
@@ -349,7 +353,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     """
     model = classifier.model_
     sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"
-    if not isinstance(model, GenerativeModel) or sparse_or_text:
+    if not model.generative or sparse_or_text:
         raise Skipped(NO_REFERENCE)
     if len(set(independent_groups(model).values())) < 2:
         raise Skipped("the model treats no columns as independent")
@@ -359,7 +363,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     return LogisticRegression(prior_scale=DEFAULT_SCALE)  # its fit must not take longer than the check is worth
 
 
-def dependence(model: GenerativeModel, training: Labelled) -> float:
+def dependence(model: Model, training: Labelled) -> float:
     """Return the largest correlation, within the classes, of two columns that the model treats as independent.
 
     A category counts as the indicators of its levels. Columns of one of the `independent_groups` are not compared, nor

@@ -26,7 +26,6 @@ from bayesclf.evaluation.leaving_out import TrainingRows, exact, reweighted, row
 from bayesclf.evaluation.predictive_checks import replicated_cells
 from bayesclf.families.multivariate.gaussian import INVERSE_WISHART
 from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.wording import listed, named, part_of
@@ -124,8 +123,7 @@ def monte_carlo_error(context: Context) -> Answer:
         largest, what = float(share.max()), f"for {found.names[int(share.argmax())]!r}"
         more = convergence.remedy_of(convergence.LONGER, context.engine)
     else:
-        if not posterior.data_vars:
-            raise Skipped(f"no draw can be looked at: {posterior.attrs['not_held']}")
+        _require_held(posterior)
         draws = float(posterior.sizes["chain"] * posterior.sizes["draw"])
         stats = context.statistics
         if stats is not None and "importance_ess" in stats:
@@ -203,8 +201,15 @@ def _recorded(context: Context, name: str) -> Array:
     return np.asarray(stats[name].transpose("chain", "draw").values)
 
 
+def _require_held(posterior: xr.Dataset) -> None:
+    """Raise `Skipped` where no draw is in memory, or there is no parameter to draw."""
+    if not posterior.data_vars:
+        raise Skipped(f"no draw can be looked at: {posterior.attrs['not_held']}")
+
+
 def _checkable(posterior: xr.Dataset) -> Scalars:
     """Return the single parameters, or raise `Skipped` where there are too few draws to check."""
+    _require_held(posterior)
     if posterior.sizes["draw"] < thresholds.MIN_DRAWS:
         raise Skipped(f"{posterior.sizes['draw']} draws per chain are too few to check; draw longer")
     found = convergence.scalars(posterior, thresholds.MAX_SCALARS)
@@ -322,7 +327,8 @@ def conflict(context: Context) -> Answer:
     """Name the parameters that are sensitive to both, and that the prior moves by over `MAX_PULL` posterior sds.
 
     Prior and rows then say different things, and the posterior is a compromise that neither supports: a mistaken unit,
-    or a prior that is narrower than meant.
+    or a prior that is narrower than meant. Powers of a density depend on its coordinates: those of rates λ and
+    variances σ² are of their densities per log λ and log σ², in which a power of a prior is one worth so many rows.
     """
     context.require_all_labeled()
     context.require_own_posterior()
@@ -342,8 +348,7 @@ def conflict(context: Context) -> Answer:
 
 def _has_given_nu(model: Model) -> bool:
     """Return whether a covariance has an inverse Wishart prior of given degrees of freedom."""
-    blocks = model.blocks if isinstance(model, GenerativeModel) else ()
-    return any(block.family.variant == INVERSE_WISHART for block in blocks)
+    return any(block.family.variant == INVERSE_WISHART for block in model.blocks)
 
 
 def _table(context: Context) -> pd.DataFrame:
@@ -392,8 +397,7 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
         try:
             if isinstance(model, LogisticModel):
                 return _improbable(clf, training, influential[: thresholds.SHOWN])
-            conjugate = isinstance(model, GenerativeModel) and not model.not_conjugate()
-            if conjugate and isinstance(hypotheses, Hypotheses):
+            if not model.not_conjugate() and isinstance(hypotheses, Hypotheses):
                 return _above_replicates(hypotheses, training, clf.seed_)
         except (DoesNotExist, Refused):
             pass

@@ -5,6 +5,7 @@ so that a diagnosis and the warnings of a fit agree.
 """
 
 from bayesclf.engines import convergence
+from bayesclf.evaluation import judgments
 
 # Posterior
 
@@ -49,18 +50,12 @@ MIN_EXPECTED_ROWS = 5
 EQUAL_CORRELATION = 1 - 1e-9
 """Correlation from which two columns are equal up to a change of units."""
 
-MAX_DIFFERENT_SHARE = 0.9
-"""Share of different values among the rows from which a column of words is an identifier."""
-
-MIN_IDENTIFIED_ROWS = 20
-"""Rows below which the values of any column of words may all be different."""
-
 # Predictions
 
 SIGNIFICANCE = 0.01
 """Probability with which a test reports where nothing is wrong; of several tests, that any of them does."""
 
-Z = 2.576
+Z = judgments.Z_CONFIDENCE
 """Standard errors by which an estimate must be above its limit, so that chance alone reports with `SIGNIFICANCE`: a
 standard normal number is beyond ±2.576 with probability 0.01."""
 
@@ -70,8 +65,7 @@ MIN_GAIN = 0.05
 MIN_CALIBRATION_EXCESS = 0.02
 """Calibration error beyond what calibrated probabilities would show, below which it does not matter."""
 
-MIN_OVERCONFIDENCE = 0.02
-"""Mean confidence minus accuracy, below which over-confidence does not matter."""
+MIN_OVERCONFIDENCE = judgments.SMALLEST_GAP
 
 PERMUTED_TABLES = 3
 """Tables with columns permuted within the classes, over which their over-confidence is averaged."""

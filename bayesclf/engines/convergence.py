@@ -247,7 +247,7 @@ def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
     step = 1 if most is None else max(-(-len(every) // most), 1)
     some, shown = every[::step], names[::step]
     finite = np.isfinite(some).all(axis=(1, 2))
-    kept = np.flatnonzero(finite & (np.ptp(some, axis=(1, 2)) > 0))
+    kept = np.flatnonzero(finite & (some != some[:, :1, :1]).any(axis=(1, 2)))
     wrong = tuple(shown[i] for i in np.flatnonzero(~finite))
     return Scalars(tuple(shown[i] for i in kept), of_unit_scale(some[kept]), len(every), wrong)
 

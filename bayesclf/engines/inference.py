@@ -27,7 +27,7 @@ from bayesclf.models.logistic.design import OwnUnits
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
-from bayesclf.wording import counted
+from bayesclf.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -297,7 +297,9 @@ def named_engine(inference: str | Engine) -> Engine:
     if not isinstance(inference, str):
         return _checked(inference)
     if inference not in ENGINES:
-        raise InputError(f"unknown inference {inference!r}; it is one of auto, {', '.join(ENGINES)}, or their settings")
+        hint = did_you_mean(inference, ["auto", *ENGINES])
+        names = ", ".join(ENGINES)
+        raise InputError(f"unknown inference {inference!r}{hint}; it is one of auto, {names}, or their settings")
     return ENGINES[inference]()
 
 
@@ -325,6 +327,8 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
         _require_few(model)
     if isinstance(engine, Exact | Augmentation | Laplace | NUTS):
         require_room(model, engine)
+    if isinstance(engine, MARKOV_CHAINS) and not model.dims():  # a known class prior and no informative column
+        return Draws({}, engine.chains)
     match engine:
         case Exact():
             return _exact(model, engine, seed)

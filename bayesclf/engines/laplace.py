@@ -14,6 +14,7 @@ from bayesclf.errors import Refused
 from bayesclf.models.base import Model
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import NormalPrior, against_reference
+from bayesclf.posterior.pareto import smoothed
 from bayesclf.tables.columns import Column
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
     return propose(model, most, rng)
 
 
-def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
+def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator) -> Proposals:
     """Draw proposals around the mode and weigh them.
 
     θ_i ~ q, multivariate t with the mode and the curvature of the posterior, and ratios r_i = p(θ_i, D)/q(θ_i), whose
@@ -187,7 +188,7 @@ def propose(model: Model, number: int, rng: np.random.Generator) -> Proposals:
     doi:10.2307/1913710. Vehtari, Simpson, Gelman, Yao, Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024).
     """
     if not isinstance(model, LaplaceModel):
-        raise Refused("this model has no Laplace approximation; use inference='auto', 'exact' or 'nuts'")
+        raise Refused("this model has no Laplace approximation; use inference='auto'")
     parameters, log_ratio = model.propose(number, LEAST_DEGREES, rng)
     log_weight = np.where(np.isnan(log_ratio), -np.inf, log_ratio)
     log_weight -= log_weight.max()
@@ -199,7 +200,7 @@ def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) 
     import xarray as xr
 
     shape = (settings.chains, settings.draws)
-    chosen = _systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
+    chosen = systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
     of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
     stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
     parameters = {name: values[chosen] for name, values in proposals.parameters.items()}
@@ -208,13 +209,9 @@ def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) 
 
 def _smooth(log_weight: Array) -> tuple[Array, float]:
     """Return Pareto-smoothed weights, adding up to 1, and k̂."""
-    from arviz_stats.base import array_stats
-
-    # psislw is made for leave-one-out and takes log likelihoods: it smooths the tail of minus its argument.
-    smoothed, khat = array_stats.psislw(-log_weight)
-    weight = np.exp(smoothed)
-    # Hundreds of nats between the ratios make all but a few 0, and a tail of zeros has no shape.
-    return weight / weight.sum(), np.inf if np.isnan(khat) else float(khat)
+    smooth, khat = smoothed(-log_weight[None], 1.0)
+    weight = np.exp(smooth[0])
+    return weight / weight.sum(), float(khat[0])
 
 
 def pareto_khat(log_ratio: Array) -> float:
@@ -222,7 +219,7 @@ def pareto_khat(log_ratio: Array) -> float:
     return _smooth(log_ratio - log_ratio.max())[1]
 
 
-def _systematic(weight: Array, size: int, rng: np.random.Generator) -> Integers:
+def systematic(weight: Array, size: int, rng: np.random.Generator) -> Integers:
     """Choose `size` positions so that position i comes up size·w_i times, rounded up or down; shuffled."""
     ends = np.cumsum(weight)
     chosen = np.searchsorted(ends / ends[-1], (np.arange(size) + rng.random()) / size, side="right")

@@ -23,8 +23,8 @@ from bayesclf.engines.inference import (
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
 from bayesclf.families.base import Statistics
 from bayesclf.families.hierarchical import Smoothed
-from bayesclf.models.base import Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Rows
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import shown
 
 TOLERANCE, ITERATIONS = 1e-9, 5_000
@@ -230,6 +230,8 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
     engine = _engine(partly, inference)
     if isinstance(engine, Augmentation):
         require_room(partly.model, engine)
+        if not partly.model.dims():
+            return PartlyInferred(engine, Draws({}, engine.chains), {}, ())
         draws = checked_chains(partly.model, sample(partly, engine, seed), engine, engine.chains)
         return PartlyInferred(engine, draws, {}, draws.problems)
     name = "mle" if isinstance(engine, MLE) else "map"

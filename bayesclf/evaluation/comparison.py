@@ -20,18 +20,19 @@ from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
-from bayesclf.constraints import Flag, Number, OrNone, require
+from bayesclf.constraints import Flag, Number, OrNone, Text, require
 from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.inputs import Folds, as_table, check_rules, folds_of, labeled_table
-from bayesclf.evaluation.score_table import Key, fold_means, mean, rows_of_folds, score_table, standard_error
+from bayesclf.evaluation.inputs import Folds, as_table, checked_rules, folds_of, labeled_table
+from bayesclf.evaluation.score_table import BASELINE, Key, mean, score_table, standings, train_size
 from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
-from bayesclf.rules import RULES
+from bayesclf.rules import resolve
+from bayesclf.tables.columns import notes_of
 from bayesclf.workers import require_jobs
 
 __all__ = [
@@ -39,14 +40,16 @@ __all__ = [
     "Folds",
     "Key",
     "as_table",
-    "check_rules",
+    "checked_rules",
     "compare",
-    "fold_means",
     "folds_of",
     "mean",
     "score_table",
-    "standard_error",
 ]
+
+
+MOST_REPEATS, MOST_ANSWERS = 5, 5_000
+"""Most repeats, and most answers of a model in all, where the repeats are not given."""
 
 
 @with_methods
@@ -85,6 +88,8 @@ class Comparison(Displayed, ComparisonMethods):
         Weights of the stack, where it is a line of the comparison (``"stack"``, with the rule "—").
     left_out
         Names of the models that the time limit left no time for.
+    read
+        What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
     """
 
     answers: dict[tuple[str, str], Answers]
@@ -106,6 +111,7 @@ class Comparison(Displayed, ComparisonMethods):
     date: str = ""
     mixture: Stack | None = None
     left_out: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
 
     @cached_property
     def tested(self) -> tuple[Integers, ...]:
@@ -121,13 +127,15 @@ class Comparison(Displayed, ComparisonMethods):
     def table(self) -> pd.DataFrame:
         """One row per model and rule, in the order given.
 
-        Columns: `accuracy`, `log_loss`, `brier`, each with its Nadeau–Bengio standard error over the folds (`_se`); for
-        `gibbs` they are expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0
-        in some repeat, and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval,
-        and `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
+        Columns: `accuracy`, `log_loss`, `brier`, each with its standard error (`_se`); for `gibbs` they are
+        expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some repeat,
+        and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval, and
+        `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
         Bayes-optimal error, NaN where that is 0. `disagreement`: share of the rows that are decided differently from
-        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from the row with the best log loss, paired by fold, and
-        its Nadeau–Bengio standard error over the folds; the verdict's standard errors of differences are over the rows.
+        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard error.
+
+        Standard errors are over the rows, with Nadeau and Bengio's allowance for training rows that folds share; see
+        `bayesclf.evaluation.score_table.standings`.
 
         With `cost` or `reject`: `cost`, the mean cost of the decisions, a rejected row costing `reject`, which is the
         price for which Chow's rule is optimal; and `rejected`, the share of rows without a class. For `gibbs` both are
@@ -140,13 +148,37 @@ class Comparison(Displayed, ComparisonMethods):
     def _score_table(self) -> pd.DataFrame:  # bootstraps of calibration take seconds for many rows
         return score_table(self)
 
-    @property
+    @cached_property
     def best(self) -> tuple[str, str]:
-        """The model and rule with the smallest mean log loss, the first of those that tie."""
-        found = {key: mean(self, key, "log_loss") for key, answer in self.answers.items() if not answer.reason}
-        if not found:
+        """The model and rule to use: of the models, each at its `leader`, the one with the smallest mean log loss."""
+        leaders = [self.leader(model) for model in self.models if self.rules_of(model)]
+        if not leaders:
             raise Refused("no rule could answer under any model; the column `reason` of `table` says why")
-        return min(found, key=lambda key: found[key])
+        return min(leaders, key=lambda key: mean(self, key, "log_loss"))
+
+    def leader(self, model: str) -> tuple[str, str]:
+        """Return a model and the rule to use: its own, unless another has a clearly smaller log loss.
+
+        Its own rule is that of `predict`. Where that is not one of the rules compared, or is clearly behind, it is the
+        rule with the smallest log loss.
+        """
+        entries = [(model, rule) for rule in self.rules_of(model)]
+        found = standings(self, entries)
+        fit = self.fits.get(model)
+        own = None if fit is None else resolve(fit.requested_rule(None))[0].name
+        if any(one.rule == own and one.kind != "behind" for one in found):
+            return model, str(own)
+        return model, found[0].rule
+
+    @property
+    def settled(self) -> bool:
+        """Whether other folds of the same rows would not change what the verdict says of the models."""
+        leaders = [self.leader(model) for model in self.models if self.rules_of(model)]
+        if not leaders:
+            return True
+        best = self.best
+        every = [*standings(self, [*leaders, BASELINE], against=best), *standings(self, leaders, against=best)]
+        return all(one.settled for one in every)
 
     @property
     def predictions(self) -> pd.DataFrame:
@@ -191,10 +223,12 @@ class Comparison(Displayed, ComparisonMethods):
 
     def rules_of(self, model: str) -> tuple[str, ...]:
         """Return the rules under which this model could answer."""
+        require(Text(), model=model)
         return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
+        self._require_answers(model, rule)
         parts = self.answers[model, rule].scores
         return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
 
@@ -223,7 +257,7 @@ class Comparison(Displayed, ComparisonMethods):
         -------
         DataFrame
             One row per threshold: `coverage`, the share of rows that pass it, among these `accuracy` and mean `cost`,
-            and `net_benefit`, each with its Nadeau–Bengio standard error over the folds, such as `coverage_se`; and
+            and `net_benefit`, each with its standard error over the rows, such as `coverage_se`; and
             `net_benefit_all`, that where every row passes. See `bayesclf.evaluation.thresholds.threshold_curve`.
             Of tp rows acted on with the class and fp without, in one repeat, the probability that acting is worth more
             than nothing is ``scipy.stats.beta.sf(threshold, tp + 1/4, fp + 1/4)``.
@@ -241,12 +275,12 @@ class Comparison(Displayed, ComparisonMethods):
         if cost is None and self.costs is not None:
             cost = self.costs.matrix
         code = None if outcome is None else code_of(self.classes, outcome)
-        folds = [(part.log_proba[places], self.y[test]) for part, places, test in rows_of_folds(self, (model, rule))]
-        train = int(np.mean([len(train) for train, _ in self.splits]))
-        return threshold_curve(folds, train, code, cost, thresholds)
+        rows = np.concatenate(self.tested)
+        return threshold_curve(*self.stacked(model, rule), train_size(self), code, cost, thresholds, rows)
 
     def _require_answers(self, model: str, rule: str) -> None:
         """Raise `InputError` for a line that the comparison lacks, and `Refused` for one without answers."""
+        require(Text(), model=model, rule=rule)
         answer = self.answers.get((model, rule))
         if answer is None:
             lines = ", ".join(" ".join(key) for key in self.answers)
@@ -259,9 +293,9 @@ def compare(
     models: Mapping[str, Any] | Sequence[Any] | Any,
     X: Any,
     y: Any,
-    rules: Sequence[str] = tuple(RULES),
+    rules: Sequence[str] | str | None = None,
     cv: Any = 5,
-    repeats: int = 1,
+    repeats: int | None = None,
     random_state: Any = 0,
     n_jobs: int = 1,
     progress: Progress = None,
@@ -283,13 +317,16 @@ def compare(
         Table (row, feature), dense; or texts (row), as a list, array or Series.
     y : array of shape (row,)
         Labels (row). The name of a Series is what the report says is predicted.
-    rules : sequence of str
-        Names of rules, of `bayesclf.rules.RULES`.
+    rules : sequence of str, "all" or None
+        Names of rules, of `bayesclf.rules.RULES`, or all of them. None is map, bayes-optimal, and the rule of each
+        classifier itself.
     cv : int, splitter or iterable
         Folds, stratified by label; or a splitter of scikit-learn; or pairs of training and test rows, each as row
         numbers from 0 or truth values (row).
-    repeats : int
-        How often the cross-validation is repeated with other folds, if `cv` is a number.
+    repeats : int or None
+        How often the cross-validation is repeated with other folds, if `cv` is a number. None repeats it as long as
+        other folds could change what the verdict says of the models, at most 5 times, and once for more than 2,500
+        rows.
     random_state : int, Generator or None
         Seed of everything; the numbers do not depend on `n_jobs`. None draws one, which `Comparison.seed` tells.
     n_jobs : int
@@ -339,16 +376,47 @@ def compare(
     require(OrNone(Number(above=0)), max_seconds=max_seconds)
     if stack and STACK in models:
         raise InputError(f"a model is named {STACK!r}, as the line of the stack is; give it another name")
-    check_rules(rules)
+    asked = checked_rules(rules)
     require_jobs(n_jobs=n_jobs)
     seed, (frame, y, remarks) = seed_of(random_state), labeled_table(X, y, cv)
     labels = checked_labels(y, len(frame))
     classes, codes = np.unique(labels, return_inverse=True)
     costs = None if cost is None and reject is None else Costs.checked(len(classes), cost, reject)
-    folds = folds_of(cv, repeats, frame, labels, codes, seed)
-    table = (frame, codes, classes)
-    question = Question(tuple(rules), costs)
-    finished = _within(max_seconds, models, table, folds.splits, question, seed, n_jobs, progress)
+    several = repeats is None and isinstance(cv, int | np.integer)
+    most = int(np.clip(MOST_ANSWERS // len(codes), 1, MOST_REPEATS)) if several else 1 if repeats is None else repeats
+    folds = folds_of(cv, most, frame, labels, codes, seed)
+    question = Question(asked, costs)
+    end = time.perf_counter() + (float("inf") if max_seconds is None else max_seconds)
+    finished: dict[tuple[str, int], Any] = {}
+    comparison = None
+    for times in range(1, most + 1) if several else [folds.repeats]:
+        own = replace(folds, splits=folds.splits[: times * folds.cv], repeats=times) if several else folds
+        units = [(name, n) for name in models for n in (*range(len(own.splits)), -1) if (name, n) not in finished]
+        finished |= _within(end, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
+        late = any(unit not in finished for unit in units)
+        if comparison is None or not late:
+            comparison = _comparison(
+                models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds
+            )
+        if late or comparison.settled:
+            break
+    assert comparison is not None
+    target = str(getattr(y, "name", None) or "")
+    comparison = replace(comparison, target=target, data=data, date=day.today().isoformat())
+    return replace(comparison, **with_line(comparison, comparison.notes, comparison.seconds)) if stack else comparison
+
+
+def _comparison(
+    models: Mapping[str, Any],
+    table: tuple[pd.DataFrame, Integers, NDArray[Any]],
+    folds: Folds,
+    finished: Mapping[tuple[str, int], Any],
+    question: Question,
+    seed: int,
+    remarks: Sequence[str],
+    max_seconds: float | None,
+) -> Comparison:
+    """Return the comparison of the units that are finished; a model that lacks one is left out."""
     answers: dict[Key, Answers] = {}
     notes, seconds, left_out = {}, {}, []
     runs = cross_validation.runs(folds.splits)
@@ -367,11 +435,9 @@ def compare(
         notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     fitted = {name: finished[name, -1][0] for name in models if name not in left_out}
-    fits = {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)}
-    others = {name: fit for name, fit in fitted.items() if fit is not None and name not in fits}
-    comparison = Comparison(
+    return Comparison(
         answers,
-        fits,
+        {name: fit for name, fit in fitted.items() if isinstance(fit, BayesClassifier)},
         *table,
         folds.splits,
         folds.cv,
@@ -379,36 +445,32 @@ def compare(
         seed,
         seconds,
         notes,
-        costs,
-        others,
-        folds.splitter,
-        str(getattr(y, "name", None) or ""),
-        data,
-        day.today().isoformat(),
+        question.costs,
+        peers={name: fit for name, fit in fitted.items() if fit is not None and not isinstance(fit, BayesClassifier)},
+        splitter=folds.splitter,
         left_out=tuple(left_out),
+        read=notes_of(table[0]),
     )
-    return replace(comparison, **with_line(comparison, notes, seconds)) if stack else comparison
 
 
 def _within(
-    max_seconds: float | None,
+    end: float,
     models: Mapping[str, Any],
     table: tuple[Any, Integers, Any],
     splits: tuple[Split, ...],
     question: Question,
+    units: list[tuple[str, int]],
     seed: int,
     n_jobs: int,
     progress: Progress,
 ) -> dict[tuple[str, int], Any]:
-    """Make the fits, model by model, until the time is over; number −1 is the fit on all rows."""
-    units = [(name, index) for name in models for index in (*range(len(splits)), -1)]
-    end = time.perf_counter() + (float("inf") if max_seconds is None else max_seconds)
+    """Make fits until the time is over; number −1 is the fit on all rows."""
     finished = {}
     made = cross_validation.run(models, table, splits, question, units, seed, n_jobs)
     with shown(units[0][0], len(units), progress) as tell, closing(made) as results:
         for done, (unit, result) in enumerate(results, 1):
             finished[unit] = result
-            tell(unit[0], done, len(units))
+            tell(units[min(done, len(units) - 1)][0], done, len(units))  # the model that runs now
             if time.perf_counter() > end:
                 break
     return finished

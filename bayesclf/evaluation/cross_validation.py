@@ -30,7 +30,7 @@ from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.wording import with_news, without_numbers
 
@@ -78,9 +78,9 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Question:
-    """What each fit is evaluated for: the rules, and what decisions cost."""
+    """What each fit is evaluated for: the rules, None for those of `peers.rules_of`, and what decisions cost."""
 
-    rules: tuple[str, ...]
+    rules: tuple[str, ...] | None
     costs: Costs | None
 
 
@@ -212,16 +212,16 @@ def unit(
     """Fit on the training rows of a split and score on its test rows; without a split, fit on all rows."""
     X, y, classes = table
     rows = slice(None) if split is None else split[0]
+    names = peers.rules_of(classifier, question.rules)
     start = time.perf_counter()
     try:
         fitted, notes = _fit(classifier, X.iloc[rows], classes[y[rows]], classes, seed)
         if split is None:
             return fitted, notes
-        answers = _evaluate(fitted, X.iloc[split[1]], y[split[1]], classes, question)
+        answers = _evaluate(fitted, X.iloc[split[1]], y[split[1]], classes, replace(question, rules=names))
     except Refused as reason:
         if split is None:
             return None, []  # the folds have the reason
-        names = peers.rules_of(classifier, question.rules)
         return Evaluation(dict.fromkeys(names, str(reason)), time.perf_counter() - start, (), ())
     problems = fitted.convergence_problems_ if isinstance(fitted, BayesClassifier) else ()
     return Evaluation(answers, time.perf_counter() - start, tuple(notes), problems)
@@ -235,7 +235,7 @@ def _fit(classifier: Any, X: Any, y: Any, classes: Any, seed: int) -> tuple[Any,
 
 def _evaluate(fitted: Any, X: Any, y: Integers, classes: Any, question: Question) -> dict[str, RowScores | str]:
     if isinstance(fitted, BayesClassifier):
-        return evaluate(fitted, X, y, question.rules, question.costs)
+        return evaluate(fitted, X, y, question.rules or (), question.costs)
     return {peers.NO_RULE: scored(peers.log_proba(fitted, X, classes), y, question.costs)}
 
 
@@ -333,7 +333,8 @@ def score_rules(
         if name == "gibbs":
             found = scores.score_gibbs(rules.log_proba(name, source, rows, seed), averages(), y)
             return found if costs is None else _with(gibbs_decision_costs(source, rows, y, costs), found)
-        averaged = name == "bayes-optimal" or (name == "predictive" and not source.generative)
+        same = name in ("predictive", "tempered") and not source.generative
+        averaged = name == "bayes-optimal" or (same and not isinstance(source, TemperedHypotheses))
         return scored(averages().log_proba if averaged else rules.log_proba(name, source, rows), y, costs)
 
     answers: dict[str, RowScores | str] = {}

@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from bayesclf import rules
 from bayesclf.arrays import Integers
-from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled
+from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.text import NAME
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError
@@ -20,6 +21,9 @@ from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.cross_validation import Split
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
+
+ALL = "all"
+"""What is given for every rule."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ def as_table(X: Any) -> pd.DataFrame:
     ):
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
     frame = columns.to_frame(X)
+    frame.attrs = {}  # what was done to read it is said once, not of each fit
     columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
     return frame
 
@@ -74,18 +79,30 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     InputError
         For rows without a label where `cv` is a list of folds, whose numbers are of all rows.
     """
+    warn_of_order(X, y=y)
     frame, found = as_table(X), labeled_rows(y)
     if found is not None and len(found[0]) == len(frame) and isinstance(cv, Sequence):
         raise InputError(f"{about_unlabeled_rows(found[0])}; leave them out, and renumber the folds of cv")
     return only_labeled(frame, y)
 
 
-def check_rules(rules: Any) -> None:
-    """Raise for rules that are not names of rules."""
-    if isinstance(rules, str):
-        raise InputError(f"rules must be a list of names, such as [{rules!r}]")
-    if not isinstance(rules, Sequence) or not rules:
-        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {rules!r}")
-    unknown = [rule for rule in rules if rule not in RULES]
-    if unknown:
-        raise InputError(f"unknown rule {unknown[0]!r}; the rules are {', '.join(RULES)}")
+def checked_rules(given: Any) -> tuple[str, ...] | None:
+    """Return the rules that are asked for; None where each classifier answers under the usual ones.
+
+    Raises
+    ------
+    InputError
+        For rules that are not None, ``"all"``, or names of rules.
+    """
+    if given is None:
+        return None
+    if isinstance(given, str) and given == ALL:
+        return tuple(RULES)
+    if isinstance(given, str):
+        raise InputError(f"rules must be a list of names, such as [{given!r}], or {ALL!r}")
+    if not isinstance(given, Sequence) or not given:
+        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {given!r}")
+    for rule in given:
+        if not isinstance(rule, str) or rule not in RULES:
+            raise rules.unknown(rule)
+    return tuple(given)

@@ -14,14 +14,14 @@ from bayesclf.arrays import Integers
 from bayesclf.attached import LearningCurveMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
+from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
 from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
-from bayesclf.evaluation.inputs import check_rules, folds_of, labeled_table
+from bayesclf.evaluation.inputs import checked_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
-from bayesclf.rules import RULES
 from bayesclf.wording import joined, pair, with_news
 from bayesclf.workers import require_jobs
 
@@ -51,7 +51,7 @@ class LearningCurve(Displayed, LearningCurveMethods):
     table
         One row per model, rule and size: `model`, `rule`, `m` (training rows), and `error` (0-1 loss), `log_loss` and
         `brier`, means over the test rows of all splits, for `gibbs` expectations over the posterior. Each has its
-        Nadeau–Bengio standard error (`_se`). `log_loss_infinite`: answers in which the true class had probability 0.
+        standard error over the rows (`_se`). `log_loss_infinite`: answers in which the true class had probability 0.
         `reason`: why a rule has no score at this size, empty where it has.
     seed
         Of everything.
@@ -76,7 +76,7 @@ class LearningCurve(Displayed, LearningCurveMethods):
         order = sorted(lines, key=lambda key: np.nan_to_num(last.get(key, np.nan), nan=np.inf))
         of = f"{shown[0]:,} to {sizes[-1]:,} training rows"
         return Display(
-            f"Learning curve from {of}: test log loss (± Nadeau–Bengio standard error), smallest with all rows first",
+            f"Learning curve from {of}: test log loss (± standard error), smallest with all rows first",
             ("model", "rule", *(f"{m:,} rows" for m in shown)),
             [(*key, *lines[key]) for key in order],
             sentences=tuple(self._reasons())[:MOST_REASONS],
@@ -98,8 +98,7 @@ class LearningCurve(Displayed, LearningCurveMethods):
         InputError
             For another metric than ``"error"``, ``"log_loss"`` and ``"brier"``.
         """
-        if metric not in METRICS:
-            raise InputError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
+        require(Choice(METRICS), metric=metric)
         chosen = self.table[["model", "rule", "m"]].assign(mean=self.table[metric], se=self.table[f"{metric}_se"])
         finite: pd.DataFrame = chosen[np.isfinite(chosen["mean"])]
         return finite.reset_index(drop=True)
@@ -117,7 +116,7 @@ def learning_curve(
     models: Mapping[str, Any] | Sequence[Any] | Any,
     X: Any,
     y: Any,
-    rules: Sequence[str] = tuple(RULES),
+    rules: Sequence[str] | str | None = None,
     sizes: Sequence[float] | None = None,
     cv: Any = 5,
     repeats: int = 1,
@@ -169,7 +168,7 @@ def learning_curve(
     1   gnb  predictive  6    0.0
     """
     models = peers.named(models)
-    check_rules(rules)
+    asked = checked_rules(rules)
     seed = seed_of(random_state)
     require_jobs(n_jobs=n_jobs)
     frame, y, remarks = labeled_table(X, y, cv)
@@ -178,7 +177,7 @@ def learning_curve(
     counts = _counts(sizes, min(len(train) for train, _ in folds.splits))
     splits = tuple(_nested(folds.splits, counts, codes, seed))
     units = [(name, index) for name in models for index in range(len(splits))]
-    question = Question(tuple(rules), None)
+    question = Question(asked, None)
     parts: dict[tuple[str, int], Evaluation] = {}
     with shown(units[0][0], len(units), progress) as tell:
         results = cross_validation.run(models, (frame, codes, classes), splits, question, units, seed, n_jobs)
@@ -228,11 +227,10 @@ def _line(found: list[RowScores | str], splits: Sequence[Split]) -> dict[str, An
     if reasons:
         empty = {f"{metric}{ending}": np.nan for metric in METRICS for ending in ("", "_se")}
         return {**empty, "log_loss_infinite": 0, "reason": f"{reasons[0]} (in {len(reasons)} of {len(found)} splits)"}
-    train, test = (float(np.mean([len(split[side]) for split in splits])) for side in (0, 1))
+    train, rows = float(np.mean([len(train) for train, _ in splits])), np.concatenate([test for _, test in splits])
     line: dict[str, Any] = {}
     for metric in METRICS:
-        values = [getattr(one, metric) for one in scored]
-        line[metric] = float(np.concatenate(values).mean())
-        error = scores.resampled_standard_error(np.array([one.mean() for one in values]), int(train), int(test))
-        line[f"{metric}_se"] = error
+        values = np.concatenate([getattr(one, metric) for one in scored])
+        error = scores.standard_error_of_rows(scores.mean_of_rows(values, rows), train)
+        line |= {metric: float(values.mean()), f"{metric}_se": error}
     return {**line, "log_loss_infinite": int(sum(np.isinf(one.log_loss).sum() for one in scored)), "reason": ""}

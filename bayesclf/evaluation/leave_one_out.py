@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 from bayesclf.evaluation.leaving_out import (
     RowElpd,
@@ -20,6 +21,7 @@ from bayesclf.evaluation.leaving_out import (
     exact_log_proba,
     quick,
     reweighted,
+    tempered_scores,
     too_much_work,
     training_rows,
 )
@@ -63,6 +65,8 @@ def loo(
     ================= ==========================================================
     ``bayes-optimal`` log Σ_s r_s P(y_i | x_i, θ_s) / Σ_s r_s
     ``predictive``    log Σ_s r_s p(x_i, y_i | θ_s) / Σ_s r_s p(x_i | θ_s)
+    ``tempered``      log Σ_s r_s P(y_i | T_s, b_s, L_i) / Σ_s r_s, r_s ∝ 1/P(y_i | T_s, b_s, L_i), with the exact
+                      log densities L_i of `bayesclf.models.tempered`
     ================= ==========================================================
 
     For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both scores are equal and are those of `arviz.loo`. A generative
@@ -77,8 +81,8 @@ def loo(
         The rows it was fitted on, in any order, a row of weight w as w rows, because most fits do not store their rows.
         Other rows are refused.
     rule : str or Gibbs
-        ``"bayes-optimal"`` or ``"predictive"``; or a plug-in, ``"map"``, ``"mle"`` or ``"mean"``, whose estimate
-        without a row is always computed, as there are no draws to reweight.
+        ``"bayes-optimal"``, ``"predictive"`` or ``"tempered"``; or a plug-in, ``"map"``, ``"mle"`` or ``"mean"``, whose
+        estimate without a row is always computed, as there are no draws to reweight.
     method : {"auto", "psis", "exact"}
         ``"psis"``: the weights above. ``"exact"``: the row is left out, in closed form where a conjugate model's
         ``predictive`` has one, else by inference from the other rows. ``"auto"``: exactly where there is a closed form
@@ -136,8 +140,7 @@ def left_out(
     if X is None or y is None:
         raise InputError("leaving rows out needs the training rows; give both X and y, loo(clf, X, y)")
     name = scored(rule)
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}, not {method!r}")
+    require(Choice(METHODS), method=method)
     if method == "psis" and not RULES[name].averages:
         raise Refused(f"the rule {name!r} plugs in an estimate and has no draws to reweight; take method='exact'")
     training = training_rows(clf, X, y)
@@ -158,6 +161,8 @@ def scored(rule: str | Gibbs) -> str:
 
 def _scores(clf: BayesClassifier, training: TrainingRows, rule: str, method: str) -> RowElpd:
     """Return the probabilities of all rows by the method, or by the one that ``"auto"`` chooses."""
+    if rule == "tempered" and clf.model_.generative:
+        return tempered_scores(clf, training)
     closed_form = not RULES[rule].averages or (rule == "predictive" and conjugate(clf.model_))
     if method == "exact" or (method == "auto" and (closed_form or quick(clf, training))):
         with_all = rules.log_proba(rule, clf.hypotheses(RULES[rule].source), training.rows)

@@ -16,8 +16,10 @@ from bayesclf.arrays import Array
 from bayesclf.classifiers import CLASSIFIERS, BayesClassifier
 from bayesclf.classifiers.bayes_net import BayesNetClassifier
 from bayesclf.classifiers.text import NAME
+from bayesclf.engines import MLE
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.network import LEARNT
+from bayesclf.rules import RULES, resolve
 
 NO_RULE = "—"
 """What stands for the rule of a classifier that has none."""
@@ -87,9 +89,21 @@ def _check(name: str, model: Any) -> None:
         )
 
 
-def rules_of(model: Any, rules: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the rules under which a classifier answers; `NO_RULE` alone for one that has none."""
-    return rules if isinstance(model, BayesClassifier) else (NO_RULE,)
+def rules_of(model: Any, rules: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the rules under which a classifier answers; `NO_RULE` alone for one that has none.
+
+    Where none are given, they are map, bayes-optimal, and its own.
+    """
+    if not isinstance(model, BayesClassifier):
+        return (NO_RULE,)
+    if rules is not None:
+        return rules
+    own = {"tempered"} if getattr(model, "practical", False) else set()
+    if model.inference == "mle" or isinstance(model.inference, MLE):
+        own = {"mle"}
+    if model.rule is not None:
+        own = {resolve(model.rule)[0].name}
+    return tuple(rule for rule in RULES if rule in {"map", "bayes-optimal", *own})
 
 
 def line_name(model: str, rule: str) -> str:

@@ -29,8 +29,7 @@ from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.bernoulli import Bernoulli
-from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model, Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 
@@ -170,7 +169,7 @@ class _Observed:
     @cached_property
     def summaries(self) -> list[Summary | Documents]:
         """Statistics of each block; of documents only their words, as the model does not say how long they are."""
-        if not isinstance(self.model, GenerativeModel):
+        if not self.model.generative:
             return []
         found: list[Summary | Documents] = []
         for block, part in zip(self.model.blocks, self.rows.parts, strict=True):

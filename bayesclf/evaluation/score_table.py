@@ -1,13 +1,10 @@
-"""The table of scores of a comparison, and where its entries stand: which are clearly behind the best, or tied with it.
-
-Claims about all entries hold together, so that the number of entries does not make false ones likely.
-"""
+"""The table of scores of a comparison, and where its entries stand: clearly behind the best, or tied with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -16,8 +13,19 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.decisions import Costs
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.cross_validation import Answers, Split
+from bayesclf.evaluation.judgments import (
+    KINDS,
+    MOST_NATS,
+    ONE_SPLIT,
+    Kind,
+    class_shares,
+    critical_value,
+    kind_of,
+    smallest_difference,
+    split_error,
+)
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.scores import RowScores, standard_error_of_rows
+from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE
 
 type Key = tuple[str, str]
@@ -25,30 +33,6 @@ type Key = tuple[str, str]
 
 BASELINE = ("baseline", NO_RULE)
 """The entry that gives every row the shares of the classes in the training rows, whatever its columns say."""
-
-CONFIDENCE = 0.95
-"""Probability that all claims about a group of entries hold."""
-
-MATTERS = 0.01
-"""Smallest difference of log loss that matters, in nats: one percent in the probability of the true class."""
-
-MATTERS_RELATIVELY = 0.1
-"""Share of the best log loss that matters, where that is smaller than `MATTERS`."""
-
-MOST_NATS = float(np.log(1000))
-"""Log loss of a row above which it counts as that much against an entry: its true class had less than 1/1000.
-
-An entry whose truncated loss is clearly larger than another's whole loss has a clearly larger loss, and the few rows
-that make the loss of an over-confident model large cannot make its standard error so large that nothing is clear.
-"""
-
-DRAWS, AT_ONCE = 20_000, 1_000
-"""Draws from the distribution of the largest statistic, and in one array; its 95 % point is then accurate to 0.02."""
-
-EQUAL = 1e-6
-"""Share of the largest standard deviation of a difference below which two entries are the same."""
-
-Kind = Literal["best", "tied", "open", "behind"]
 
 
 class HeldOut(Protocol):
@@ -88,7 +72,7 @@ class HeldOut(Protocol):
 
     @property
     def best(self) -> Key:
-        """The line with the smallest mean log loss."""
+        """The line that others are compared with."""
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
@@ -105,29 +89,15 @@ def mean(comparison: HeldOut, key: Key, metric: str) -> float:
     return float(np.concatenate([getattr(part, metric) for part in comparison.answers[key].scores]).mean())
 
 
-def rows_of_folds(comparison: HeldOut, key: Key) -> Iterator[tuple[RowScores, Integers, Integers]]:
-    """Yield, for each fold, the scores of its repeat, the places of its test rows in them, and their numbers."""
-    for part, rows, run in zip(comparison.answers[key].scores, comparison.tested, comparison.runs, strict=True):
-        for number in run:
-            test = comparison.splits[number][1]
-            yield part, np.searchsorted(rows, test), test
-
-
-def fold_means(comparison: HeldOut, key: Key, metric: str) -> Array:
-    """Return a metric's mean over the test rows of each fold, (fold)."""
-    return np.array([getattr(part, metric)[places].mean() for part, places, _ in rows_of_folds(comparison, key)])
-
-
-def standard_error(comparison: HeldOut, values: Array) -> float:
-    """Return the Nadeau–Bengio standard error of the mean of values (fold)."""
-    train, test = (float(np.mean([len(split[side]) for split in comparison.splits])) for side in (0, 1))
-    return scores.resampled_standard_error(values, int(train), int(test))
-
-
-def _with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
-    """Return a metric's mean and its standard error, under its name."""
-    error = standard_error(comparison, fold_means(comparison, key, metric))
+def with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
+    """Return a metric's mean and its standard error over the rows, under its name."""
+    error = standard_error_of_rows(row_losses(comparison, key, metric), train_size(comparison))
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
+
+
+def train_size(comparison: HeldOut) -> float:
+    """Return the mean number of training rows of a fold."""
+    return float(np.mean([len(train) for train, _ in comparison.splits]))
 
 
 def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
@@ -140,21 +110,21 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
     log_losses = [part.log_loss for part in comparison.answers[key].scores]
     losses = np.concatenate(log_losses)
     log_loss = scores.mean_log_loss(losses)
-    error = _with_error(comparison, key, "error")
+    error = with_error(comparison, key, "error")
     line |= {
         "accuracy": 1 - error["error"],
         "accuracy_se": error["error_se"],
         "log_loss": log_loss.mean,
-        "log_loss_se": standard_error(comparison, fold_means(comparison, key, "log_loss")),
+        "log_loss_se": with_error(comparison, key, "log_loss")["log_loss_se"],
         "log_loss_finite": log_loss.finite_mean,
         "log_loss_infinite": np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size,
-        **_with_error(comparison, key, "brier"),
+        **with_error(comparison, key, "brier"),
     }
     if calibrated:
         calibration = scores.calibration_error(log_proba, y, comparison.seed, comparison.repeats)
         line |= {f"calibration_{name}": getattr(calibration, name) for name in ("error", "low", "high", "expected")}
     if comparison.costs is not None:
-        line |= _with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
+        line |= with_error(comparison, key, "cost") | {"rejected": mean(comparison, key, "rejected")}
     return line | _against_bayes_optimal(comparison, key, log_proba)
 
 
@@ -172,19 +142,22 @@ def _against_bayes_optimal(comparison: HeldOut, key: Key, log_proba: Array) -> d
 
 
 def _differences(comparison: HeldOut, table: pd.DataFrame) -> dict[str, list[float]]:
-    """Return paired differences from the best model and rule, and their standard errors."""
+    """Return the differences from the best model and rule, and their standard errors."""
+    keys = list(zip(table["model"], table["rule"], strict=True))
+    answered = [key for key in keys if not comparison.answers[key].reason]
     result: dict[str, list[float]] = {}
     for metric in ("error", "log_loss", "brier", *(["cost"] if comparison.costs is not None else [])):
-        best = fold_means(comparison, comparison.best, metric)
-        differences = []
-        for key in zip(table["model"], table["rule"], strict=True):
-            reason = comparison.answers[key].reason
-            with np.errstate(invalid="ignore"):
-                differences.append(np.full(1, np.nan) if reason else fold_means(comparison, key, metric) - best)
         name, sign = ("accuracy", -1) if metric == "error" else (metric, 1)
-        result[f"{name}_diff"] = [float(sign * values.mean()) for values in differences]
-        result[f"{name}_diff_se"] = [standard_error(comparison, values) for values in differences]
+        found = {_key(one): one for one in standings(comparison, answered, metric, comparison.best)}
+        nothing = Standing(*comparison.best, np.nan, np.nan, np.nan, "open")
+        own = [found.get(key, nothing) for key in keys]
+        result[f"{name}_diff"] = [sign * one.difference for one in own]
+        result[f"{name}_diff_se"] = [one.error for one in own]
     return result
+
+
+def _key(standing: Standing) -> Key:
+    return standing.model, standing.rule
 
 
 @dataclass(frozen=True)
@@ -198,11 +171,12 @@ class Standing:
     loss
         Its mean loss over the rows.
     difference, error
-        The loss minus that of the best entry, and the standard error of this difference over the rows, as `standings`
-        has it; the table of a comparison has that over the folds.
+        The loss minus that of the best entry, and the standard error of this difference, as `standings` has it.
     kind
-        ``"best"``; ``"behind"``: clearly, by an amount that matters; ``"tied"``: a difference is too small to matter;
-        ``"open"``: these rows do not tell.
+        ``"best"``; ``"behind"``: clearly, by an amount that matters; ``"leaning"``: probably; ``"tied"``: a difference
+        is too small to matter; ``"open"``: these rows do not tell.
+    settled
+        Whether other folds of the same rows would not change `kind`.
     """
 
     model: str
@@ -211,6 +185,7 @@ class Standing:
     difference: float
     error: float
     kind: Kind
+    settled: bool = True
 
 
 def standings(
@@ -218,10 +193,14 @@ def standings(
 ) -> list[Standing]:
     """Compare entries with the best of them, by the mean of a loss over the rows, the smallest first.
 
-    The standard error of a mean difference is s √(1/n + 1/n_train), s being the standard deviation of the difference
-    over n rows: Nadeau and Bengio's allowance for training sets that overlap, applied to rows instead of folds, since
-    five folds tell little about a variance. A difference is clear if it exceeds q standard errors, q the 95 % point of
-    the largest |t| over all pairs of entries, so that the probability of any false claim is at most 5 %.
+    The standard error of a mean difference is √(s² (1/n + 1/n_train) + m²). s is the standard deviation of the
+    difference over n rows: Nadeau and Bengio's allowance for training sets that overlap, applied to rows instead of
+    folds, since five folds tell little about a variance. m is what the choice of the folds leaves, as `split_error`
+    estimates it from several repeats.
+
+    A difference is clear (``"behind"``) if it exceeds q standard errors, q the 95 % point of the largest |t| over all
+    pairs of entries, so that the probability of any false claim is at most 5 %. It leans if it exceeds one. Where m
+    could change this grade, the lower one is taken.
 
     Parameters
     ----------
@@ -240,25 +219,37 @@ def standings(
     Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52. Hothorn, Bretz & Westfall
     (2008), Simultaneous inference in general parametric models, Biometrical Journal 50, section 3.
     """
-    losses = np.column_stack([row_losses(comparison, key, metric) for key in entries])
-    train = float(np.mean([len(train) for train, _ in comparison.splits]))
+    every = _losses_of_repeats(comparison, entries, metric)
+    losses = every.mean(axis=0)
     means = losses.mean(axis=0)
     order = sorted(range(len(entries)), key=lambda place: (entries[place] != against, means[place]))
-    if metric == "log_loss":
-        return _ordered(entries, order, losses, np.minimum(losses, MOST_NATS), train, smallest_difference(losses))
-    return _ordered(entries, order, losses, losses, train, NEGLIGIBLE)
+    bounded = every if metric != "log_loss" else np.minimum(every, MOST_NATS)
+    matters = smallest_difference(losses) if metric == "log_loss" else NEGLIGIBLE
+    return _ordered(entries, order, losses, bounded, _folds_of_rows(comparison, len(every)), comparison, matters)
 
 
-def smallest_difference(losses: Array) -> float:
-    """Return the smallest difference that matters, given log losses (row, entry)."""
-    return max(min(MATTERS, MATTERS_RELATIVELY * float(losses.mean(axis=0).min())), NEGLIGIBLE)
+def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str) -> Array:
+    """Return losses (repeat, row, entry); those of splits that do not test the same rows each time as one repeat."""
+    if comparison.repeats == 1:
+        return np.column_stack([row_losses(comparison, key, metric) for key in entries])[None]
+    losses = [_losses(comparison, key, metric).reshape(comparison.repeats, -1) for key in entries]
+    return np.stack(losses, axis=-1)
+
+
+def _folds_of_rows(comparison: HeldOut, repeats: int) -> Integers | None:
+    """Return the number of the fold that tested each row, (repeat, row); None for one repeat."""
+    if repeats == 1:
+        return None
+    folds = np.empty((repeats, len(comparison.tested[0])), dtype=np.intp)
+    for own, rows, run in zip(folds, comparison.tested, comparison.runs, strict=True):
+        for number in run:
+            own[np.searchsorted(rows, comparison.splits[number][1])] = number
+    return folds
 
 
 def row_losses(comparison: HeldOut, key: Key, metric: str = "log_loss") -> Array:
     """Return a loss of each tested row, (row), averaged over the repeats."""
-    rows, values = np.concatenate(comparison.tested), _losses(comparison, key, metric)
-    times = np.bincount(rows)
-    return np.asarray((np.bincount(rows, values) / np.maximum(times, 1))[times > 0])
+    return mean_of_rows(_losses(comparison, key, metric), np.concatenate(comparison.tested))
 
 
 def _losses(comparison: HeldOut, key: Key, metric: str) -> Array:
@@ -269,42 +260,27 @@ def _losses(comparison: HeldOut, key: Key, metric: str) -> Array:
     for values, rows, run in zip(found, comparison.tested, comparison.runs, strict=True):
         for number in run:
             train, test = comparison.splits[number]
-            counts = np.bincount(comparison.y[train], minlength=comparison.y.max() + 1) + 1.0
-            y = comparison.y[test]
-            loss = -np.log(counts[y] / counts.sum()) if metric == "log_loss" else (y != counts.argmax()).astype(float)
+            shares, y = class_shares(comparison.y[train], int(comparison.y.max()) + 1), comparison.y[test]
+            loss = -np.log(shares[y]) if metric == "log_loss" else (y != shares.argmax()).astype(float)
             values[np.searchsorted(rows, test)] = loss
     return np.concatenate(found)
 
 
-def critical_value(losses: Array) -> float:
-    """Return the 95 % point of the largest |t| over all pairs of columns, given finite losses (row, entry).
-
-    It is drawn from the multivariate t distribution with the observed correlations. Equal columns are no pair.
-    """
-    rows, entries = losses.shape
-    if rows < 2:
-        return float("inf")
-    rng = np.random.default_rng(entries)  # the same claims for the same losses
-    values, vectors = np.linalg.eigh(np.cov(losses, rowvar=False).reshape(entries, entries))
-    root = vectors * np.sqrt(np.maximum(values, 0))
-    one, other = np.triu_indices(entries, 1)
-    contrasts = root[one] - root[other]
-    sizes = np.linalg.norm(contrasts, axis=1)
-    distinct = sizes > EQUAL * max(sizes.max(initial=0.0), NEGLIGIBLE)
-    if not distinct.any():
-        return 0.0
-    contrasts = contrasts[distinct] / sizes[distinct, None]
-    parts = (np.abs(rng.standard_normal((AT_ONCE, entries)) @ contrasts.T) for _ in range(DRAWS // AT_ONCE))
-    largest = np.concatenate([part.max(axis=1) for part in parts])
-    scale = np.sqrt(rng.chisquare(rows - 1, DRAWS) / (rows - 1))
-    return float(np.quantile(largest / scale, CONFIDENCE))
-
-
 def _ordered(
-    entries: Sequence[Key], order: Sequence[int], losses: Array, truncated: Array, train: float, matters: float
+    entries: Sequence[Key],
+    order: Sequence[int],
+    losses: Array,
+    bounded: Array,
+    folds: Integers | None,
+    comparison: HeldOut,
+    matters: float,
 ) -> list[Standing]:
-    """Return the standings for losses (row, entry) in an order, in which the first is what others are compared with."""
-    means = losses.mean(axis=0)
+    """Return the standings for losses (row, entry) in an order, in which the first is what others are compared with.
+
+    `bounded` are the losses (repeat, row, entry) that can count against an entry, `folds` as of `split_error`.
+    """
+    means, train = losses.mean(axis=0), train_size(comparison)
+    truncated = bounded.mean(axis=0)
     best, quantile = order[0], critical_value(truncated)
     found = [Standing(entries[best][0], entries[best][1], float(means[best]), 0.0, 0.0, "best")]
     for place in order[1:]:
@@ -313,11 +289,18 @@ def _ordered(
             found.append(Standing(model, rule, float(means[place]), np.nan, np.nan, "open"))
             continue
         difference = float(means[place] - means[best])
-        error = standard_error_of_rows(losses[:, place] - losses[:, best], train)
+        of_rows = standard_error_of_rows(losses[:, place] - losses[:, best], train)
         cautious = truncated[:, place] - losses[:, best]
-        least = cautious.mean() - quantile * standard_error_of_rows(cautious, train)
-        clear = np.isinf(difference) or least > NEGLIGIBLE
-        small = difference < matters and (clear or difference + quantile * error < matters)
-        kind: Kind = "tied" if small else "behind" if clear else "open"
-        found.append(Standing(model, rule, float(means[place]), difference, error, kind))
+        cautious_error = standard_error_of_rows(cautious, train)
+        of_folds = 0.0 if folds is None else split_error(bounded[:, :, place] - bounded[:, :, best], folds)
+        error = float(np.hypot(of_rows, of_folds))
+        left = ONE_SPLIT * cautious_error if folds is None else of_folds
+        spread = np.hypot(cautious_error, of_folds)
+        clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
+        kinds = [
+            kind_of(difference + moved, error, clear_by + moved, leans_by + moved, quantile, matters)
+            for moved in (-left, left)
+        ]
+        kind = min(kinds, key=KINDS.index)
+        found.append(Standing(model, rule, float(means[place]), difference, error, kind, kinds[0] == kinds[1]))
     return found

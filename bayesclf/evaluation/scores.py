@@ -105,26 +105,17 @@ def mean_log_loss(log_loss: Array) -> LogLoss:
     )
 
 
-def resampled_standard_error(values: Array, train: int, test: int) -> float:
-    """Return the standard error of a mean over cross-validation folds, (fold).
-
-    √((1/J + n_test/n_train) s²), for J folds in all: training sets overlap, so the naive s/√J is far too small.
-
-    References
-    ----------
-    Nadeau & Bengio, *Inference for the Generalization Error*, Machine Learning 52 (2003).
-    """
-    folds = len(values)
-    if folds < 2 or not np.isfinite(values).all():
-        return float("nan")
-    return float(np.sqrt((1 / folds + test / train) * values.var(ddof=1)))
+def mean_of_rows(values: Array, rows: Integers) -> Array:
+    """Return the mean of the values of each row, (row), of values (answer) and the numbers of their rows (answer)."""
+    times = np.bincount(rows)
+    return np.asarray((np.bincount(rows, values) / np.maximum(times, 1))[times > 0])
 
 
 def standard_error_of_rows(values: Array, train: float) -> float:
     """Return the standard error of the mean of scores of held-out rows, or of their differences, (row).
 
-    s √(1/n + 1/n_train): the allowance of `resampled_standard_error` for training sets that overlap, applied to rows
-    instead of folds. NaN if a value is infinite.
+    s √(1/n + 1/n_train) with the standard deviation s: training sets overlap, so the naive s/√n is too small. It is
+    Nadeau and Bengio's allowance for folds, applied to rows. NaN if a value is infinite.
 
     Parameters
     ----------
@@ -132,6 +123,10 @@ def standard_error_of_rows(values: Array, train: float) -> float:
         (row).
     train
         Mean number of rows that the models were fitted on.
+
+    References
+    ----------
+    Nadeau & Bengio, *Inference for the Generalization Error*, Machine Learning 52 (2003).
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import Answers, pooled, scored
 from bayesclf.evaluation.leave_one_out import stacking_weights
@@ -80,6 +81,7 @@ def chosen_lines(answers: Mapping[Key, Answers], lines: Iterable[Key] | None) ->
     if lines is None:
         chosen = [key for key in answers if key not in left_out and key[0] != STACK]
     else:
+        require(Instance(Iterable, "lines, such as [('nb', 'map')]"), lines=lines)
         chosen = _checked(list(lines), answers)
         for key in chosen:
             if key in left_out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from bayesclf.arrays import Array, Integers
 from bayesclf.decisions import Costs, decide
 from bayesclf.errors import InputError
-from bayesclf.evaluation.scores import resampled_standard_error
+from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
+from bayesclf.wording import LONGEST_NAME, written
 
 RISKS = np.arange(1, 100) / 100
 """Risks from which one acts, where none are given."""
@@ -25,13 +25,15 @@ SLACK = 1e-12
 
 
 def threshold_curve(
-    answers: Sequence[tuple[Array, Integers]],
-    train: int,
+    log_proba: Array,
+    y: Integers,
+    train: float,
     outcome: int | None = None,
     cost: Any = None,
     thresholds: ArrayLike | None = None,
+    rows: Integers | None = None,
 ) -> pd.DataFrame:
-    """Return how good the answers are that pass each threshold, with standard errors over the folds.
+    """Return how good the answers are that pass each threshold, with standard errors over the rows.
 
     With an `outcome` k, one acts on a row if its risk P(k | x) is at least t. Of n rows let TP have the class and be
     acted on, and FP be acted on without having it. Who acts from a risk of t on holds one missed row of the class to be
@@ -41,15 +43,15 @@ def threshold_curve(
     rule). Where a rejected row costs t, deciding saves the mean over all rows of [decided] · (t − cost) per row, which
     is the net benefit here.
 
-    Accuracy and cost are ratios of sums over all folds. Their errors are those of the linearized ratio, to which a fold
-    without passing rows contributes correctly.
+    Accuracy and cost are ratios of means over the rows. Their errors are those of the linearized ratio, to which a row
+    that does not pass contributes 0.
 
     Parameters
     ----------
-    answers
-        log P(k | x), (row, outcome), and label codes (row) of the test rows of each fold.
+    log_proba, y
+        log P(k | x), (answer, outcome), and label codes (answer) of held-out rows.
     train
-        Training rows of a fold, on average.
+        Number of rows that the classifiers were fitted on, on average.
     outcome
         Code k of the class of interest.
     cost
@@ -57,14 +59,16 @@ def threshold_curve(
         whose expected cost is 1 − max P(k | x).
     thresholds
         Risks in (0, 1), or expected costs, (threshold). By default 1 % to 99 %, or quantiles of the expected costs.
+    rows
+        Numbers of the rows (answer), where some were answered several times, in repeats of a cross-validation.
 
     Returns
     -------
     DataFrame
         One row per threshold: `threshold`; `coverage`, the share of rows that pass it; among these `accuracy`, the
         share with the class of interest or a right decision, and the mean `cost`, with an outcome 1 − accuracy;
-        `net_benefit`; each with its Nadeau–Bengio standard error, such as `coverage_se`; and `net_benefit_all`, that
-        where every row passes.
+        `net_benefit`; each with its standard error as of `standard_error_of_rows`, such as `coverage_se`; and
+        `net_benefit_all`, that where every row passes.
 
     Raises
     ------
@@ -80,39 +84,35 @@ def threshold_curve(
     --------
     >>> import numpy as np
     >>> risk = np.array([0.9, 0.8, 0.6, 0.3, 0.2, 0.1])
-    >>> folds = [(np.log(np.column_stack([1 - risk, risk])), np.array([1, 1, 0, 1, 0, 0]))] * 2
-    >>> found = threshold_curve(folds, 6, outcome=1, thresholds=[0.25, 0.5])
+    >>> y = np.array([1, 1, 0, 1, 0, 0])
+    >>> found = threshold_curve(np.log(np.column_stack([1 - risk, risk])), y, 6, outcome=1, thresholds=[0.25, 0.5])
     >>> found[["threshold", "coverage", "accuracy", "net_benefit", "net_benefit_all"]].round(2)
        threshold  coverage  accuracy  net_benefit  net_benefit_all
     0       0.25      0.67      0.75         0.44             0.33
     1       0.50      0.50      0.67         0.17             0.00
     """
-    if not sum(len(y) for _, y in answers):
+    if not len(y):
         raise InputError("a curve over thresholds needs at least one row with its label")
-    judged = [_judged(log_proba, y, outcome, cost) for log_proba, y in answers]
-    expected, _, paid_by_all = (np.concatenate(parts) for parts in zip(*judged, strict=True))
-    at = _thresholds(expected, outcome, thresholds)
-    price, slack = (at, 0.0) if outcome is None else (1 - at, SLACK)
-    share, right, paid = (
-        np.stack(parts) for parts in zip(*(_passing(fold, price + slack) for fold in judged), strict=True)
-    )
-    unit = np.ones_like(at) if outcome is None else price
-    rows = np.array([len(y) for _, y in answers], dtype=float)
-    table = {"threshold": at}
-    for name, values, ratio in (
-        ("coverage", share, False),
-        ("accuracy", right, True),
-        ("cost", paid, True),
-        ("net_benefit", (price * share - paid) / unit, False),
-    ):
-        mean = np.average(values, axis=0, weights=rows)
-        if ratio:
-            with np.errstate(invalid="ignore"):  # no row passes
-                mean = mean / table["coverage"]
-                values = (values - mean * share) / table["coverage"]
-        table[name] = mean
-        table[f"{name}_se"] = np.array([resampled_standard_error(fold, train, int(rows.mean())) for fold in values.T])
-    return pd.DataFrame(table).assign(net_benefit_all=(price - paid_by_all.mean()) / unit)
+    expected, right, paid = _judged(log_proba, y, outcome, cost)
+    rows = np.arange(len(y)) if rows is None else rows
+    lines = []
+    for at in _thresholds(expected, outcome, thresholds):
+        price, unit, slack = (at, 1.0, 0.0) if outcome is None else (1 - at, 1 - at, SLACK)
+        passing = (expected <= price + slack).astype(float)
+        coverage = mean_of_rows(passing, rows).mean()
+        line = {"threshold": at}
+        for name, values, ratio in (
+            ("coverage", passing, False),
+            ("accuracy", passing * right, True),
+            ("cost", passing * paid, True),
+            ("net_benefit", passing * (price - paid) / unit, False),
+        ):
+            with np.errstate(invalid="ignore", divide="ignore"):  # no row passes
+                mean = mean_of_rows(values, rows).mean() / (coverage if ratio else 1.0)
+                of_rows = mean_of_rows((values - mean * passing) / coverage if ratio else values, rows)
+            line |= {name: mean, f"{name}_se": standard_error_of_rows(of_rows, train)}
+        lines.append(line | {"net_benefit_all": (price - mean_of_rows(paid, rows).mean()) / unit})
+    return pd.DataFrame(lines)
 
 
 def code_of(classes: NDArray[Any], outcome: Any) -> int:
@@ -128,9 +128,10 @@ def code_of(classes: NDArray[Any], outcome: Any) -> int:
         return 1
     if outcome is None:
         raise InputError(f"say which class matters, as outcome={classes.tolist()[-1]!r}: one of {', '.join(labels)}")
-    found = np.flatnonzero(classes == outcome)
+    found = np.flatnonzero(classes == outcome) if np.ndim(outcome) == 0 else np.empty(0, dtype=int)
     if not found.size:
-        raise InputError(f"outcome must be one of the classes {', '.join(labels)}, not {outcome!r}")
+        shown = written(outcome, LONGEST_NAME)
+        raise InputError(f"outcome must be one of the classes {', '.join(labels)}, not {shown}")
     return int(found[0])
 
 
@@ -164,12 +165,3 @@ def _thresholds(expected: Array, outcome: int | None, given: Any) -> Array:
     if outcome is not None and not ((at > 0) & (at < 1)).all():
         raise InputError(f"thresholds are risks between 0 and 1, such as [0.1, 0.2], not {given!r}")
     return at
-
-
-def _passing(fold: tuple[Array, Array, Array], limit: Array) -> tuple[Array, Array, Array]:
-    """Return, as shares of a fold's rows, those that pass, those also right, and the cost of those that pass."""
-    expected, right, paid = fold
-    order = np.argsort(expected)
-    count = np.searchsorted(expected[order], limit, side="right")
-    sums = [np.concatenate(([0.0], np.cumsum(values[order])))[count] for values in (right, paid)]
-    return count / len(expected), sums[0] / len(expected), sums[1] / len(expected)

@@ -39,7 +39,8 @@ SIZES = (8, 16, 32, 64, 128, 256)
 MODELS = {"gnb": "naive Bayes", "gnb2": "naive Bayes, shared variances", "lr": "logistic regression"}
 """Classifiers; on categories the first two are the same, and only the first is fitted."""
 
-RULES = {"gnb": tuple(rules.RULES), "gnb2": tuple(rules.RULES), "lr": ("map", "mean", "bayes-optimal", "gibbs")}
+OF_PARAMETERS = tuple(rule.name for rule in rules.RULES.values() if rule.source != "tempered")
+RULES = {"gnb": OF_PARAMETERS, "gnb2": OF_PARAMETERS, "lr": ("map", "mean", "bayes-optimal", "gibbs")}
 """Rules of each; logistic regression has no other "predictive", and often no maximum likelihood estimate."""
 
 LOSSES = ("error", "log_loss")

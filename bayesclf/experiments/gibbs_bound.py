@@ -32,8 +32,8 @@ from bayesclf.families import Gaussian
 from bayesclf.families.base import Axes
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.finite import FiniteSpace
-from bayesclf.models.base import Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Rows
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.plots import style
 from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior import averaging

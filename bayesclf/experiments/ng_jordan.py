@@ -34,8 +34,8 @@ from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_o
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model, Rows
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.plots.style import Figure as Drawing
@@ -66,7 +66,7 @@ BOOTSTRAPS = 500
 """Resamples of the blocks of splits for the interval of a crossing."""
 
 PLUG_IN = ("mle", "map")
-AVERAGED = tuple(rule for rule in RULES if rule not in PLUG_IN)
+AVERAGED = tuple(name for name, rule in RULES.items() if rule.source in ("mean", "posterior"))
 
 ALL, SHARED = "all splits", "splits under every rule"
 """Parts of the table: the means over all splits of a rule, and over those splits that all rules answered."""

@@ -31,6 +31,8 @@ from bayesclf.errors import InputError, check_between
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
 from bayesclf.wording import percent
 
+__all__ = ["coverage", "examples_needed", "interval", "within"]
+
 METHODS = ("normal", "wilson", "beta")
 """Normal approximation, Wilson's interval, and the posterior's under a uniform prior."""
 

@@ -288,7 +288,7 @@ def _smallest_sd(columns: ValueCounts) -> Array:
         total = max(n.sum(), 1.0)
         centered = values - (counts @ values).sum() / total
         first, second = counts @ centered, counts @ centered**2
-        scatter = np.maximum(second - first**2 / np.maximum(n, 1.0), 0.0)
+        scatter = np.maximum(second - first * (first / np.maximum(n, 1.0)), 0.0)
         out[j] = np.sqrt((scatter + second.sum() / total) / (n + 1)).min()
     return out
 

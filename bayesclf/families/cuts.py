@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,8 @@ class Segments:
     counts: Array
     prior: Array
     widths: Array
+    rows_in_widths: ClassVar[int] = 0
+    """By how much the width of a cell is smaller without one of its rows."""
 
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array]:
@@ -195,19 +197,28 @@ class Segments:
         a, n = self.prior.sum(), self.counts.sum(axis=1)
         return float((gammaln(a) - gammaln(a + n)).sum())
 
-    def with_counts(self, counts: Array) -> Self:
-        """Return the same with other counts."""
-        return replace(self, counts=counts)
-
     def mean(self) -> Array:
         """Return the expected probability of each cell, (outcome, cell)."""
         prior, counts, widths = self._sums
         theta = (prior + counts) / (self.prior.sum() + self.counts.sum(axis=1))[:, None, None]
-        density = self.cuts.probabilities() * theta / widths
-        # Of all bins that hold a cell: those that begin at it or before, and end after it.
-        within = np.cumsum(np.cumsum(density[:, :, ::-1], axis=2)[:, :, ::-1], axis=1)
-        cell = np.arange(len(self.prior))
-        return np.asarray(within[:, cell, cell + 1] * self.widths)
+        return _of_cells(self.cuts.probabilities() * theta / widths) * self.widths
+
+    def without(self, label: int) -> tuple[Array, Array]:
+        """Return sums over the bins of each cell if it has one row less of a class: 1/p and p_k/p, p_k without the row.
+
+        With p = p_label, both are expected given all rows, (cell) and (outcome, cell). As P(C | D without x) is
+        proportional to P(C | D)/p(x | C, D without x), the second over the first is p_k averaged over the cuts.
+        """
+        prior, counts, widths = self._sums
+        theta = (prior + counts) / (self.prior.sum() + self.counts.sum(axis=1))[:, None, None]
+        # Bins without a row of the class have no cell that could lose one.
+        less = np.where(counts[label] >= 1, prior + counts[label] - 1, 1.0)
+        less /= self.prior.sum() + max(self.counts[label].sum() - 1, 0.0)
+        theta[label] = less
+        of_bins = self.cuts.probabilities() / less
+        width = np.where(self.counts[label] >= 1, self.widths - self.rows_in_widths, 1.0)
+        inverse = _of_cells(of_bins * (widths - self.rows_in_widths)) / width
+        return inverse, _of_cells(of_bins * theta)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
@@ -272,10 +283,6 @@ class Smoothings:
         """Return the bins under each a; other arguments as in `Segments`, q being the shares."""
         return cls(tuple(Segments(counts, value * shares, widths) for value in a))
 
-    def with_counts(self, counts: Array) -> Smoothings:
-        """Return the same with other counts."""
-        return Smoothings(tuple(segments.with_counts(counts) for segments in self.each))
-
     @cached_property
     def _log_evidences(self) -> Array:
         return np.array([segments.log_evidence() for segments in self.each])
@@ -293,6 +300,12 @@ class Smoothings:
         """Return the expected probability of each cell, (outcome, cell)."""
         pairs = zip(self.weights, self.each, strict=True)
         return np.sum([weight * segments.mean() for weight, segments in pairs if weight > NEGLIGIBLE], axis=0)
+
+    def mean_without(self, label: int) -> Array:
+        """Return the expected probability of each cell without one of its rows of a class, (outcome, cell)."""
+        pairs = zip(self.weights, (segments.without(label) for segments in self.each), strict=True)
+        inverse, ratio = (sum(parts) for parts in zip(*((w * a, w * b) for w, (a, b) in pairs), strict=True))
+        return np.asarray(ratio / inverse)
 
     @cached_property
     def most_probable(self) -> tuple[Segments, NDArray[np.bool_]]:
@@ -353,6 +366,14 @@ class Bins:
     def spread(self, theta: Array) -> Array:
         """Return the probabilities of cells (…, cell), by their widths, from those of bins (…, bin)."""
         return np.asarray(theta[..., self.cell] * self.widths / self.sums(self.widths)[self.cell])
+
+
+def _of_cells(values: Array) -> Array:
+    """Return the sum over all bins that hold a cell, (…, cell), of values (…, i, j) of bins."""
+    # They begin at it or before, and end after it.
+    within = np.cumsum(np.cumsum(values[..., ::-1], axis=-1)[..., ::-1], axis=-2)
+    cell = np.arange(values.shape[-1] - 1)
+    return np.asarray(within[..., cell, cell + 1])
 
 
 def run_sums(values: Array) -> Array:
@@ -452,19 +473,15 @@ class CutFamily[S: Statistics](Family[S]):
         return np.asarray(self.log_density(X, self.mean())[0])
 
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
-        """Average over sets of cuts and θ given the counts less one, for each class and cell that has a row."""
-        codes, labels, cells = self.codes(X), len(self.axes.labels), self._slices
+        """Average over sets of cuts and θ given the counts less one, for all cells of a class at once."""
+        codes, labels = self.codes(X), len(self.axes.labels)
         out = np.repeat(self._log_shape(X)[:, None], labels, axis=1)
-        for j, own in enumerate(cells):
-            seen = np.flatnonzero(codes[:, j] >= 0)
-            pairs, of_row = np.unique(codes[seen, j] * labels + y[seen], return_inverse=True)
-            table = np.empty((len(pairs), labels))
-            for number, (code, label) in enumerate(zip(*np.divmod(pairs, labels), strict=True)):
-                counts = self._counts[:, own].copy()
-                counts[label, code] -= 1
-                mean = self.smoothings[j].with_counts(counts).mean()[:, code]
-                table[number] = np.log(mean / self.widths[own][code])
-            out[seen] += table[of_row]
+        for j, own in enumerate(self._slices):
+            for k in range(labels):
+                rows = np.flatnonzero((codes[:, j] >= 0) & (y == k))
+                if rows.size:
+                    density = self.smoothings[j].mean_without(k) / self.widths[own]
+                    out[rows] += np.log(density[:, codes[rows, j]]).T
         return out
 
     def log_normalizer(self) -> Array:

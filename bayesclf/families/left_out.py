@@ -20,8 +20,8 @@ from bayesclf.families.wrapper import Wrapper
 
 GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
-TOLERANCE = 0.05
-"""Error of log α: near its maximum the criterion changes by its square."""
+TOLERANCE = 1e-4
+"""Error of log α, below the digits that notes show."""
 MOST_ROWS = 5_000
 """Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
 LARGE = 1e8

@@ -35,15 +35,12 @@ class LevelRuns(Segments):
     proportion to α + n, which thereby takes the place of the widths of a histogram's cells.
     """
 
+    rows_in_widths: ClassVar[int] = 1
+
     @classmethod
     def of(cls, counts: Array, prior: Array) -> Self:
         """Return the runs of levels with such counts (outcome, level) and α (level)."""
         return cls(counts, prior, prior + counts.sum(axis=0))
-
-    @override
-    def with_counts(self, counts: Array) -> Self:
-        """Return the same with other counts."""
-        return self.of(counts, self.prior)
 
     @cached_property
     @override

@@ -17,7 +17,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.structure import log_evidence_of_scatter, log_evidence_of_table
-from bayesclf.models.generative import GenerativeModel, independent_groups
+from bayesclf.models.generative import independent_groups
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted, first_upper, joined, number
@@ -160,7 +160,6 @@ def dependent_pairs(classifier: BayesClassifier, X: Any, y: Any) -> DependentPai
     frame = _table(classifier, X)
     codes = classifier.known_codes(checked_labels(y, len(frame)))
     model = classifier.model_
-    assert isinstance(model, GenerativeModel)  # by `_table`
     group = independent_groups(model)
     kept = [column for column in classifier.columns_ if column.name in group]
     if len(kept) > MOST_COLUMNS:
@@ -203,7 +202,7 @@ def _table(classifier: BayesClassifier, X: Any) -> pd.DataFrame:
     if not isinstance(classifier, BayesClassifier):
         raise InputError(f"dependent_pairs takes a fitted bayesclf classifier, not {classifier!r}")
     frame = classifier.frame(X)
-    if not isinstance(classifier.model_, GenerativeModel):
+    if not classifier.model_.generative:
         raise Refused(
             f"{type(classifier).__name__} assumes nothing about how columns depend on each other; ask NaiveBayes, "
             "fitted on the same rows"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.text import TextNB
 from bayesclf.classifiers.training import MISSING_SUFFIX
+from bayesclf.constraints import OrNone, Several, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
@@ -26,16 +27,24 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
+from bayesclf.posterior.answers import answers
 from bayesclf.posterior.averaging import blocks
-from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
-from bayesclf.rules import Gibbs
-from bayesclf.wording import counted, listed, number
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
+from bayesclf.rules import Gibbs, resolve
+from bayesclf.tables.columns import SparseTable, kind_of
+from bayesclf.wording import LONGEST_NAME, counted, did_you_mean, listed, number, written
 
-EXPLAINED = ("mle", "map", "mean", "bayes-optimal")
+EXPLAINED = ("mle", "map", "mean", "bayes-optimal", "tempered")
 """Rules under which each hypothesis's log-odds are a sum over features."""
 
 PRIOR, INTERCEPT = "(class prior)", "(intercept)"
 """The term of the log-odds that does not depend on x, of generative models and of logistic regression."""
+
+MOST_AVERAGED = 1_000
+"""Most rows that are averaged over, evenly spaced ones of a larger table."""
+
+QUARTILES = (0.25, 0.75)
+"""Quantiles of a number between which it changes where no values are given."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,8 +100,8 @@ class Explanation(Displayed):
 
     def table(self, row: int = 0) -> pd.DataFrame:
         """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
-        if row not in range(len(self.rows)):
-            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {row!r}")
+        if not Whole(0, len(self.rows) - 1).allows(row):
+            raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {written(row, LONGEST_NAME)}")
         own = self.terms[self.terms["row"] == row].drop(columns="row")
         own = own.sort_values("contribution", key=lambda column: -column.abs(), kind="stable")
         line = {name: column.iloc[int(row)] for name, column in self.rows.items()}
@@ -125,8 +134,10 @@ def explain(
 
     For a generative model a feature contributes log p(x_j | k) − log p(x_j | k′), for logistic regression
     (w_j,k − w_j,k′)(x_j − mean_j). Under each hypothesis the contributions and the term of the class prior, or the
-    intercept, add up to log P(k | x)/P(k′ | x). The features of a block that has dependent ones are one, "a, b";
-    levels, and the indicator of a missing cell, belong to their column. Of a text, the words in it are the features.
+    intercept, add up to log P(k | x)/P(k′ | x). Under ``"tempered"`` a contribution is T times that, and the term of
+    the class prior has b_k − b_k′ in it, each draw of θ with one of T and b. The features of a block that has dependent
+    ones are one, "a, b"; levels, and the indicator of a missing cell, belong to their column. Of a text, the words in
+    it are the features.
 
     Parameters
     ----------
@@ -141,7 +152,7 @@ def explain(
     ci_prob : float
         Posterior probability between the bounds, in (0, 1).
     rule : str, Gibbs or None
-        ``"mle"``, ``"map"``, ``"mean"`` or ``"bayes-optimal"``; by default the classifier's own.
+        ``"mle"``, ``"map"``, ``"mean"``, ``"bayes-optimal"`` or ``"tempered"``; by default the classifier's own.
 
     Raises
     ------
@@ -181,12 +192,15 @@ def explain(
     hypotheses = classifier.hypotheses(rules.RULES[name].source)
     log_proba = rules.log_proba(name, hypotheses, rows, classifier.seed_)
     pair = _pair(log_proba, classifier.classes_, outcome, against)
-    interval = ci_prob if name == "bayes-optimal" else None
+    interval = ci_prob if rules.RULES[name].averages else None
+    temper = hypotheses.parameters if isinstance(hypotheses, TemperedHypotheses) else None
+    if temper is not None:
+        hypotheses = classifier.hypotheses("posterior")
     places = {column.name: place for place, column in enumerate(classifier.columns_)}
     # The size of a sparse table is the number of cells that are stored.
     entries = sum(part.size + len(rows) for part in rows.parts)
     found = [
-        _summary(_of_all_parts(hypotheses, rows[block], pair[block]), places, interval)
+        _summary(_tempered(_of_all_parts(hypotheses, rows[block], pair[block]), temper, pair[block]), places, interval)
         for block in blocks(hypotheses, rows, max(1.0, entries / max(1, len(rows))))
     ]
     constant = PRIOR if hypotheses.generative else INTERCEPT
@@ -256,6 +270,15 @@ def _of_all_parts(hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: P
     parts = [log_odds(part.model, rows, part.parameters, pair) for part in hypotheses.parts()]
     values = np.concatenate([part.terms.values for part in parts])
     return LogOdds(np.concatenate([part.constant for part in parts]), replace(parts[0].terms, values=values))
+
+
+def _tempered(found: LogOdds, temper: Parameters | None, pair: Pair) -> LogOdds:
+    """Return log-odds of which the terms are multiplied by T, and b is added to the constant, draw by draw."""
+    if temper is None:
+        return found
+    draw = np.arange(len(found.constant)) % len(temper["T"])
+    terms = replace(found.terms, values=found.terms.values * temper["T"][draw, None])
+    return LogOdds(found.constant + pair.differences(temper["b"][draw]), terms)
 
 
 def _summary(found: LogOdds, places: Mapping[str, int], ci_prob: float | None) -> TermSummary:
@@ -422,3 +445,101 @@ def _with_reference(values: Array) -> Array:
     nothing = np.zeros_like(values[:, :1])
     parts = (nothing, values) if values.shape[1] == 1 else (values, nothing)
     return np.concatenate(parts, axis=1)
+
+
+def effects(
+    clf: BayesClassifier, X: Any, column: str, values: Sequence[Any] | None = None, ci_prob: float = CI_PROB
+) -> pd.DataFrame:
+    """Return how the probability of each class changes on average over rows when a column changes.
+
+    ::
+
+        effect_k(a → b) = mean_i [P(k | x_i with column = b, θ) − P(k | x_i with column = a, θ)]
+
+    It is computed under each hypothesis θ of the posterior, so that its interval is one of θ, given the model. Where
+    the classifier's own rule is ``"tempered"``, the hypotheses are values of T and b. The other columns of each row
+    stay as they are: the table describes predictions, and no interventions unless the model is causal.
+
+    Parameters
+    ----------
+    X : table or array of shape (row, feature)
+        Rows to average over, such as the training rows; at most 1,000 of them are used.
+    column : str
+        Name of a column of numbers or of categories.
+    values : sequence or None
+        Values a, b, …, each compared with the first. By default the quartiles of a number; of a category all levels,
+        each compared with the most frequent one.
+    ci_prob : float
+        Posterior probability of the interval, in (0, 1).
+
+    Returns
+    -------
+    DataFrame
+        One line per value and class: `from`, `to`, `outcome`, `effect` (posterior mean), `low` and `high` (equal-tailed
+        interval; missing for a point estimate).
+
+    Raises
+    ------
+    InputError
+        For a column that the classifier does not have, or values that cannot be compared.
+    Refused
+        For text and sparse tables.
+
+    References
+    ----------
+    Gelman & Pardoe, *Average predictive comparisons for models with nonlinearity, interactions, and variance
+    components*, Sociological Methodology 37 (2007).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> iris = bc.datasets.load("iris")
+    >>> clf = bc.GaussianDiscriminantAnalysis(random_state=1).fit(iris.X, iris.y)
+    >>> table = clf.effects(iris.X, "petal width (cm)")
+    >>> bool(table.set_index("outcome").loc["virginica", "effect"] > 0)
+    True
+    """
+    check_between("ci_prob", ci_prob)
+    require(OrNone(Several("values, such as [1, 2]")), values=values)
+    frame = clf.frame(X)
+    if isinstance(frame, SparseTable) or clf.columns_[0].kind == "text":
+        raise Refused("effects are of columns of numbers and categories, not of words or counts")
+    if column not in frame.columns:
+        raise InputError(f"there is no column {column!r}{did_you_mean(str(column), map(str, frame.columns))}")
+    frame = frame.iloc[np.unique(np.linspace(0, len(frame) - 1, min(len(frame), MOST_AVERAGED)).astype(int))]
+    chosen = list(_compared_values(frame[column]) if values is None else values)
+    if len(chosen) < 2:
+        raise InputError(f"an effect of {column!r} needs two values to compare, such as values=[1, 2], not {chosen}")
+    own = resolve(clf.requested_rule(None))[0]
+    source = "posterior" if clf.draws_ is not None and not own.averages else own.source
+    hypotheses = clf.hypotheses(source)
+    of_value = [_mean_proba(hypotheses, clf.rows(frame.assign(**{str(column): value}))) for value in chosen]
+    weights, lines = np.exp(hypotheses.log_weights), []
+    tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    for value, proba in zip(chosen[1:], of_value[1:], strict=True):
+        change = proba - of_value[0]
+        means = change @ weights / weights.sum()
+        low, high = np.full((2, len(change)), np.nan)
+        if len(weights) > 1:
+            low, high = np.quantile(
+                change, tails, axis=1, weights=np.broadcast_to(weights, change.shape), method="inverted_cdf"
+            )
+        lines += [
+            (chosen[0], value, label, *numbers) for label, *numbers in zip(clf.classes_, means, low, high, strict=True)
+        ]
+    return pd.DataFrame(lines, columns=["from", "to", "outcome", "effect", "low", "high"])
+
+
+def _compared_values(column: pd.Series) -> list[Any]:
+    """Return the quartiles of a number, or the levels of a category, the most frequent first."""
+    if kind_of(column) == "number":
+        return [float(value) for value in np.unique(np.nanquantile(column.astype(float), QUARTILES))]
+    return column.value_counts().index.tolist()
+
+
+def _mean_proba(hypotheses: HypothesisSet, rows: Rows) -> Array:
+    """Return the mean over rows of P(k | x, θ), (outcome, draw)."""
+    total = np.zeros((len(hypotheses.labels), len(hypotheses)))
+    for some in answers(hypotheses, rows):
+        total += some.proba.sum(axis=0)
+    return total / rows.length

@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import known_class_prior
-from bayesclf.constraints import PATH, Flag, require
+from bayesclf.constraints import PATH, Flag, Instance, OrNone, require
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
@@ -421,6 +421,7 @@ def predict_stream(
         For each column with levels that the training rows lack, once.
     """
     check_is_fitted(classifier, "classes_")
+    require(OrNone(Instance(Mapping, "a mapping from columns")), missing=missing)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
     given: dict[str, Any] = {"missing": missing, "resume": resume, "progress": progress}
     return write_predictions(classifier, source, output, decision, extras, **given).rows
@@ -438,6 +439,7 @@ def write_predictions(
     progress: Progress = None,
     tell_unseen: Callable[[str], object] | None = None,
     spelled: Callable[[str], object] = str,
+    reading: Mapping[str, Any] | None = None,
 ) -> Predicted:
     """Write predictions for a stream; see `predict_stream`, which `BayesClassifier` has as a method.
 
@@ -462,6 +464,8 @@ def write_predictions(
         Is called with a sentence for each column with levels that the training rows lack; None for a warning.
     spelled
         What csv has for a label.
+    reading
+        How files of text are read.
     """
     require(PATH, output=output)
     require(Flag(), resume=resume)
@@ -481,7 +485,7 @@ def write_predictions(
     kinds: dict[str, ColumnKind] = {}
     if isinstance(source, str | os.PathLike):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
-    stream = replace(open_stream(source, kinds, missing, needed), ahead=True)
+    stream = replace(open_stream(source, kinds, missing, needed, reading=reading), ahead=True)
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn)
     if folder:
         _write_parts(path, answers, _origin(classifier, stream, decision, extras), resume)

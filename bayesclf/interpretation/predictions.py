@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesclf import decisions
 from bayesclf.arrays import Array
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.predictor import CI_PROB, INTERVAL_RULES
 from bayesclf.constraints import Flag, require
 from bayesclf.errors import check_between
 from bayesclf.rules import Gibbs
@@ -136,8 +136,9 @@ def prediction_columns(classifier: BayesClassifier, X: Any, decision: Decision, 
     log_proba = classifier.predict_log_proba(X, decision.rule, decision.class_prior)
     predicted = classifier.decided(log_proba, decision.rule, decision.cost, decision.reject)
     columns = {"predicted": predicted} | _by_label("P({})", np.exp(log_proba), classifier)
-    # the posterior's weights are P(θ | D, x) under that rule, and P(θ | D) under all others
-    rule = "predictive" if classifier.requested_rule(decision.rule) == "predictive" else "bayes-optimal"
+    # the hypotheses are those of the rule where they spread, and P(θ | D) says how under all others
+    asked = classifier.requested_rule(decision.rule)
+    rule = asked if asked in INTERVAL_RULES else "bayes-optimal"
     if extras.sets is not None:
         sets = decisions.posterior_sets(log_proba, classifier.classes_, extras.sets)
         columns |= _by_label(f"in_set_{extras.sets:g}({{}})", sets.member, classifier)

@@ -17,14 +17,16 @@ from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.constraints import Choice, require
 from bayesclf.engines.convergence import at_unit_scale
 from bayesclf.engines.inference import MARKOV_CHAINS
-from bayesclf.errors import DoesNotExist, InputError, Refused, check_between
+from bayesclf.errors import DoesNotExist, Refused, check_between
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
 from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
@@ -115,8 +117,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     check_is_fitted(classifier, "classes_")
     if of is None:
         of = "odds" if isinstance(classifier, LogisticRegression) else "parameters"
-    if of not in KINDS:
-        raise InputError(f"of must be one of {', '.join(map(repr, KINDS))}, not {of!r}")
+    require(Choice(KINDS), of=of)
     table = (_odds if of == "odds" else _parameters)(classifier, ci_prob)
     engine = type(classifier.inference_).__name__
     about: dict[Hashable, Any] = {"classifier": type(classifier).__name__, "engine": engine}
@@ -210,6 +211,12 @@ def _parameters(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     low, high = np.quantile(values, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
     columns = {"mean": values.mean(axis=0), "sd": _sd(values), "low": low, "high": high}
     table = pd.DataFrame(columns | _convergence(classifier, values), index=index)
+    if isinstance(classifier, GenerativeClassifier) and classifier.requested_rule(None) == "tempered":
+        T = classifier.temper_["T"].to_numpy().reshape(-1, 1)
+        low, high = np.quantile(T, [(1 - ci_prob) / 2, (1 + ci_prob) / 2], axis=0)
+        index = pd.MultiIndex.from_tuples([("T", "", "")], names=table.index.names)
+        own = pd.DataFrame({"mean": T.mean(axis=0), "sd": _sd(T), "low": low, "high": high}, index=index)
+        table = pd.concat([own, table])
     if "not_held" in group.attrs:
         table.attrs["not_held"] = group.attrs["not_held"]
     return table
@@ -333,7 +340,7 @@ def priors_of(classifier: BayesClassifier) -> Priors:
     check_is_fitted(classifier, "classes_")
     model: Any = classifier.model_
     symbols: tuple[str, ...] = ()
-    if isinstance(model, GenerativeModel):
+    if model.generative:
         sentences, lines = _generative(model)
     else:
         sentences, lines, symbols = _logistic(model)

@@ -7,15 +7,63 @@ leading draw axis, so that a point estimate is a posterior of one hypothesis and
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.families.base import Family, Statistics
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
     import pymc as pm
 
-__all__ = ["Model", "Rows"]
+__all__ = ["Block", "Model", "Rows"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of features: its family with the prior resolved, and its statistics.
+
+    Attributes
+    ----------
+    suffix
+        What is added to the names of its parameters and axes; empty for the first block of a family.
+    """
+
+    family: Family[Any]
+    statistics: Statistics
+    suffix: str = ""
+
+    def own(self, parameters: Parameters) -> Parameters:
+        """Pick this block's parameters, under the family's own names."""
+        return {name: parameters[name + self.suffix] for name in self.family.dims()}
+
+    def named(self, parameters: Parameters) -> dict[str, Array]:
+        """Give the family's parameters their names in the model."""
+        return {name + self.suffix: values for name, values in parameters.items()}
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words; all blocks share the labels and nothing else."""
+        return {
+            name + self.suffix: tuple(dim if dim == "outcome" else dim + self.suffix for dim in dims)
+            for name, dims in self.family.dims().items()
+        }
+
+    def coords(self) -> dict[str, Any]:
+        """Return the names along the axes except the labels', and the two parts of levels."""
+        coords = self.family.coords()
+        return {
+            name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
+            for name, names in coords.items()
+        }
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form of its part of the PyMC model."""
+        family, axes = self.family, self.statistics.axes
+        shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
+        # Missing cells that a family cannot count have a likelihood of their own.
+        coupled = bool(family.not_conjugate(self.statistics))
+        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
 
 
 class Model(Protocol):
@@ -32,6 +80,20 @@ class Model(Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """Names of the classes, in the order of the label axis."""
+
+    @property
+    def label_counts(self) -> Array:
+        """Weight of the training rows of each label (outcome)."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Columns that are modeled together given the class; none where the model is P(y | x) itself."""
+
+    def level_counts(self) -> list[tuple[str, float]]:
+        """Return each level as "column=level", and the weight of its training rows."""
+
+    def constant_features(self) -> list[str]:
+        """Return the columns in use that have one value only, or none."""
 
     def mle(self) -> Parameters:
         """Return the maximum likelihood estimate (draw axis of length 1), or raise `DoesNotExist`."""

@@ -13,11 +13,10 @@ from scipy.sparse.csgraph import connected_components
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
-from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
 from bayesclf.families.page_tables import PageVariable
-from bayesclf.models.base import Rows
+from bayesclf.models.base import Block, Model, Rows
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -26,52 +25,6 @@ if TYPE_CHECKING:
 
 PREDICTED_ROWS = 2**15
 """Rows whose predictive densities are computed together: a table that is not made of floats is so a few rows only."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """One block of features: its family with the prior resolved, and its statistics.
-
-    Attributes
-    ----------
-    suffix
-        What is added to the names of its parameters and axes; empty for the first block of a family.
-    """
-
-    family: Family[Any]
-    statistics: Statistics
-    suffix: str = ""
-
-    def own(self, parameters: Parameters) -> Parameters:
-        """Pick this block's parameters, under the family's own names."""
-        return {name: parameters[name + self.suffix] for name in self.family.dims()}
-
-    def named(self, parameters: Parameters) -> dict[str, Array]:
-        """Give the family's parameters their names in the model."""
-        return {name + self.suffix: values for name, values in parameters.items()}
-
-    def dims(self) -> dict[str, tuple[str, ...]]:
-        """Return the axis words; all blocks share the labels and nothing else."""
-        return {
-            name + self.suffix: tuple(dim if dim == "outcome" else dim + self.suffix for dim in dims)
-            for name, dims in self.family.dims().items()
-        }
-
-    def coords(self) -> dict[str, Any]:
-        """Return the names along the axes except the labels', and the two parts of levels."""
-        coords = self.family.coords()
-        return {
-            name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
-            for name, names in coords.items()
-        }
-
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form of its part of the PyMC model."""
-        family, axes = self.family, self.statistics.axes
-        shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
-        # Missing cells that a family cannot count have a likelihood of their own.
-        coupled = bool(family.not_conjugate(self.statistics))
-        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
 
 
 @dataclass(frozen=True)
@@ -149,6 +102,19 @@ class GenerativeModel:
         """Raise where statistics of the labeled rows are not all that the model was conditioned on."""
         if self.unlabeled:
             raise Refused(f"{self._without_labels}, and what the statistics give is of the labeled rows alone")
+
+    def level_counts(self) -> list[tuple[str, float]]:
+        """Return each level as "column=level", and the weight of its training rows."""
+        columns = (column for block in self.blocks for column in block.statistics.level_counts())
+        return [
+            (f"{name}={level}", float(count))
+            for name, levels, counts in columns
+            for level, count in zip(levels, counts, strict=True)
+        ]
+
+    def constant_features(self) -> list[str]:
+        """Return the columns in use that have one value only, as far as the statistics tell."""
+        return [name for block in self.blocks for name in block.statistics.constant_features()]
 
     def posterior(self) -> GenerativeModel:
         """Return the model whose hyperparameters are the exact posterior's; raises `Refused` where there is none."""
@@ -248,18 +214,44 @@ class GenerativeModel:
         """Return log π (draw, outcome); one draw where π is known."""
         return logs(self.class_prior.probabilities(parameters))
 
-    @np.errstate(over="ignore")  # of a cell so far off that its density is 0
     def log_predictive(self, rows: Rows) -> Array | None:
         """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate."""
+        densities = self.log_density(rows)
+        return None if densities is None else self.mean_log_class_prior() + densities
+
+    def mean_log_class_prior(self) -> Array:
+        """Return log E[π | D], (outcome)."""
+        prior = self.posterior().class_prior
+        return np.asarray(self.log_class_prior(prior.mean())[0])
+
+    @np.errstate(over="ignore")  # of a cell so far off that its density is 0
+    def log_density(self, rows: Rows) -> Array | None:
+        """Return log p(x | y, D), shape (row, outcome), where conjugate."""
         if self.not_conjugate():
             return None
-        posterior = self.posterior()
-        total = np.repeat(self.log_class_prior(posterior.class_prior.mean()), len(rows), axis=0)
+        total = np.zeros((len(rows), len(self.labels)))
         for start in range(0, max(1, len(rows)), PREDICTED_ROWS):
             some = slice(start, start + PREDICTED_ROWS)
             own = rows if len(rows) <= PREDICTED_ROWS else rows[some]  # a slice of a sparse table is a copy
-            for block, part in zip(posterior.blocks, own.parts, strict=True):
+            for block, part in zip(self.posterior().blocks, own.parts, strict=True):
                 total[some] += block.family.log_predictive(part)
+        return total
+
+    def log_density_without(self, rows: Rows, y: Integers) -> Array | None:
+        """Return log p(x_i | k, all rows but i), (row, outcome), where conjugate; NaN where the row needs a refit.
+
+        Parameters
+        ----------
+        rows
+            Training rows; of each, one is left out.
+        y
+            Their label codes (row).
+        """
+        if self.not_conjugate():
+            return None
+        total = np.zeros((len(rows), len(self.labels)))
+        for block, part in zip(self.posterior().blocks, rows.parts, strict=True):
+            total += block.family.log_predictive_without(part, y)
         return total
 
     def log_evidence(self) -> float:
@@ -345,7 +337,7 @@ class ScoresGiven:
     def __call__(self, rows: Rows) -> Array:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         if not self.densities:  # a given class prior is one for all draws
-            return np.broadcast_to(self.log_prior, (self.draws, len(rows), self.log_prior.shape[2]))
+            return np.broadcast_to(self.log_prior, (self.draws, len(rows), self.log_prior.shape[2])).copy()
         first, *rest = (density(part) for density, part in zip(self.densities, rows.parts, strict=True))
         for log_density in rest:
             first += log_density
@@ -353,7 +345,7 @@ class ScoresGiven:
         return first
 
 
-def independent_groups(model: GenerativeModel) -> dict[str, int]:
+def independent_groups(model: Model) -> dict[str, int]:
     """Return a group number for each column in use: columns of different groups are independent given the class.
 
     Columns of one block share a group where its family models their dependence, those of a network where edges

@@ -3,6 +3,7 @@
 matplotlib and ArviZ are loaded when a figure is drawn, not on import.
 """
 
+from bayesclf.plots.along import rules_along
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.calibration import class_calibration, loo_calibration, reliability, threshold_curve
 from bayesclf.plots.chains import energy, optimizer_trace, posterior_rank, posterior_trace
@@ -42,6 +43,7 @@ __all__ = [
     "prior_posterior",
     "reliability",
     "rule_scores",
+    "rules_along",
     "threshold_curve",
     "uncertainty",
 ]

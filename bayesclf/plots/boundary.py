@@ -18,6 +18,7 @@ from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior import averaging
+from bayesclf.rules import resolve
 from bayesclf.tables import columns
 
 GRID = 121
@@ -139,7 +140,7 @@ def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> 
     first, second = _features(frame, names, features)
     rows = columns.numbers(frame, (first, second))
     x, y = (places(values) for values in rows.T)
-    points = pd.DataFrame({name: [_middle(frame[name])] * (len(x) * len(y)) for name in names})
+    points = pd.DataFrame({name: [middle(frame[name])] * (len(x) * len(y)) for name in names})
     points[first], points[second] = np.tile(x, len(y)), np.repeat(y, len(x))
     table = points if hasattr(clf, "feature_names_in_") else points.to_numpy()
     return Plane((first, second), rows, x, y, table)
@@ -168,7 +169,7 @@ def places(values: Array) -> Array:
     return np.linspace(low - room, high + room, GRID)
 
 
-def _middle(column: pd.Series) -> Any:
+def middle(column: pd.Series) -> Any:
     """Return the mean of a column of numbers, or the most frequent value of one of words or of two numbers."""
     if columns.kind_of(column) == "number" and column.nunique() > 2:
         return float(column.mean())
@@ -231,11 +232,11 @@ def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[
             with warnings.catch_warnings():
                 # Far from all rows every class may have probability 0; predictions there are the class prior.
                 warnings.simplefilter("ignore", PredictionWarning)
-                fields[rule] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
+                fields[resolve(rule)[0].name] = plane.field(clf.predict_log_proba(plane.points, rule=rule))
         except (DoesNotExist, Refused) as reason:
             silent[rule] = str(reason)
     if not fields:
-        raise Refused("; ".join(silent.values()) or "no rule to draw; name at least one")
+        raise Refused("; ".join(silent.values()))
     return fields, list(silent)
 
 

@@ -254,7 +254,7 @@ def threshold_curve(
     Left: accuracy, or mean cost where there are costs, against the share of rows that pass. If the probabilities of a
     rule indicate its errors, accuracy rises as fewer rows pass. Right: the net benefit by the threshold. Where it is
     not above 0, which is that of no row, and above the dotted line, which is that of every row, one does as well
-    without the model. Bands are one Nadeau–Bengio standard error.
+    without the model. Bands are one standard error.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ def class_calibration(
     >>> import bayesclf as bc
     >>> iris = bc.datasets.load("iris")
     >>> comparison = bc.compare({"nb": bc.GaussianNB()}, iris.X, iris.y)
-    >>> figure = bc.plots.class_calibration(comparison, "nb", "predictive")
+    >>> figure = bc.plots.class_calibration(comparison, "nb", "bayes-optimal")
     >>> [ax.get_title(loc="left") for ax in figure.axes]
     ['setosa', 'versicolor', 'virginica']
     """

@@ -236,7 +236,7 @@ def _check_traces(traces: Any) -> None:
     if not isinstance(traces, Mapping) or not traces:
         raise InputError(
             f"traces must be a mapping from names to traces, such as {{'gradient': clf.trace_}}, not "
-            f"{type(traces).__name__ if traces != {} else 'empty'}"
+            f"{'empty' if isinstance(traces, Mapping) else type(traces).__name__}"
         )
     for name, trace in traces.items():
         if trace is None:

@@ -15,7 +15,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.by_evidence import CANDIDATES
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Model
 from bayesclf.plots import boundary, style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -108,7 +108,7 @@ class _Panels:
         Mean log class prior, (outcome).
     """
 
-    model: GenerativeModel
+    model: Model
     parameters: Any
     log_prior: Array
     frame: pd.DataFrame
@@ -121,7 +121,7 @@ class _Panels:
         """Check the arguments."""
         frame = clf.frame(X)
         model = clf.model_
-        if not isinstance(model, GenerativeModel):
+        if not model.generative:
             raise Refused(f"{type(clf).__name__} has no p(x | y) to draw, only P(y | x); take decision_boundary")
         if isinstance(frame, SparseTable) or any(
             block.family.kind not in ("number", "category", "mixed") for block in model.blocks

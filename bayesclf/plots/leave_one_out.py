@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.errors import InputError
 from bayesclf.plots import style
 from bayesclf.plots.style import Figure
 
@@ -83,6 +84,8 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
     """
     import arviz_plots as azp
 
+    if not {"elpd", "elpd_diff", "dse"} <= {*table.columns}:
+        raise InputError("table must be the result of bayesclf.compare_elpd, with columns elpd, elpd_diff and dse")
     ink = style.ink()
     look: dict[str, Any] = {"color": ink}
     panels = azp.plot_compare(

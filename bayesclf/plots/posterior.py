@@ -94,9 +94,7 @@ def posterior_of(classifier: BayesClassifier) -> xr.Dataset:
                 f"{type(classifier).__name__} is a plug-in of estimates, which no engine gives a posterior to draw; "
                 "take a classifier that has one, such as NaiveBayes"
             )
-        raise Refused(
-            f"inference={classifier.inference!r} leaves no posterior to draw; fit with 'auto', 'exact' or 'nuts'"
-        )
+        raise Refused(f"inference={classifier.inference!r} leaves no posterior to draw; fit with inference='auto'")
     drawn = tree["posterior"].to_dataset()
     posterior = drawn[[name for name in classifier.model_.dims() if name in drawn]]
     if not posterior.data_vars:

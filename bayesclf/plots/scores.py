@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bayesclf.errors import InputError
+from bayesclf.constraints import Choice, require
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.score_table import Standing
 from bayesclf.plots import style
@@ -35,7 +35,7 @@ NOTE_WIDTH = 90
 def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | None = None) -> Figure:
     """Draw a score of every model under every rule with its standard error.
 
-    Standard errors are Nadeau and Bengio's, over the folds. An infinite log loss is drawn as ∞ at the right margin;
+    Standard errors are over the rows, as of `Comparison.table`. An infinite log loss is drawn as ∞ at the right margin;
     rules that could not answer are left out and named below.
 
     Parameters
@@ -48,8 +48,7 @@ def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | Non
     InputError
         For an unknown metric.
     """
-    if metric not in METRICS:
-        raise InputError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}")
+    require(Choice(METRICS), metric=metric)
     return draw(comparison.table, metric, ax)
 
 

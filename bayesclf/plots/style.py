@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.arrays import Array
+from bayesclf.constraints import Constraint, Flag, Number, Several, Text, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.wording import clipped
 
@@ -48,6 +49,7 @@ RULE_STYLE = {
     "mean": RuleStyle("#0f9d76", "P", (0, (5, 1, 1, 1, 1, 1))),
     "bayes-optimal": RuleStyle("#2f6fd0", "o", "-"),
     "predictive": RuleStyle("#bf5fa0", "D", (0, (7, 2))),
+    "tempered": RuleStyle("#5b4bb8", "X", (0, (3, 1, 1, 1))),
     "gibbs": RuleStyle("#dd5a22", "^", ":"),
 }
 """Colors that color-blind readers can distinguish, on white and dark backgrounds (after Okabe and Ito)."""
@@ -99,6 +101,19 @@ ARGUMENTS = {
 """Types and descriptions of arguments that several figures share, unless a figure has its own."""
 
 
+SETTINGS: dict[str, Constraint] = {
+    **{name: Text() for name in ("metric", "model", "rule", "xlabel", "ylabel")},
+    **{name: Whole(1) for name in ("limit", "most")},
+    **{name: Flag() for name in ("log", "labels")},
+    "draws": Whole(0),
+    "least": Number(),
+    "features": Several("columns, and pairs of columns, such as ['age', ('age', 'bmi')]", pairs=True),
+    "outcomes": Several("labels"),
+    "rules": Several("names of rules, such as ['map', 'predictive'], at least one", 1),
+}
+"""What arguments of figures may be, by name, besides their defaults."""
+
+
 def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
     """Make a function that draws one of the public plotting functions: complete its docstring, clean up after errors.
 
@@ -109,30 +124,28 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
 
     @wraps(function)
     def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        """Draw; close what a failed call has opened, and say which argument was mistaken."""
+        """Check the arguments and draw; close what a failed call has opened."""
         import matplotlib.pyplot as plt
 
+        _check_arguments(signature, args, kwargs)
         before = plt.get_fignums()
         try:
             return function(*args, **kwargs)
-        except BaseException as error:
+        except BaseException:
             for number in set(plt.get_fignums()).difference(before):
                 plt.close(number)
-            if isinstance(error, AttributeError | KeyError | TypeError) and (
-                sentence := _mistaken(signature, args, kwargs)
-            ):
-                raise InputError(sentence) from error
             raise
 
     drawn.__doc__ = _complete(function)
     return drawn
 
 
-def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Return which argument is of another kind than its name says, as a sentence; empty if none is."""
+def _check_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise `InputError` for an argument of another kind than its name says; defaults are right."""
     import pandas as pd
     import xarray as xr
     from arviz_stats import ELPDData
+    from matplotlib.axes import Axes
 
     from bayesclf.classifiers.base import BayesClassifier
     from bayesclf.classifiers.implied import ImpliedLogistic
@@ -152,13 +165,17 @@ def _mistaken(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[
         "elpd": (ELPDData, "the result of bayesclf.loo"),
         "table": (pd.DataFrame, "a DataFrame"),
         "tree": (xr.DataTree, "the result of bayesclf.predictive_check"),
+        "ax": (Axes, "axes of matplotlib, such as plt.gca()"),
     }
     for name, value in signature.bind_partial(*args, **kwargs).arguments.items():
+        if value is signature.parameters[name].default:
+            continue
         kind, meaning = kinds.get(name, (object, ""))
         if not isinstance(value, kind):
             given = f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
-            return f"{name} must be {meaning}, not {given}"
-    return ""
+            raise InputError(f"{name} must be {meaning}, not {given}")
+        if name in SETTINGS:
+            require(SETTINGS[name], **{name: value})
 
 
 def _complete(function: Callable[..., Figure]) -> str:

@@ -7,9 +7,9 @@ are needed. Draws and point estimates are handed to ArviZ as data sets with labe
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel, ScoresGiven
 from bayesclf.models.logistic.design import LinearModel, LinearScores
+from bayesclf.models.tempered import tempered
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Hypotheses:
     def take(self, draws: Integers) -> Hypotheses:
         """Return some of the hypotheses, equally weighted."""
         chosen = {name: values[draws] for name, values in self.parameters.items()}
-        return Hypotheses(self.model, chosen, self.offset)
+        return replace(self, parameters=chosen)
 
     def log_scores(self, rows: Rows) -> Array:
         """Return the model's scores (draw, row, outcome)."""
@@ -148,6 +149,31 @@ class Hypotheses:
         """Return the model's closed-form predictive, if it has one."""
         joint = self.model.log_predictive(rows)
         return joint if joint is None or self.offset is None else joint + self.offset
+
+
+@dataclass(frozen=True)
+class TemperedHypotheses(Hypotheses):
+    """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`."""
+
+    model: GenerativeModel
+    generative: ClassVar[bool] = False
+    linear_scores: ClassVar[None] = None
+
+    @override
+    def log_scores(self, rows: Rows) -> Array:
+        """Return log π + b + T·log p(x | k, D), (draw, row, outcome)."""
+        densities = self.model.log_density(rows)
+        assert densities is not None
+        return tempered(densities, self.model.mean_log_class_prior(), self.parameters)
+
+    @override
+    def log_class_prior(self) -> Array:
+        """Return log π + b, (draw, outcome)."""
+        return self.model.mean_log_class_prior() + self.parameters["b"]
+
+    @override
+    def log_predictive(self, rows: Rows) -> None:
+        """Return None: T and b are averaged over."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +312,74 @@ class SeededHypotheses:
             self._last.clear()
             self._last[number] = self.seeded.make(self.posterior, number)
         return self._last[number]
+
+
+@dataclass(frozen=True)
+class TemperedPosterior:
+    """Draws of θ, each with one of T and b: how far tempered probabilities spread, where θ is uncertain too.
+
+    Attributes
+    ----------
+    of
+        Draws of θ of a generative model.
+    temper
+        Draws of T (draw) and b (draw, outcome), taken in turn.
+    first
+        Number of the first draw of θ.
+    """
+
+    of: Hypotheses | SeededHypotheses
+    temper: Parameters
+    first: int = 0
+    exact: ClassVar[bool] = False
+    generative: ClassVar[bool] = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return self.of.labels
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether the draws of θ are made in parts."""
+        return self.of.in_parts
+
+    @property
+    def log_weights(self) -> Array:
+        """Log weights (draw)."""
+        return self.of.log_weights
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def parts(self) -> Iterator[TemperedPosterior]:
+        """Yield the blocks of draws, in order."""
+        first = self.first
+        for part in self.of.parts():
+            yield TemperedPosterior(part, self.temper, first)
+            first += len(part)
+
+    def take(self, draws: Integers) -> TemperedPosterior:
+        """Return some of the draws of θ, equally weighted, with the T and b that they have here."""
+        own = {name: values[(self.first + draws) % len(values)] for name, values in self.temper.items()}
+        return TemperedPosterior(self.of.take(draws), own)
+
+    def _own(self, name: str) -> Array:
+        values = self.temper[name]
+        return np.asarray(values[(self.first + np.arange(len(self))) % len(values)])
+
+    def log_scores(self, rows: Rows) -> Array:
+        """Return log π + b + T·log p(x | k, θ), (draw, row, outcome)."""
+        prior = self.of.log_class_prior()[:, None]
+        scores = self.of.log_scores(rows) - np.where(np.isneginf(prior), 0.0, prior)
+        return self._own("T")[:, None, None] * scores + self.log_class_prior()[:, None]
+
+    def log_class_prior(self) -> Array:
+        """Return log π + b, (draw, outcome)."""
+        return self.of.log_class_prior() + self._own("b")
+
+    def log_predictive(self, rows: Rows) -> None:
+        """Return None: the draws are averaged over."""
 
 
 def to_dataset(

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
+from bayesclf.constraints import OrNone, Text, require
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.leaving_out import NEEDED, training_rows
@@ -51,6 +52,7 @@ def write_comparison(
     InputError
         If the file cannot be written.
     """
+    require(OrNone(Text()), command=command)
     target = document.writable(path)
     from bayesclf.report import page
 
@@ -95,6 +97,7 @@ def write_classifier(
         If the file cannot be written, or the rows are not those of the fit.
     """
     check_is_fitted(classifier, "classes_")
+    require(OrNone(Text()), command=command)
     target = document.writable(path)
     if X is not None and y is not None:
         _require_training_rows(classifier, X, y)

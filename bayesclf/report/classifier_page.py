@@ -207,8 +207,7 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> dict[str, Any] |
     loss = mean_log_loss(found.log_loss)
     share = held_out.frequencies
     commonest = float((share.argmax(axis=1) == y).mean())
-    with np.errstate(divide="ignore"):  # a class without a training row has the share 0
-        shares = float(-np.log(share[np.arange(len(y)), y]).mean())
+    shares = float(-np.log(share[np.arange(len(y)), y]).mean())
     right, infinite = 1 - found.error, loss.infinite
     told = calibration_error(log_proba, y, classifier.seed_)
     shown = facts(

@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.files import output_file
+from bayesclf.wording import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,7 +62,8 @@ def fill(template: str, **context: Any) -> str:
     environment.filters["unbroken"] = unbroken
     script = environment.get_template("sort.js").render()
     policy = b64encode(sha256(script.encode()).digest()).decode()
-    return environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
+    page = environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
+    return visible(page, kept="\n\t")
 
 
 def unbroken(sentence: str) -> str:

@@ -35,6 +35,7 @@ HOW = {
     "mean": "with the posterior means of its parameters",
     "bayes-optimal": "averaged over its posterior",
     "predictive": "averaged over its posterior, given the new row",
+    "tempered": "with its evidence counted as far as rows left out bear it out",
     "gibbs": "with parameters drawn from its posterior",
 }
 """How a model answers under each rule."""
@@ -55,6 +56,7 @@ RULES = {
     "mean": "the average of the parameters, as far as the training rows leave them uncertain",
     "bayes-optimal": "the average of the predicted probabilities over all parameters, each as far as it is probable",
     "predictive": "the same average, where the columns of the new row also tell which parameters are probable",
+    "tempered": "what the columns say of each class, times one number T learned from training rows that were left out",
     "gibbs": "parameters drawn at random for each row, each as often as they are probable",
 }
 """What answers under each rule."""

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from sklearn.base import clone
 
 from bayesclf import plots
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import Diagnosis, diagnose
+from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
@@ -62,7 +65,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         subtitle=_size(comparison),
         verdict=judged,
         defined=verdict.DEFINED,
-        over_folds=verdict.OVER_FOLDS,
+        error=verdict.ERROR,
         band=BAND,
         reading=verdict.READING,
         standing=_standing_figure(comparison, judged),
@@ -82,6 +85,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         ],
         columns=table.column_summaries(comparison.X),
         column_count=comparison.X.shape[1],
+        read=[first_upper(note) for note in comparison.read],
         rows=len(comparison.y),
         classes=table.class_counts(comparison.y, comparison.classes),
         reading_priors=READING,
@@ -99,7 +103,7 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     missing = [
         f"{model} under {listed(rules)}: n/a: {why}" for (model, why), rules in table.failures(comparison).items()
     ]
-    said_of_scores = [f"Columns that end in se are {verdict.OVER_FOLDS}."] if judged.models else []
+    said_of_scores = [f"Columns that end in se are {verdict.ERROR}."] if judged.models else []
     parts = [
         Part("Verdict", [*filter(None, said), verdict.DEFINED], table=of_facts(judged.facts)),
         Part("What not to trust here", items=judged.cautions),
@@ -120,7 +124,10 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
         rejected = [f"A rejected row costs {costs['reject']}."] if costs["reject"] else []
         parts.insert(3, Part("Costs", ["By true class (lines) and predicted class (columns).", *rejected], table=lines))
     columns = pd.DataFrame([asdict(column) for column in table.column_summaries(comparison.X)])
-    parts += [Part("Data", table=columns), Part("In a paragraph", [content.paragraph])]
+    parts += [
+        Part("Data", items=[*map(first_upper, comparison.read)], table=columns),
+        Part("In a paragraph", [content.paragraph]),
+    ]
     used = [part for part in parts if part.sentences or part.items or len(part.table)]
     return TextReport(_title(comparison), _size(comparison), used, _made(comparison, command))
 
@@ -192,8 +199,17 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
         ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
         ("Folds", _folds(comparison)),
         ("Seed", str(comparison.seed)),
-        ("Models", "; ".join(f"{name}: {' '.join(str(fit).split())}" for name, fit in _fitted(comparison))),
+        ("Models", "; ".join(f"{name}: {_as_given(fit)}" for name, fit in _fitted(comparison))),
     )
+
+
+def _as_given(fit: Any) -> str:
+    """Return a classifier as one writes it, without the engine and the seed that a comparison gives it."""
+    if isinstance(fit, BayesClassifier):
+        fit = clone(fit).set_params(random_state=None)
+        if isinstance(fit.inference, Auto):
+            fit.set_params(inference="auto")
+    return " ".join(str(fit).split())
 
 
 def _fitted(comparison: Comparison) -> list[tuple[str, Any]]:
@@ -237,7 +253,7 @@ def _size(comparison: Comparison) -> str:
 
 
 def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup | str:
-    """Draw the log loss of each model at its best rule, and of the baseline."""
+    """Draw the log loss of each model, and of the baseline."""
     if not judged.models:
         return ""
     called = [
@@ -249,7 +265,7 @@ def _standing_figure(comparison: Comparison, judged: verdict.Verdict) -> Markup 
     return document.svg(
         lambda: draw_standings(judged.models, [first_upper(name) for name in called]),
         "standing",
-        "Log loss of each model at its best rule",
+        "Log loss of each model",
         "Dots from the smallest log loss down; bars are standard errors of the difference, over the rows.",
     )
 
@@ -267,7 +283,7 @@ def _scores_figure(scores: pd.DataFrame) -> Markup | str:
         lambda: draw_scores(scores, "log_loss"),
         "scores",
         "Log loss of every model under every rule",
-        "Dots with Nadeau–Bengio standard errors, one row per model and rule; the table below has the numbers.",
+        "Dots with standard errors, one row per model and rule; the table below has the numbers.",
     )
 
 

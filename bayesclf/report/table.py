@@ -31,11 +31,11 @@ HEADINGS = (
     ("Rule", ""),
     (
         "Accuracy",
-        "share of rows whose class was predicted, ± standard error over the folds; for gibbs the expected share",
+        "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
     ),
-    ("Log loss", "mean of −log P(true class), ± standard error over the folds; smaller is better"),
-    ("Δ log loss", "difference from the entry with the smallest log loss, paired on the same folds; ± over the folds"),
-    ("Δ accuracy", "difference from the entry with the smallest log loss, in percentage points; ± over the folds"),
+    ("Log loss", "mean of −log P(true class), ± standard error; smaller is better"),
+    ("Δ log loss", "difference from the recommended entry on the same rows"),
+    ("Δ accuracy", "difference from the recommended entry, in percentage points"),
     ("Brier score", "squared error of the probabilities, summed over the classes; between 0 and 2"),
     ("Calibration error", "binned, with a 90 % bootstrap interval; biased upwards on few rows"),
     ("Decides differently", "share of rows on which the decision differs from Bayes-optimal's"),
@@ -44,8 +44,8 @@ HEADINGS = (
 """Headings of the score table and what they mean."""
 
 COST_HEADINGS = (
-    ("Cost", "mean cost of the decisions, ± standard error over the folds, including the cost of rejected rows"),
-    ("Δ cost", "difference from the entry with the smallest log loss, paired on the same folds"),
+    ("Cost", "mean cost of the decisions, ± standard error, including the cost of rejected rows"),
+    ("Δ cost", "difference from the recommended entry on the same rows"),
     ("Rejected", "share of rows without a decision, because the expected cost of the best one is too large"),
 )
 """Further headings, where the comparison has costs or a reject option."""
@@ -53,7 +53,13 @@ COST_HEADINGS = (
 
 def headings(comparison: Comparison) -> tuple[tuple[str, str], ...]:
     """Return the headings of a comparison's table and what they mean."""
-    return HEADINGS if comparison.costs is None else HEADINGS + COST_HEADINGS
+    found = HEADINGS if _drawn(comparison) else HEADINGS[:-1]
+    return found if comparison.costs is None else found + COST_HEADINGS
+
+
+def _drawn(comparison: Comparison) -> bool:
+    """Return whether the Gibbs classifier is among the rules, so that there is a ratio of errors."""
+    return any(rule == "gibbs" for _, rule in comparison.answers)
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def score_lines(comparison: Comparison, table: pd.DataFrame, anchors: dict[str, 
         model, rule = record["model"], record["rule"]
         if not comparison.answers[model, rule].reason:
             best = (model, rule) == leader
-            lines.append(Line(model, anchors[model], rule, best, _cells(record, best)))
+            lines.append(Line(model, anchors[model], rule, best, _cells(record, best, _drawn(comparison))))
     for (model, reason), rules in failures(comparison).items():
         lines.append(Line(model, anchors[model], ", ".join(rules), False, (), reason))
     order = list(anchors)
@@ -112,12 +118,12 @@ def failures(comparison: Comparison) -> dict[tuple[str, str], list[str]]:
     return grouped
 
 
-def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
+def _cells(record: dict[Any, Any], best: bool, drawn: bool) -> tuple[Cell, ...]:
     points, points_se = 100 * record["accuracy_diff"], 100 * record["accuracy_diff_se"]
     disagreement, ratio = record.get("disagreement", np.nan), record.get("error_ratio", np.nan)
     calibration = f"{number(record['calibration_error'])} [{number(record['calibration_low'])}, "
     rank = np.inf if np.isinf(record["log_loss"]) else float(record["log_loss_diff"])
-    cells = (
+    cells: tuple[Cell, ...] = (
         Cell(percent(record["accuracy"], record["accuracy_se"]), record["accuracy"]),
         Cell(log_loss(record), record["log_loss"]),
         Cell("best" if best else signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), rank),
@@ -127,6 +133,7 @@ def _cells(record: dict[Any, Any], best: bool) -> tuple[Cell, ...]:
         Cell(percent(disagreement), disagreement) if np.isfinite(disagreement) else Cell(""),
         Cell(number(ratio, 2), ratio) if np.isfinite(ratio) else Cell("n/a" if record["rule"] == "gibbs" else ""),
     )
+    cells = cells if drawn else cells[:-1]
     if "cost" not in record:
         return cells
     difference = record["cost_diff"]

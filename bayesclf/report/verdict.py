@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
 
 from bayesclf.arrays import Array
 from bayesclf.display import Display
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.comparison import Comparison, score_table
+from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Z_CONFIDENCE, Step, confidence_gap
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.score_table import BASELINE, CONFIDENCE, MATTERS, MOST_NATS, Key, Standing, mean, standings
+from bayesclf.evaluation.score_table import BASELINE, Key, Standing, standings
 from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, log_loss, signed
@@ -27,23 +27,18 @@ if TYPE_CHECKING:
     from bayesclf.diagnostics import Diagnosis
     from bayesclf.evaluation.comparison import Comparison
 
-OVERCONFIDENT_FROM = 0.01
-"""Smallest excess of mean confidence over accuracy that counts as over-confidence, if it is also clear."""
-
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
 """First words of titles that are proper names and keep their capital within a sentence."""
 
+ERROR = "one standard error over the rows"
+"""What ± is, everywhere."""
+
 DEFINED = (
-    f"Clear differences hold for all entries together at a confidence level of {100 * CONFIDENCE:.0f} %. Differences "
-    f"of log loss below {MATTERS:g}, one percent in the probability of the true class, do not matter and count as ties."
-    " ± after a difference in these sentences is one standard error over the rows, with Nadeau and Bengio's allowance "
-    "for training rows that folds share; ± of a score, and of differences in the table of scores, is one over the "
-    "folds, with the same allowance. Both are of the same uncertainty, and need not be equal."
+    f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. A clear difference holds at "
+    f"{100 * CONFIDENCE:.0f} % for all models together; a probable one exceeds one standard error. Differences of log "
+    f"loss below {MATTERS:g} do not matter and count as ties."
 )
 """What the words of the verdict mean."""
-
-OVER_FOLDS = "one standard error over the folds (Nadeau–Bengio)"
-"""What ± is after a score of a comparison, and after differences in its table."""
 
 READING = (
     "Over-confidence has three causes: few rows, a prior that does not fit, and false assumptions. Averaging over the "
@@ -67,11 +62,11 @@ MOST_COLUMNS = 3
 NAMED_SHARE = 0.1
 """Share of what speaks against the true classes from which on a column is named."""
 
+SHOWN_NOTES = 8
+"""The most sentences about the reading of a table on the first screen."""
+
 MOST_REASONS = 2
 """Reasons why rules have no answer that are shown; `table` has all."""
-
-ERRORS = "(± over folds; below, over rows)"
-"""What the standard errors of the table are over, and those of the sentences below it."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +84,7 @@ class Verdict:
     facts
         How good the recommended model is.
     models
-        Where the models stand, each at its best rule, and the baseline; the best one first.
+        Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
     """
 
     headline: str
@@ -105,7 +100,8 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     Without checks, the convergence problems that the fits reported are used instead.
     """
     issues = _issues(comparison, diagnoses)
-    cautions = (*_unavailable(comparison), *_infinite(comparison, table), *issues, *_overconfident(comparison))
+    wrong = (*_unavailable(comparison), *_infinite(comparison, table), *issues, *_overconfident(comparison))
+    cautions = (*_read(comparison), *wrong)
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
@@ -115,17 +111,16 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     if np.isinf(scores[best]["log_loss"]):
         headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
         return Verdict(headline, common, cautions)
-    leaders = [_leader(comparison, model) for model in comparison.models if comparison.rules_of(model)]
+    leaders = [comparison.leader(model) for model in comparison.models if comparison.rules_of(model)]
+    models = standings(comparison, leaders, against=best)
     ranked = standings(comparison, [*leaders, BASELINE])
-    models = ranked if _key(ranked[0]) == best else standings(comparison, leaders)
-    others = [standing for standing in models[1:] if _key(standing) != BASELINE]
-    baseline = next(standing for standing in ranked if _key(standing) == BASELINE)
+    baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if _key(one) == BASELINE)
     useless = [
         _key(one) for one in standings(comparison, [*leaders, BASELINE], against=BASELINE) if one.kind == "behind"
     ]
-    against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in others)
+    against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
     return Verdict(
-        _headline(comparison, scores[best], baseline),
+        _headline(comparison, scores[best], baseline, models[1:]),
         (*against, *_rules(comparison, best), *common),
         cautions,
         _facts(comparison, scores[best]),
@@ -133,75 +128,93 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     )
 
 
+def _read(comparison: Comparison) -> list[str]:
+    """Return what was decided while the table was read, as one sentence, if anything was."""
+    if not comparison.read:
+        return []
+    more = len(comparison.read) - SHOWN_NOTES
+    rest = f"; and {more} more, listed under Data" if more > 0 else ""
+    return [f"While the table was read: {'; '.join(comparison.read[:SHOWN_NOTES])}{rest}."]
+
+
 def _key(entry: Any) -> Key:
     """Return the model and rule of a line of the table, or of a standing."""
     return (entry.model, entry.rule) if isinstance(entry, Standing) else (entry["model"], entry["rule"])
 
 
-def _leader(comparison: Comparison, model: str) -> Key:
-    """Return a model's entry with the smallest log loss, the first of those that tie."""
-    return min(
-        ((model, rule) for rule in comparison.rules_of(model)), key=lambda key: mean(comparison, key, "log_loss")
-    )
-
-
-def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing) -> str:
-    """Say which model to use, or that none is worth using."""
-    name = entry_name(comparison, *_key(best))
-    if baseline.kind == "behind":
+def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, others: Sequence[Standing]) -> str:
+    """Say which model to use and how clearly, or that none is worth using."""
+    name, loss = entry_name(comparison, *_key(best)), pair(best["log_loss"], best["log_loss_se"])
+    if baseline.kind not in ("behind", "leaning"):
+        return (
+            "No model is clearly better than always giving the shares of the classes, whose log loss is "
+            f"{number(baseline.loss)}; {name}, has the smallest of the models, {loss}."
+        )
+    if baseline.kind == "leaning":
+        return (
+            f"{first_upper(entry_subject(comparison, *_key(best)))} is probably, not clearly, better than always "
+            f"giving the shares of the classes: its log loss is {loss}, that of the shares {number(baseline.loss)}."
+        )
+    if not others:
         return f"Use {name}."
-    return (
-        "No model is clearly better than always giving the shares of the classes, whose log loss is "
-        f"{number(baseline.loss)}; {name}, has the smallest of the models, "
-        f"{pair(best['log_loss'], best['log_loss_se'])}."
-    )
+    second = full_name(comparison, others[0].model)
+    than = "the other models" if len(others) > 1 else second
+    return f"Use {name}. " + {
+        "behind": f"It is clearly better than {than}.",
+        "leaning": f"It is probably, not clearly, better than {than}.",
+        "tied": f"{first_upper(second)} is as good.",
+    }.get(others[0].kind, f"These rows do not tell whether it is better than {second}.")
 
 
 def _against_best(comparison: Comparison, standing: Standing, shares: float | None) -> str:
-    """Say where a model stands, at its best rule; `shares` is the log loss of the classes' shares if that is better."""
+    """Say where a model stands, at its own rule; `shares` is the log loss of the classes' shares if that is better."""
     name = first_upper(entry_subject(comparison, standing.model, standing.rule))
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
-        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss is larger by {size} only"
+        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by {size} only"
         return f"{name} is tied with it: {amount}."
     if standing.kind == "open":
-        return f"{name} is not clearly behind: its log loss is larger by {size}."
+        return f"{name} may be as good: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
     if shares is not None and np.isfinite(standing.loss):
         amount += f", and clearly above that of always giving the shares of the classes, {number(shares)}"
-    return f"{name} is clearly behind: {amount}{f'; {reason}' if reason else ''}."
+    word = "clearly" if standing.kind == "behind" else "probably"
+    return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
     """Compare the rules of the recommended model, in one sentence."""
     model, rule = best
-    found = standings(comparison, [(model, other) for other in comparison.rules_of(model)])[1:]
+    found = standings(comparison, [(model, other) for other in comparison.rules_of(model)], against=best)[1:]
+    if not found:
+        return
+    tied = [one.rule for one in found if one.kind == "tied"]
+    if len(tied) == len(found):
+        yield f"The rule of {model} does not matter here: {joined([rule, *tied])} are tied."
+        return
     parts = []
-    for kind, words in (("tied", "tied with"), ("open", "not clearly behind"), ("behind", "clearly behind")):
-        named = [
-            standing.rule if kind == "tied" else f"{standing.rule} (by {pair(standing.difference, standing.error)})"
-            for standing in found
-            if standing.kind == kind
-        ]
-        if named:
-            parts.append(f"{joined(named)} {'is' if len(named) == 1 else 'are'} {words} {rule}")
-    if parts:
-        yield f"The rules of {model}: {'; '.join(parts)}."
+    for kind, words in (("behind", "clearly behind"), ("leaning", "probably behind"), ("open", "perhaps as good")):
+        own = [f"{one.rule} (by {pair(one.difference, one.error)})" for one in found if one.kind == kind]
+        if own:
+            parts.append(f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}")
+    if tied:
+        parts.insert(0, f"{joined([rule, *tied])} are tied")
+    yield f"Rules of {model}{'' if tied else f', against {rule}'}: {'; '.join(parts)}."
 
 
 def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
-    """Name the most accurate entry, if it is not the one with the smallest log loss."""
+    """Name the most accurate entry, if it is more accurate than the recommended one, at least probably."""
     best = comparison.best
-    found = standings(comparison, list(scores), "error")
+    found = standings(comparison, [best, *(key for key in scores if key != best)], "error")
     own = next(standing for standing in found if _key(standing) == best)
     leader = found[0]
-    if own.difference < 1e-9 or not np.isfinite(scores[best]["log_loss"]):
+    if own.kind not in ("behind", "leaning") or not np.isfinite(scores[best]["log_loss"]):
         return ()
     name = entry_name(comparison, *_key(leader))
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
-    word = "clearly " if own.kind == "behind" else "not clearly "
-    return (f"The best accuracy is that of {name}, {word}above that of the recommended one (by {size}).",)
+    word = "clearly" if own.kind == "behind" else "probably"
+    return (f"The best accuracy is that of {name}, {word} above that of the recommended one (by {size}).",)
 
 
 def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
@@ -216,7 +229,7 @@ def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> t
     price = f"{pair(record['cost'], record['cost_se'])} per row{rejected}"
     if leader is own:
         return (f"At the given costs its decisions are also the cheapest, {price}.",)
-    word = "clearly" if own.kind == "behind" else "not clearly"
+    word = {"behind": "clearly", "leaning": "probably"}.get(own.kind, "not clearly")
     size = f"{word} below those of the recommended one (by {pair(own.difference, own.error)})"
     name = entry_subject(comparison, *_key(leader))
     return (f"At the given costs the decisions of {name} are the cheapest, {price}: {size}.",)
@@ -288,7 +301,7 @@ def in_sentence(title: str) -> str:
 
 
 def _overconfident(comparison: Comparison) -> list[str]:
-    """Name the rules of each model whose confidence exceeds their accuracy, and what averaging changes.
+    """Name the models whose leading rule is over-confident, their other rules that are, and what averaging changes.
 
     Gibbs is left out: its probabilities are those of a single hypothesis, drawn for each row, and over-confident by
     construction.
@@ -296,12 +309,12 @@ def _overconfident(comparison: Comparison) -> list[str]:
     sentences = []
     for model in comparison.models:
         rules = [rule for rule in comparison.rules_of(model) if rule != "gibbs"]
-        gaps = {rule: overconfidence(comparison, model, rule) for rule in rules}
-        clear = {rule: gap for rule, gap in gaps.items() if gap > 0}
-        if not clear:
+        gaps = {rule: Step.of(excess_confidence(comparison, model, rule)) for rule in rules}
+        clear = {rule: gap.mean for rule, gap in gaps.items() if gap.matters}
+        if not rules or comparison.leader(model)[1] not in clear:
             continue
         worst = max(clear, key=lambda rule: clear[rule])
-        points = number(100 * clear[worst], 1)
+        points = pair(100 * gaps[worst].mean, 100 * gaps[worst].error, 1)
         excess = f"its mean confidence exceeds its accuracy by {points} points"
         if worst == NO_RULE:
             sentences.append(f"{full_name(comparison, model)} is over-confident: {excess}.")
@@ -318,33 +331,18 @@ def _averaging(comparison: Comparison, model: str, worst: str, rules: Sequence[s
     if averaged is None or RULES[worst].averages:
         return ""
     before, after = (excess_confidence(comparison, model, rule) for rule in (worst, averaged))
-    saved = before - after
-    error = float(saved.std(ddof=1) / np.sqrt(len(comparison.y)))
-    size = f"{pair(100 * float(saved.mean()), 100 * error, 1)} points"
-    if not is_clear(float(saved.mean()), error):
+    saved = Step.of(before - after)
+    size = f"{pair(100 * saved.mean, 100 * saved.error, 1)} points"
+    if abs(saved.mean) <= Z_CONFIDENCE * saved.error:
         return f"; averaging over the posterior ({averaged}) does not clearly change that (by {size})"
-    word = "reduces" if saved.mean() > 0 else "changes"
+    word = "reduces" if saved.mean > 0 else "changes"
     left = number(100 * float(after.mean()), 1)
     return f"; averaging over the posterior ({averaged}) {word} the excess by {size}, to {left}"
 
 
 def excess_confidence(comparison: Comparison, model: str, rule: str) -> Array:
-    """Return P of the predicted class minus 1 if it is right, else 0, of the rows of all repeats, (row)."""
-    log_proba, y = comparison.stacked(model, rule)
-    return np.asarray(np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y))
-
-
-def overconfidence(comparison: Comparison, model: str, rule: str) -> float:
-    """Return mean confidence − accuracy if that is clear and not small, else 0."""
-    gap = float(excess_confidence(comparison, model, rule).mean())
-    confidence = float(np.exp(comparison.stacked(model, rule)[0].max(axis=1)).mean())
-    error = np.sqrt(max(confidence * (1 - confidence), 1e-6) / len(comparison.y))  # of the accuracy, if it were equal
-    return gap if gap > OVERCONFIDENT_FROM and is_clear(gap, float(error)) else 0.0
-
-
-def is_clear(difference: float, error: float) -> bool:
-    """Return whether a difference is more than 1.96 standard errors."""
-    return bool(abs(difference) > stats.norm.ppf((1 + CONFIDENCE) / 2) * error + 1e-12)
+    """Return P of the predicted class minus 1 if it is right, else 0, in the mean over the repeats, (row)."""
+    return confidence_gap(*comparison.stacked(model, rule), np.concatenate(comparison.tested))
 
 
 def extremes(comparison: Comparison, model: str, rule: str) -> str:
@@ -395,6 +393,7 @@ def overview(comparison: Comparison) -> Display:
     records: list[dict[Any, Any]] = []
     if "log_loss" in table:
         records = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable").to_dict("records")
+    best = next((i for i, one in enumerate(records) if _key(one) == comparison.best), None)
     said = verdict(comparison, table)
     missing = [
         f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
@@ -404,8 +403,8 @@ def overview(comparison: Comparison) -> Display:
     return Display(
         headline=_sizes(comparison),
         header=("model", "rule", "accuracy", "log loss", "difference", "Brier", *costs) if records else (),
-        lines=[_cells(record, position == 0) for position, record in enumerate(records)],
-        best=0 if records else None,
+        lines=[_cells(record, place == best) for place, record in enumerate(records)],
+        best=best,
         sentences=(
             *missing[:MOST_REASONS],
             *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
@@ -424,7 +423,7 @@ def _sizes(comparison: Comparison) -> str:
     rules = dict.fromkeys(rule for _, rule in comparison.answers)
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
     entries = f"{counted(len(comparison.models), 'model')} × {counted(len(rules), 'rule')}"
-    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss {ERRORS}"
+    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss (± standard error)"
 
 
 def _cells(record: dict[Any, Any], best: bool) -> list[str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bayesclf.constraints import PATH, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular, write_whole
 
@@ -120,6 +121,7 @@ def _content(content: memoryview, max_bytes: int) -> Content:
 
 def target_of(path: str | os.PathLike[str]) -> Path:
     """Return the file to write, links followed, so that a link to it stays one."""
+    require(PATH, path=path)
     target = Path(os.path.realpath(path))
     if os.path.isdir(target):
         raise InputError(f"{path} is a folder; name a file in it")

@@ -41,13 +41,15 @@ def classes() -> dict[str, type]:
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram import CellLayout
-    from bayesclf.models.generative import Block, GenerativeModel
+    from bayesclf.models.base import Block
+    from bayesclf.models.generative import GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
     from bayesclf.models.logistic.learned_model import LearnedScaleModel
     from bayesclf.models.logistic.model import LogisticModel
     from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior, NormalPrior, UnseenPrior
     from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
+    from bayesclf.models.tempered import LeftOut
     from bayesclf.posterior.hypotheses import SeededDraws
     from bayesclf.rules import Gibbs
     from bayesclf.tables.columns import Column
@@ -67,7 +69,7 @@ def classes() -> dict[str, type]:
             KnownClassPrior,
             LearntClassPrior,
         ),
-        *(Block, GenerativeModel, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
+        *(Block, GenerativeModel, LeftOut, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
         *(
             LearnedScale,
             LearnedScaleModel,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +21,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed
+from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +29,20 @@ if TYPE_CHECKING:
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
 
+RARE = "other (rare levels)"
+"""The level that rare ones are joined to, where a column has many; values that are no levels are of it, too."""
+
 ROW = "row of the table given"
 """Name of the index of a table without some of its rows: their places in the whole table, from 0."""
+
+
+NOTES = "bayesclf notes"
+"""Where the attributes of a table say what was done to read it."""
+
+
+def notes_of(X: Any) -> tuple[str, ...]:
+    """Return what was done to read a table, in sentences; none for another one."""
+    return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
 
 
 def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
@@ -89,11 +103,11 @@ class SparseTable:
 
 def to_sparse_table(X: Any, names: tuple[str, ...] | None = None) -> SparseTable:
     """Return a SciPy sparse matrix or array (row, feature) as a table with these columns, or x0, x1, …"""
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"Complex data not supported: the sparse table holds {X.dtype}; give real numbers")
     of_any_size: Any = {"ensure_min_samples": 0, "ensure_min_features": 0}
     given = sparse.csr_array(check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, **of_any_size))
     require_cells(given.shape)
-    if given.dtype.kind not in "biuf":
-        raise InputError(f"Complex data not supported: the sparse table holds {given.dtype}; give real numbers")
     cells = sparse.csr_array((given.data.astype(np.float64, copy=False), given.indices, given.indptr), given.shape)
     return SparseTable(cells, tuple(f"x{j}" for j in range(cells.shape[1])) if names is None else names)
 
@@ -167,6 +181,13 @@ def to_pandas(X: Any) -> Any:
     return nw.from_native(X, eager_only=True).to_pandas()
 
 
+def with_names(X: Any) -> Any:
+    """Return a table whose columns have names of several types with words for them; another one as it is."""
+    if isinstance(X, pd.DataFrame) and len({isinstance(name, str) for name in X.columns}) > 1:
+        return X.set_axis([str(name) for name in X.columns], axis=1)
+    return X
+
+
 def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
@@ -185,16 +206,39 @@ def to_frame(X: Any) -> pd.DataFrame:
     names = [str(name) for name in X.columns]
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
     if repeated:
-        some = listed([clipped(repr(name), LONGEST_VALUE) for name in repeated], LISTED_NAMES)
+        some = listed([written(name, LONGEST_VALUE) for name in repeated], LISTED_NAMES)
         raise InputError(f"column names must differ, but {some} occurs more than once")
     frame: pd.DataFrame = X.set_axis(names, axis=1)
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
         _check_dtype(dtype, name)
+    exact = {name: column for name in _of_objects(frame) if (column := _exact(frame[name])) is not None}
+    if exact:
+        frame = frame.assign(**exact)
     if any(map(_has_bins, first)):
         bins = {name: frame[name].cat.rename_categories(str) for name in names if _has_bins(frame[name].dtype)}
         frame = frame.assign(**bins)
     return frame
+
+
+def _of_objects(frame: pd.DataFrame) -> list[str]:
+    """Return the columns of objects, and those of Arrow's decimals."""
+    return [
+        str(name)
+        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
+        if str(dtype) == "object" or str(dtype).startswith("decimal")
+    ]
+
+
+def _exact(column: pd.Series) -> pd.Series | None:
+    """Return a column that holds decimals or fractions, and perhaps other numbers, as floats; None of another one."""
+    cells = column.dropna()
+    if not len(cells) or not any(isinstance(cell, Decimal | Fraction) for cell in cells):
+        return None
+    if not all(isinstance(cell, Decimal | Fraction | int | float | np.number) for cell in cells):
+        return None
+    floats = [np.nan if gone else float(cell) for cell, gone in zip(column, column.isna(), strict=True)]
+    return pd.Series(floats, column.index)
 
 
 def _has_bins(dtype: object) -> bool:
@@ -267,8 +311,8 @@ def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
     Numbers are real; truth values count as numbers, and a missing cell is plain. So a model file can hold every level.
     """
     return CellTypeError(
-        f"{where}column {name!r} holds {cells}, but the argument must be a string or a number; turn its cells into "
-        "words or real numbers, or leave the column out"
+        f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but the argument must be a string or a "
+        "number; turn its cells into words or real numbers, or leave the column out"
     )
 
 
@@ -421,7 +465,7 @@ def _floats(column: pd.Series, name: str) -> Array:
     except (ValueError, TypeError):
         _check_cells(column)
         place = _first_word(column)
-        value, row = clipped(repr(column.iloc[place]), LONGEST_VALUE), row_numbers(column, place)
+        value, row = written(column.iloc[place], LONGEST_VALUE), row_numbers(column, place)
         raise InputError(
             f"column {name!r} holds {value}, which is not a number (row {row}); write a number there, or nothing, or "
             "take a model of categories, such as naive Bayes"
@@ -488,7 +532,7 @@ def _check_cells(column: pd.Series) -> None:
         for place, value in enumerate(column):
             if not isinstance(value, PLAIN):
                 row = row_numbers(column, place)
-                raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name)
+                raise not_plain(f"{written(value, LONGEST_VALUE)} (row {row})", column.name)
 
 
 def _plain(value: Any) -> Hashable:
@@ -501,6 +545,7 @@ def codes(frame: pd.DataFrame, names: tuple[str, ...], levels: tuple[tuple[Hasha
     """Return level codes (row, feature); `MISSING` for an empty cell, `UNSEEN` for a value that is not a level.
 
     A truth value or a number is also the level that is the word for it, and the other way round: files hold words.
+    Where rare levels were joined, other values are of the level `RARE`.
     """
     X = np.empty((len(frame), len(names)), dtype=np.intp)
     found = [_coded(frame[name], own) for name, own in zip(names, levels, strict=True)]
@@ -526,7 +571,8 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any
         found, uniques = pd.factorize(column)
     values = [_plain(value) for value in uniques]
     alike = written_alike([value for value in values if value not in index], levels)
-    table = np.array([index.get(alike.get(value, value), UNSEEN) for value in values] + [index.get(None, MISSING)])
+    other = index.get(RARE, UNSEEN)
+    table = np.array([index.get(alike.get(value, value), other) for value in values] + [index.get(None, MISSING)])
     return np.asarray(found), table
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bayesclf.constraints import Choice, FileName, Instance, OrNone, Text, Whole, require
 from bayesclf.display import Display, Displayed
@@ -21,12 +21,14 @@ __all__ = [
     "DatasetInfo",
     "available",
     "load",
+    "read",
 ]
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.tables.columns import ColumnKind
+    from bayesclf.tables.delimited import Wish
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -53,7 +55,7 @@ class Dataset(Displayed):
     frame : DataFrame
         Features and labels, one row a case.
     target : str
-        The label column of `frame`; it has no missing cell.
+        The label column of `frame`; it has no missing cell. Empty where `read` was not told one.
     description : str
         One line about the data.
     source : str
@@ -61,6 +63,11 @@ class Dataset(Displayed):
     creators, license, changes, note : str
         Who made the data, under which license they are, what differs from the source, and what its users have to know
         or to acknowledge; empty for tables of the user's own.
+    notes : tuple of str
+        What was done to read a file, in sentences, each with the option that undoes it. `X` has them too, so that a fit
+        and a comparison repeat them.
+    left_out : mapping of str to str
+        Columns of `frame` that `X` lacks, as they say nothing about new rows, and why; ``keep=`` takes them.
     """
 
     name: str
@@ -72,28 +79,31 @@ class Dataset(Displayed):
     license: str = ""
     changes: str = ""
     note: str = ""
+    notes: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def _display(self) -> Display:
-        columns = [str(name) for name in self.frame.columns if name != self.target]
+        columns = [str(name) for name in self.X.columns]
         size = f"{counted(len(self.frame), 'row')}, {counted(len(columns), 'column')}"
-        labels = self.y.unique().tolist()
-        return Display(
-            f"{self.name}: {size}",
-            sentences=(
-                self.description,
-                f"target {self.target!r}: {listed(labels, SHOWN_NAMES, IN_ALL)}",
-                f"columns {listed(map(repr, columns), SHOWN_NAMES, IN_ALL)}",
-            ),
-        )
+        labels = self.y.unique().tolist() if self.target else []
+        said = [f"target {self.target!r}: {listed(labels, SHOWN_NAMES, IN_ALL)}"] if self.target else []
+        names = f"columns {listed(map(repr, columns), SHOWN_NAMES, IN_ALL)}"
+        return Display(f"{self.name}: {size}", sentences=(self.description, *said, names, *self.notes))
 
     @property
     def X(self) -> pd.DataFrame:  # noqa: N802
-        """The features: `frame` without the label column."""
-        return self.frame.drop(columns=self.target)
+        """The features: `frame` without the label column and those left out."""
+        from bayesclf.tables.columns import NOTES
+
+        features = self.frame.drop(columns=[*([self.target] if self.target else []), *self.left_out])
+        features.attrs[NOTES] = self.notes
+        return features
 
     @property
     def y(self) -> pd.Series:
         """The labels."""
+        if not self.target:
+            raise InputError(f"{self.name} was read without a label column; name it with target=…")
         return self.frame[self.target]
 
 
@@ -131,9 +141,10 @@ def load(
     name_or_path: str | os.PathLike[str],
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | None = None,
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
     max_bytes: int = MAX_BYTES,
     unlabeled: str = "drop",
+    **reading: Any,
 ) -> Dataset:
     """Load a data set by name or from a file.
 
@@ -156,18 +167,22 @@ def load(
     name_or_path : str or path-like
         The name or the path. A path-like object is never taken for a name.
     target : str, optional
-        The label column. Needed for a file that is given by its path. Otherwise the default is the last column (own
-        tables), "target" (scikit-learn), the one OpenML names, and, in the folder, a column "class" or "target" or
-        else the last one unless it holds text.
+        The label column, its number from 1, or "last". Needed for a file that is given by its path. Otherwise the
+        default is the last column (own tables), "target" (scikit-learn), the one OpenML names, and, in the folder, a
+        column "class" or "target" or else the last one unless it holds text.
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What columns are, whatever they look like; see `bayesclf.tables.reading.read_table`.
-    missing : mapping of str to sequence, optional
-        By column, the values that stand for "missing", such as ``{"glucose": [0]}``; those cells are emptied.
+    missing : mapping of str to sequence, or sequence, optional
+        By column, the values that stand for "missing", such as ``{"glucose": [0]}``; or those of all columns. Their
+        cells are emptied.
     max_bytes : int, optional
         The most bytes that a packed file may be unpacked to, as in `read_table`.
     unlabeled : {"drop", "error", "use"}
         What to do with rows without a label: leave them out, which `note` says; refuse them; or keep them, for `fit`
         of generative classifiers to learn from.
+    **reading
+        How a file is read, where what is found is not right: ``encoding``, ``separator``, ``decimal``, ``header``,
+        ``comment``, ``skip_rows``, ``keep``, ``labels_as_written`` and ``classes`` of `ReadOptions`.
 
     Returns
     -------
@@ -185,36 +200,117 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    from bayesclf.tables.kinds import LISTED_NAMES, require_column
-    from bayesclf.tables.missing import emptied, numbered
+    return _loaded(name_or_path, target, dtypes, missing, max_bytes, unlabeled, reading, needs_target=True)
+
+
+def read(
+    path: str | os.PathLike[str],
+    target: str | None = None,
+    dtypes: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
+    max_bytes: int = MAX_BYTES,
+    unlabeled: str = "drop",
+    **reading: Any,
+) -> Dataset:
+    """Read a file as its owner means it; `Dataset.notes` says what was done, and how to undo it.
+
+    Separator, encoding, header, decimal commas, signs, thousands, and codes for missing cells are found. Columns that
+    say nothing about new rows, such as names of rows, dates and constants, are left out of `Dataset.X`.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+    target : str, optional
+        As in `load`; without it the data set has no labels.
+    dtypes, missing, max_bytes, unlabeled, **reading
+        As in `load`.
+
+    Returns
+    -------
+    Dataset
+        The table, and what was done to read it.
+
+    Raises
+    ------
+    InputError
+        As in `load`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "prices.csv")
+    ...     _ = path.write_text("price;sold\\n12,50 €;yes\\n7,25 €;no\\n", encoding="cp1252")
+    ...     prices = read(path, "sold")
+    >>> prices.X["price"].tolist()
+    [12.5, 7.25]
+    >>> for note in prices.notes:
+    ...     print(note)
+    the text is cp1252 (--encoding says another one)
+    the separator is ';' (--separator says another one)
+    column 'price' is read as numbers, without '€' and with a decimal comma (--kind price=category keeps it as written)
+    """
+    return _loaded(Path(path), target, dtypes, missing, max_bytes, unlabeled, reading, needs_target=False)
+
+
+def _loaded(
+    name_or_path: str | os.PathLike[str],
+    target: str | None,
+    dtypes: Mapping[str, ColumnKind] | None,
+    missing: Mapping[str, Sequence[object]] | Sequence[object] | None,
+    max_bytes: int,
+    unlabeled: str,
+    reading: Mapping[str, Any],
+    needs_target: bool,
+) -> Dataset:
+    from bayesclf.tables.delimited import wish_of
+    from bayesclf.tables.kinds import LISTED_NAMES
+    from bayesclf.tables.labels import as_classes
+    from bayesclf.tables.useless import left_out
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
-    require(OrNone(Instance(Mapping, "a mapping from columns to lists of values")), missing=missing)
     require(Whole(1), max_bytes=max_bytes)
     require(Choice(("drop", "error", "use")), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
-    missing, dtypes = missing or {}, dtypes or {}
-    later = {column for column, kind in dtypes.items() if kind == "number" and column in missing}
-    before = {column: kind for column, kind in dtypes.items() if column not in later}
-    found = _find(name_or_path, _Request(before, max_bytes))
-    if missing:
-        frame = emptied(found.frame, missing, name)
-        of_words = not name.lower().endswith(TYPED)  # other files have words alone, whose kinds were guessed
-        found = replace(found, frame=numbered(frame, later.union(missing if of_words else ()) - {*before}, name, later))
-    columns = [str(column) for column in found.frame.columns]
-    chosen = found.target if target is None else target
-    if chosen is None:
+    wish = wish_of(reading, dtypes, missing, target)
+    found = _find(name_or_path, wish, max_bytes)
+    frame = found.frame
+    if not found.from_file:
+        from bayesclf.tables.reading import as_wished
+
+        frame = as_wished(frame, replace(wish, kinds={k: v for k, v in wish.kinds.items() if k in wish.missing}), name)
+    columns = [str(column) for column in frame.columns]
+    chosen = found.target if target is None else _column(target, columns, name)
+    if chosen is None and needs_target:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
             f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
-    require_column(chosen, columns, name)
-    frame, remark = _with_labels(found.frame, chosen, name, unlabeled)
+    notes, remark = found.notes, ""
+    useless: dict[str, str] = {}
+    if chosen is not None:
+        frame, remark = _with_labels(frame, chosen, name, unlabeled)
+        frame, said = as_classes(frame, chosen, wish.options, found.from_file)
+        notes = (*notes, *said)
+    if found.from_file:
+        useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
+        notes = (*said, *notes, *([remark] if remark else []))
     note = f"{found.note}. {remark}" if found.note and remark else found.note or remark
-    said = (found.description, found.source, found.creators, found.license, found.changes, note)
-    return Dataset(name, frame, chosen, *said)
+    about = (found.description, found.source, found.creators, found.license, found.changes, note)
+    return Dataset(name, frame, chosen or "", *about, tuple(notes), useless)
+
+
+def _column(target: str, columns: Sequence[str], name: str) -> str:
+    """Return the label column that a name, a number from 1, or "last" means."""
+    from bayesclf.tables.delimited import label_among
+    from bayesclf.tables.kinds import require_column
+
+    found = label_among(columns, target)
+    require_column(found, columns, name)
+    return found
 
 
 def available() -> list[DatasetInfo]:
@@ -262,18 +358,28 @@ class _Table:
     license: str = ""
     changes: str = ""
     note: str = ""
-
-
-TYPED = (".jsonl", ".jsonl.gz", ".parquet")
-"""Endings of files that say which cells are words."""
+    notes: tuple[str, ...] = ()
+    from_file: bool = False
 
 
 @dataclass(frozen=True)
 class _Request:
-    """How a table is to be read: the kinds of its columns, and the most bytes that a packed file may take."""
+    """How a table is to be read: what the user says, and the most bytes that a packed file may take."""
 
-    dtypes: Mapping[str, ColumnKind]
+    wish: Wish
     max_bytes: int = MAX_BYTES
+
+    @property
+    def dtypes(self) -> dict[str, Any]:
+        """Kinds of columns, without those of which cells are emptied first."""
+        return {name: kind for name, kind in self.wish.kinds.items() if name not in self.wish.missing}
+
+    def file(self, path: str | os.PathLike[str], target: str | None, description: str) -> _Table:
+        """Return the table of a file of the user's."""
+        from bayesclf.tables.reading import read_file
+
+        found = read_file(path, self.wish, self.max_bytes)
+        return _Table(found.frame, target, description, os.fspath(path), notes=found.notes, from_file=True)
 
 
 @dataclass(frozen=True)
@@ -285,9 +391,10 @@ class _Place:
     info: Callable[[str], DatasetInfo]
 
 
-def _find(name_or_path: str | os.PathLike[str], request: _Request) -> _Table:
-    from bayesclf.tables.reading import ENDINGS, read_table
+def _find(name_or_path: str | os.PathLike[str], wish: Wish, max_bytes: int) -> _Table:
+    from bayesclf.tables.reading import CONVERTED, ENDINGS
 
+    request = _Request(wish, max_bytes)
     name = os.fspath(name_or_path)
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
@@ -300,10 +407,10 @@ def _find(name_or_path: str | os.PathLike[str], request: _Request) -> _Table:
             if place:
                 return _read_named(place, name, request)
             _require_one_file(name)
-            if not os.path.exists(name) and not name.lower().endswith(ENDINGS):
+            if not os.path.exists(name) and not name.lower().endswith((*ENDINGS, *CONVERTED)):
                 _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, list(_PLACES))}")
-    return _Table(read_table(name, request.dtypes, request.max_bytes), None, f"the file {Path(name).name}", name)
+    return request.file(name, None, f"the file {Path(name).name}")
 
 
 def _require_one_file(name: str) -> None:
@@ -427,13 +534,12 @@ def _folder_files() -> dict[str, Path]:
 
 def _read_folder(name: str, request: _Request) -> _Table:
     from bayesclf.tables.columns import column_kind
-    from bayesclf.tables.reading import read_table
 
     path = _folder_files()[name]
-    frame = read_table(path, request.dtypes, request.max_bytes)
-    last = str(frame.columns[-1])
-    target = _label_column(frame) or (None if column_kind(frame[last]) == "text" else last)
-    return _Table(frame, target, f"the file {path.name} in the folder {path.parent}", str(path))
+    table = request.file(path, None, f"the file {path.name} in the folder {path.parent}")
+    last = str(table.frame.columns[-1])
+    target = _label_column(table.frame) or (None if column_kind(table.frame[last]) == "text" else last)
+    return replace(table, target=target)
 
 
 def _label_column(frame: pd.DataFrame) -> str | None:
@@ -446,7 +552,9 @@ def _folder_info(name: str) -> DatasetInfo:
     description = f"the file {path.name} in the folder {path.parent}"
     if path.stat().st_size <= CHEAP_BYTES:
         try:
-            table = _read_folder(name, _Request({}))
+            from bayesclf.tables.delimited import Wish
+
+            table = _read_folder(name, _Request(Wish()))
             rows, columns = table.frame.shape
             classes = None if table.target is None else int(table.frame[table.target].nunique())
         except InputError as error:

@@ -13,21 +13,15 @@ import pandas as pd
 from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_column, require_kinds
 from bayesclf.tables.missing import spike
+from bayesclf.tables.useless import why_useless
+from bayesclf.tables.writing import quoted
 from bayesclf.wording import IN_ALL, flagged_rows, listed
-
-IDENTIFIER = 0.9
-MANY_ROWS = 20
-"""A column of categories with more different values than this share of the rows, if these are many, gets a note."""
 
 ALMOST_NUMBERS = 0.5
 """A column of categories in which more than this share of the cells are numbers gets a note."""
 
 NUMERIC = re.compile(r"\d|inf", re.IGNORECASE)
 """What every number has."""
-
-DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})( \d.*)?")
-MANY_DATES = 20
-"""A column of categories with at least so many values, all of this form, gets a note."""
 
 SUMMARY_WIDTH = 48
 """The most characters of a cell in a summary."""
@@ -62,16 +56,16 @@ def describe_columns(
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"age": ["31", "NA", "45"], "rain": [0.5, 2.0, None], "play": ["no", "yes", "yes"]})
+    >>> frame = pd.DataFrame({"age": ["31", "old", "45"], "rain": [0.5, 2.0, None], "play": ["no", "yes", "yes"]})
     >>> table = describe_columns(frame, target="play")
     >>> table[["column", "kind", "missing", "distinct", "summary"]]
-      column      kind  missing  distinct           summary
-    0    age  category        0         3  31 1, NA 1, 45 1
-    1   rain    number        1         2          0.5 to 2
-    2   play     label        0         2       yes 2, no 1
+      column      kind  missing  distinct            summary
+    0    age  category        0         3  31 1, old 1, 45 1
+    1   rain    number        1         2           0.5 to 2
+    2   play     label        0         2        yes 2, no 1
     >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
-    column 'age' is read as categories because of 'NA' (row 2); leave that cell empty (--missing age=NA,
-    missing={'age': ['NA']} in Python) to read the column as numbers, or declare that this is meant, with --kind
+    column 'age' is read as categories because of 'old' (row 2); leave that cell empty (--missing age=old,
+    missing={'age': ['old']} in Python) to read the column as numbers, or declare that this is meant, with --kind
     age=category (dtypes={'age': 'category'} in Python)
     """
     dtypes = dtypes or {}
@@ -118,13 +112,9 @@ def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) ->
     found = spike(column) if kind == "number" else None
     if found:
         return found.sentence(name)
-    if kind == "category" and len(column) >= MANY_ROWS and len(levels) > IDENTIFIER * len(column):
-        return f"column {name!r} has a value of its own in almost every row, as the name of a row has; leave it out"
-    if kind == "category" and len(levels) >= MANY_DATES and all(DATE.fullmatch(str(level)) for level in levels):
-        return (
-            f"column {name!r} holds dates, which are taken for {len(levels):,} categories without an order; leave it "
-            "out (--drop), or put in its place numbers or categories of few values, such as the month"
-        )
+    why = why_useless(column) if kind == "category" else ""
+    if why and why != "has one value only":
+        return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quoted(str(name))})"
     if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
         return _almost_numbers(name, column, levels)
     return ""
@@ -142,7 +132,7 @@ def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> 
     cells, one = "that cell" if bad.sum() == 1 else "those cells", str(words[bad].iloc[0])
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; "
-        f"leave {cells} empty (--missing {name}={one}, missing={{{str(name)!r}: [{one!r}]}} in Python) to read the "
-        f"column as numbers, or declare that this is meant, with --kind {name}=category "
+        f"leave {cells} empty (--missing {quoted(f'{name}={one}')}, missing={{{str(name)!r}: [{one!r}]}} in Python) to "
+        f"read the column as numbers, or declare that this is meant, with --kind {quoted(str(name))}=category "
         f"(dtypes={{{str(name)!r}: 'category'}} in Python)"
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, column_kind, not_plain
 from bayesclf.tables.levels import word
-from bayesclf.wording import IN_ALL, clipped, did_you_mean, flagged_rows, listed
+from bayesclf.wording import IN_ALL, did_you_mean, flagged_rows, listed, written
 
 LISTED_NAMES, LISTED_LEVELS = 20, 4
 """The most columns and values that a sentence lists."""
@@ -114,7 +114,7 @@ def _check_flat(column: pd.Series, where: str) -> None:
         return
     for row, value in enumerate(column, start=1):
         if hasattr(value, "__len__") and not isinstance(value, str):
-            raise not_plain(f"{clipped(repr(value), LONGEST_VALUE)} (row {row})", column.name, f"{where}: ")
+            raise not_plain(f"{written(value, LONGEST_VALUE)} (row {row})", column.name, f"{where}: ")
 
 
 def as_words(column: pd.Series) -> pd.Series:

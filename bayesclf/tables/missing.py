@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ import pandas as pd
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.tables.columns import ColumnKind, column_kind
-from bayesclf.tables.kinds import as_words, convert_columns, not_numbers, require_column
+from bayesclf.tables.columns import column_kind
+from bayesclf.tables.kinds import as_words, require_column
+from bayesclf.tables.writing import quoted
 from bayesclf.wording import counted
 
 NEGATIVE_CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0)
@@ -63,7 +64,7 @@ class Spike:
         return (
             f"column {name!r} is {self.value:g} in {counted(self.cells, 'cell')}, far from the nearest other value "
             f"({self.nearest:g}), as where {self.value:g} stands for a missing value; if it does, read the table with "
-            f'--missing {name}={self.value:g} (missing={{"{name}": [{self.value:g}]}} in Python)'
+            f'--missing {quoted(f"{name}={self.value:g}")} (missing={{"{name}": [{self.value:g}]}} in Python)'
         )
 
 
@@ -131,7 +132,7 @@ def _isolated(cells: Array, value: float) -> Spike | None:
 
 
 def emptied(
-    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, required: bool = True
+    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, required: Collection[str] = ()
 ) -> pd.DataFrame:
     """Return a table in which the cells with some values are empty.
 
@@ -144,8 +145,8 @@ def emptied(
         numbers a word is read as a number.
     where : str
         How error messages call the table.
-    required : bool
-        Whether each column must hold one of its values at least.
+    required : collection of str
+        Columns that must hold one of their values at least.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def emptied(
     Raises
     ------
     InputError
-        If a column is not there, or holds none of the values though it is required.
+        If a column is not there, or is required and holds none of its values.
 
     Examples
     --------
@@ -171,58 +172,15 @@ def emptied(
             flags = column.isin(wanted.dropna())
         else:
             flags = as_words(column.astype(object)).isin([str(value) for value in values])
-        if required and not flags.any():
+        if name in required and not flags.any():
             said = " or ".join(map(str, values)) or "no value"
             raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
+        if not flags.any():
+            continue
         emptied_column = column.mask(flags)
         if isinstance(column.dtype, pd.CategoricalDtype):
             # what stands for "missing" is no level
             gone = column.cat.categories[np.unique(column.cat.codes[flags & column.notna()])]
             emptied_column = emptied_column.cat.remove_categories(gone)
         columns[name] = emptied_column
-    return frame.assign(**columns)
-
-
-def numbered(frame: pd.DataFrame, names: Iterable[str], where: str, declared: Collection[str] = ()) -> pd.DataFrame:
-    """Return a table in which emptied columns of words hold numbers, where nothing else is left in them.
-
-    So a file whose missing cells are written as "NA" is read as if they were empty.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table, with cells emptied; it is not changed.
-    names : iterable of str
-        Columns that have no declared kind, or are to be numbers.
-    where : str
-        How error messages call the table.
-    declared : collection of str
-        Which of them are to be numbers.
-
-    Raises
-    ------
-    InputError
-        If a column is to be a number and has something else.
-
-    Examples
-    --------
-    >>> words = pd.DataFrame({"weight": ["61.5", None], "code": ["a", None]})
-    >>> [column_kind(column) for _, column in numbered(words, words, "the example").items()]
-    ['number', 'category']
-    """
-    wanted: dict[str, ColumnKind] = {}
-    for name in names:
-        column = frame[name]
-        words = column.dtype == object or isinstance(column.dtype, pd.StringDtype)
-        if name in declared or (words and column.notna().any() and not not_numbers(as_words(column)).any()):
-            wanted[name] = "number"
-    return convert_columns(frame, wanted, where) if wanted else frame
-
-
-def words_of(missing: Mapping[str, Sequence[object]]) -> dict[str, list[str]]:
-    """Return, by column, the values that stand for "missing" and are no numbers, as they are written."""
-    words = {name: [str(value) for value in values] for name, values in missing.items()}
-    found = {
-        name: [word for word in own if not_numbers(pd.Series([word], dtype="str")).any()] for name, own in words.items()
-    }
-    return {name: own for name, own in found.items() if own}
+    return frame.assign(**columns) if columns else frame

@@ -14,6 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.tables.batches import BATCH_CELLS, lacking_or_other
 from bayesclf.tables.columns import ColumnKind, kinds_of
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
+from bayesclf.tables.labels import renamed
 from bayesclf.tables.missing import emptied
 from bayesclf.wording import one_line
 
@@ -98,6 +99,8 @@ class Stream:
         to leave out at the start.
     ahead
         Whether a batch of files is read while the one before is used, by a thread of its own.
+    notes
+        What was done to read the files, in sentences.
     """
 
     where: str
@@ -112,6 +115,7 @@ class Stream:
     expected: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     ahead: bool = False
+    notes: tuple[str, ...] = ()
 
     def select(self, names: Sequence[str]) -> Stream:
         """Return the stream of some of its columns; the others are not read."""
@@ -193,7 +197,7 @@ class Stream:
         for where, found in self._read(after):
             if len(found):
                 table = _same_columns(found, self.names, where, self.where)
-                yield Batch(where, emptied(table, self.missing, where, required=False) if self.missing else table)
+                yield Batch(where, emptied(table, self.missing, where) if self.missing else table)
 
     def _read(self, after: int) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
@@ -210,6 +214,17 @@ class Stream:
                     f"{self.where} cannot be read to its end ({one_line(error)}); try again, or copy it"
                 ) from error
             yield one
+
+
+def relabeled(stream: Stream, name: str, slips: Mapping[str, str]) -> Stream:
+    """Return a stream with other words for some of a column."""
+
+    def read(names: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
+        for where, table in stream.read(names, after):
+            yield where, table.assign(**{name: renamed(table[name], slips)}) if name in table.columns else table
+
+    return replace(stream, read=read)
 
 
 def is_of_source(error: Exception) -> bool:

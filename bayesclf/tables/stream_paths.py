@@ -35,7 +35,10 @@ def require_names(names: Sequence[str], path: Path) -> None:
         first[name] = position
 
 
-ENDINGS = (".parquet", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data", ".dat")
+"""Endings of files of text with separators."""
+
+ENDINGS = (".parquet", *TEXT_ENDINGS, ".jsonl", *(f"{ending}.gz" for ending in (*TEXT_ENDINGS, ".jsonl")))
 """Endings of files that are read in batches."""
 
 NOT_READ = f"has an ending that is not read in batches; such tables end in {listed(ENDINGS)}"

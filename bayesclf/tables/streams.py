@@ -12,8 +12,8 @@ import pandas as pd
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import Wanted, batch_rows, lacking_or_other, pieces, to_table, written_out
 from bayesclf.tables.columns import ColumnKind, to_pandas
+from bayesclf.tables.delimited import Wish, csv_stream, wish_of
 from bayesclf.tables.kinds import require_column, require_kinds
-from bayesclf.tables.missing import words_of
 from bayesclf.tables.stream import Stream, is_of_source
 from bayesclf.tables.stream_paths import FilePart, ending_of, parts_of
 from bayesclf.wording import LISTED_NAMES, listed, one_line
@@ -28,6 +28,8 @@ def open_stream(
     missing: Mapping[str, Sequence[object]] | None = None,
     needed: Sequence[str] = (),
     drop: Sequence[str] = (),
+    reading: Mapping[str, Any] | None = None,
+    target: str | None = None,
 ) -> Stream:
     """Return a table as a stream.
 
@@ -45,15 +47,20 @@ def open_stream(
         Columns that a model needs; all where there are none.
     drop
         Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
+    reading
+        How files of text are read, by names of `bayesclf.tables.layout.ReadOptions`.
+    target
+        The column of labels, if there is one.
 
     Raises
     ------
     InputError
         If it is not one of these, or cannot be read.
     """
-    kinds = dict(kinds or {})
+    wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
+    kinds, given = dict(kinds or {}), dict(wish.missing)
     try:
-        found = _opened(source, kinds, missing or {}, Wanted(frozenset(needed), frozenset(drop)))
+        found = _opened(source, wish, Wanted(frozenset(needed), frozenset(drop)))
     except Exception as error:
         if not is_of_source(error):
             raise
@@ -63,24 +70,24 @@ def open_stream(
         some = listed(map(repr, lacking), LISTED_NAMES)
         raise InputError(f"{found.where} lacks column {some}, which the model needs; add it, empty where unknown")
     require_kinds(kinds, found.names, found.where)
-    for name in missing or {}:
+    for name in given:
         require_column(name, found.names, found.where)
-    whole = replace(found, kinds=kinds, missing=missing or None)
+    if wish.options.missing:
+        given = {name: [*given.get(name, ()), *wish.options.missing] for name in found.names}
+    whole = replace(found, kinds={**found.kinds, **kinds}, missing={**(found.missing or {}), **given} or None)
     return whole.select(needed) if needed else whole.without(drop)
 
 
-def _opened(
-    source: Any, kinds: Mapping[str, ColumnKind], missing: Mapping[str, Sequence[object]], wanted: Wanted
-) -> Stream:
+def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
     import pyarrow as pa
 
     if isinstance(source, Stream):
         return source
     if isinstance(source, str | os.PathLike):
         path = os.fspath(source)
-        return _of_files(parts_of(path), path, kinds, missing, wanted)
+        return _of_files(parts_of(path), path, wish, wanted)
     if isinstance(source, FilePart):
-        return _of_files([source], str(source.path), kinds, missing, wanted)
+        return _of_files([source], str(source.path), wish, wanted)
     if isinstance(source, pd.DataFrame):
         return _of_frame(source)
     module = type(source).__module__.partition(".")[0]
@@ -114,17 +121,12 @@ def _opened(
     )
 
 
-def _of_files(
-    parts: Sequence[FilePart],
-    path: str,
-    kinds: Mapping[str, ColumnKind],
-    missing: Mapping[str, Sequence[object]],
-    wanted: Wanted,
-) -> Stream:
+def _of_files(parts: Sequence[FilePart], path: str, wish: Wish, wanted: Wanted) -> Stream:
     endings = {ending_of(part.path) for part in parts}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
     paths = [part.path for part in parts]
+    notes: tuple[str, ...] = ()
     if endings == {".parquet"}:
         from bayesclf.tables.parquet import stream
 
@@ -132,12 +134,10 @@ def _of_files(
     elif endings == {".jsonl"}:
         from bayesclf.tables.text_files import json_stream
 
-        names, rows, written, read = json_stream(paths, path, kinds, wanted)
+        names, rows, written, read = json_stream(paths, path, wish.kinds, wanted)
     else:
-        from bayesclf.tables.text_files import csv_stream
-
-        names, rows, written, read = csv_stream(paths, path, kinds, words_of(missing), wanted)
-    found = Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths))
+        names, rows, written, read, notes = csv_stream(paths, path, wish, wanted)
+    found = Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths), notes=notes)
     keys = {name for part in parts for name in part.keys}.difference(names)
     return _with_keys(found, parts, sorted(keys)) if keys else found
 

@@ -1,25 +1,28 @@
-"""Text files of any size, csv and JSON lines: read twice, first to find what columns hold, then batch by batch."""
+"""Tables in JSON: an object a line, whole or batch by batch, and lists of objects."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import math
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
-from bayesclf.tables.columns import not_plain
+from bayesclf.tables import parquet
+from bayesclf.tables.batches import ALL, NoRows, Wanted, pieces_of_files
+from bayesclf.tables.columns import LONGEST_VALUE, not_plain
 from bayesclf.tables.levels import word
-from bayesclf.tables.reading import LONGEST_VALUE, parse_object
-from bayesclf.tables.stream_paths import require_names
-from bayesclf.wording import clipped, one_line
+from bayesclf.tables.stream_paths import require_names, too_large
+from bayesclf.tables.writing import Held
+from bayesclf.wording import counted, one_line, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,176 +31,11 @@ if TYPE_CHECKING:
 BLOCK = 2**24
 """Bytes of a file that are read at once."""
 
-HEXADECIMAL = "^-?0[xX]"
-"""Pattern of words that Arrow reads as integers."""
-
-type Held = Literal["nothing", "whole", "digits", "number", "truth", "words"]
-"""What a column holds; digits are whole numbers that are declared to be words."""
-
-
-def csv_stream(
-    paths: Sequence[Path],
-    where: str,
-    kinds: Mapping[str, str],
-    missing: Mapping[str, Sequence[str]],
-    wanted: Wanted = ALL,
-) -> tuple[tuple[str, ...], int, frozenset[str], Callable[..., Iterator[tuple[str, pd.DataFrame]]]]:
-    """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
-
-    As in `bayesclf.tables.reading.read_table` only an empty cell is missing, and a column holds numbers where all its
-    other cells are numbers, which takes a first pass.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    where
-        How messages call all of them.
-    kinds
-        Declared kinds of columns: one of words is not looked at.
-    missing
-        By column, words that stand for "missing", as an empty cell does.
-    wanted
-        Which columns matter; of the others the files may have different ones.
-    """
-    from bayesclf.tables.batches import to_table
-
-    names = _header(paths[0])
-    own = wanted.of(names)
-    for path in paths[1:]:
-        found = _header(path)
-        lacking_or_other(found, names, str(path), str(paths[0]), wanted)
-        names = (*names, *(name for name in found if name not in names))
-    held: dict[str, Held] = {name: "words" if kinds.get(name, "number") != "number" else "whole" for name in own}
-    gaps = dict.fromkeys(own, False)
-    rows = dict.fromkeys(paths, 0)
-    for path in paths:
-        for batch in _words(path, own or names[:1], missing):
-            rows[path] += batch.num_rows
-            for name in own:
-                column = batch.column(name)
-                gaps[name] |= column.null_count > 0
-                held[name] = _narrowed(column, held[name])
-    if not sum(rows.values()):
-        raise NoRows(f"{where} has no rows below its column names; add at least one")
-    types = {name: "number" if own == "whole" and gaps[name] else own for name, own in held.items()}
-
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, after so many rows, each with its file's name."""
-        import pyarrow as pa
-
-        for path, piece in pieces_of_files(paths, rows, lambda path: _words(path, chosen, missing), after):
-            arrays = [_of_type(piece.column(name), types[name]) for name in chosen]
-            yield path, to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
-
-    return names, sum(rows.values()), frozenset(name for name, own in types.items() if own == "words"), read
-
-
-def _narrowed(column: pa.Array, held: Held) -> Held:
-    """Return what a column of words holds, given what it held so far."""
-    if held == "words":
-        return held
-    if held == "whole" and _cast(column, "int64") is not None:
-        return held
-    return "words" if _numbers(column) is None else "number"
-
-
-def _cast(column: pa.Array, kind: str) -> Any:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if kind == "int64" and pc.any(pc.match_substring_regex(column, HEXADECIMAL)).as_py():
-        return None  # Arrow alone takes them for numbers
-    try:
-        return column.cast(kind)
-    except pa.ArrowInvalid:
-        return None
-
-
-def _numbers(column: pa.Array) -> Any:
-    """Return words as floats, or None where one is not a number; the word "nan" is none."""
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from bayesclf.tables.kinds import not_numbers
-
-    cells = _cast(column, "float64")
-    if cells is None:
-        coded = pc.dictionary_encode(column)
-        words = pd.Series(coded.dictionary.to_pylist(), dtype="str")
-        if not_numbers(words).any():
-            return None
-        numbers = pa.array(pd.to_numeric(words).to_numpy(dtype=float), from_pandas=False)
-        cells = numbers.take(coded.indices)
-    return None if pc.any(pc.is_nan(cells)).as_py() else cells
-
-
-def _of_type(column: pa.Array, held: str) -> Any:
-    if held == "words":
-        return column
-    return column.cast("int64") if held == "whole" else _numbers(column)
-
-
-def _header(path: Path) -> tuple[str, ...]:
-    """Return the names of a file's columns."""
-    with _opened(path, None) as reader:
-        names = tuple(reader.schema.names)
-    require_names(names, path)
-    return names
-
-
-def _words(path: Path, names: Sequence[str], missing: Mapping[str, Sequence[str]]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of columns, all cells as words, and those that stand for missing ones empty."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    with _opened(path, names) as reader:
-        for batch in reader:
-            if not batch.num_rows:
-                continue
-            for name in missing.keys() & set(names):
-                column = batch.column(name)
-                kept = pc.if_else(pc.is_in(column, pa.array(missing[name], pa.string())), None, column)
-                batch = batch.set_column(batch.schema.get_field_index(name), name, kept)
-            yield batch
-
-
-@contextmanager
-def _opened(path: Path, names: Sequence[str] | None) -> Iterator[Any]:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    from bayesclf.files import regular
-
-    separator = "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
-    convert = csv.ConvertOptions(
-        column_types=None if names is None else dict.fromkeys(names, pa.string()),
-        include_columns=None if names is None else list(names),
-        null_values=[""],
-        strings_can_be_null=True,
-    )
-    parse = csv.ParseOptions(delimiter=separator, newlines_in_values=True)
-    try:
-        with regular(path, "a table") as file:
-            packed = path.name.lower().endswith(".gz")
-            source = pa.CompressedInputStream(pa.PythonFile(file), "gzip") if packed else pa.PythonFile(file)
-            with csv.open_csv(source, csv.ReadOptions(block_size=BLOCK), parse, convert) as reader:
-                yield reader
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = one_line(error)
-        if "UTF8" in reason.upper().replace("-", ""):
-            raise InputError(f"{path} is not UTF-8 text; save it as UTF-8") from None
-        if "mpty" in reason:
-            raise InputError(f"{path} is empty; it needs column names and at least one row") from None
-        raise InputError(
-            f"{path} cannot be read as a table ({reason}); quote a cell that contains {separator!r} and leave "
-            "a missing one empty"
-        ) from None
-
-
 LONGEST_LINE = 2**28
 """The most bytes of a line: a file that is one array has one line, which need not fit into memory."""
+
+DEEPEST = 500
+"""How deep the values of a line may be nested where Arrow reads it; deeper ones are read more slowly."""
 
 FIRST_CHARACTER = re.compile(rb"^[ \t\r]*([^ \t\r\n])", re.MULTILINE)
 """What begins a line that is not blank."""
@@ -340,7 +178,7 @@ class _Block:
         for name in wanted.of(columns):
             nested = next((cell for cell in columns[name] if isinstance(cell, dict | list)), None)
             if nested is not None:
-                raise not_plain(clipped(repr(nested), LONGEST_VALUE), name, f"{self.path}: ")
+                raise not_plain(written(nested, LONGEST_VALUE), name, f"{self.path}: ")
         return len(records), {name: (_held(cells), None in cells) for name, cells in columns.items()}
 
     def cells(self, types: Mapping[str, Held]) -> pa.RecordBatch:
@@ -371,6 +209,8 @@ class _Block:
         import pyarrow as pa
         from pyarrow import json
 
+        if self._deep():
+            return None
         once = json.ReadOptions(use_threads=False, block_size=len(self.data))
         parse = json.ParseOptions(
             explicit_schema=schema, unexpected_field_behavior="infer" if schema is None else "ignore"
@@ -381,6 +221,15 @@ class _Block:
         except pa.ArrowInvalid:
             return None
         return table
+
+    def _deep(self) -> bool:
+        """Return whether brackets, those in words too, open so deep that Arrow's recursion could end the process."""
+        objects = self.data.count(b"\n") + 1
+        if self.data.count(b"[") + self.data.count(b"{") <= objects + DEEPEST:
+            return False
+        step = np.zeros(256, dtype=np.int8)
+        step[[*b"[{"]], step[[*b"]}"]] = 1, -1
+        return bool(step[np.frombuffer(self.data, dtype=np.uint8)].cumsum(dtype=np.int32).max() > DEEPEST)
 
     def _records(self) -> list[dict[str, Any]]:
         """Return the objects of the lines, as `read_table` reads them; what is wrong is said with its line."""
@@ -465,3 +314,66 @@ def _real(number: Any) -> float:
         return float(number)
     except OverflowError:
         return math.copysign(math.inf, number)
+
+
+def parse_json(text: str, path: Path, max_bytes: int, lines: bool) -> pd.DataFrame:
+    """Return the table of a text: an object a line, or, where `lines` is false, a list of objects."""
+    import pandas as pd
+
+    if lines or text.lstrip()[:1] == "{":
+        records = [
+            parse_object(line, f"{path}: line {number}")
+            for number, line in enumerate(text.split("\n"), start=1)
+            if line.strip()
+        ]
+    else:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path} is not valid JSON ({one_line(error)}); write a list of objects") from None
+        if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+            raise InputError(f"{path} is no list of objects such as [{{'a': 1}}]; write one object for each row")
+        records = found
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if not names:
+        raise InputError(f"{path} has no columns; each line needs an object such as {{'a': 1}}")
+    require_names(names, path)
+    absent = len(records) * len(names) - sum(map(len, records))
+    if absent > max_bytes // parquet.CELL:
+        size = f"{counted(len(records), 'line')} of {counted(len(names), 'key')} in all"
+        raise InputError(too_large(f"{path} has {size}, whose absent cells take", max_bytes))
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+
+
+def parse_object(line: str, where: str) -> dict[str, Any]:
+    """Return the object that a line of JSON holds; `where` is how messages call the line."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return a record of pairs, or refuse a name that stands twice."""
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"{where} names {twice!r} twice; rename or remove one")
+        return record
+
+    try:
+        record = json.loads(line, object_pairs_hook=unique)
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at character {error.pos + 1}"
+        raise InputError(f"{where} is not valid JSON ({problem}); write one object per line") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} cannot be read as JSON ({error}); write one object per line") from None
+    if not isinstance(record, dict):
+        found = "a list" if isinstance(record, list) else f"the value {written(record, LONGEST_VALUE)}"
+        raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object per line")
+    if "\\ud" in line.lower():
+        try:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])
+            raise InputError(f"{where} holds half a character ({half}); write it as UTF-8") from None
+    return record

@@ -380,7 +380,7 @@ def test_aode_has_no_posterior(play_tennis):
         AODE(inference="nuts").fit(X, y)
     with pytest.raises(Refused, match="there is no posterior to average over"):
         clf.as_prior()
-    lines = compare({"aode": AODE()}, X, y, cv=2).table.set_index("rule")
+    lines = compare({"aode": AODE()}, X, y, "all", cv=2).table.set_index("rule")
     assert lines.loc[["map", "mean", "predictive"], "log_loss"].notna().all()
     assert lines.loc[["bayes-optimal", "gibbs"], "reason"].str.contains("no posterior").all()
     assert clf.loo(X, y, rule="predictive").elpd == clf.loo(X, y, rule="mean").elpd

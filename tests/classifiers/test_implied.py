@@ -159,7 +159,7 @@ def test_a_point_engine_implies_points_only(mixed_table):
 
 def test_the_place_of_the_intercept_is_checked(mixed_table):
     clf, _ = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
-    with pytest.raises(InputError, match="intercept_at must be 'means' or 'zero', not 'median'"):
+    with pytest.raises(InputError, match="intercept_at must be one of 'means', 'zero', not 'median'"):
         clf.to_logistic("median")
 
 

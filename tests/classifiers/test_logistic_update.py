@@ -106,7 +106,7 @@ def test_levels_columns_and_classes_are_those_of_the_first_rows(mixed_table):
     new = pd.DataFrame({"ward": ["south", "east"] * 3, "other": 1.0, "age": 40.0})
     second = first.as_prior().fit(new, ["ill", "mild", "well"] * 2)
     assert second.model_.design.names == first.model_.design.names
-    assert any("column 'ward' has levels that the prior does not know" in note for note in second.notes_)
+    assert any("column 'ward' has levels or words that the prior does not know" in note for note in second.notes_)
     only = first.as_prior().set_params(inference="map").fit(new[:2], ["ill", "mild"], classes=["ill", "mild", "well"])
     assert only.classes_.tolist() == ["ill", "mild", "well"]
     assert second.predictive_check(new, ["ill", "mild", "well"] * 2, draws=20)["prior_statistics"].data_vars

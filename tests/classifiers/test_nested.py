@@ -47,17 +47,10 @@ def test_rows_are_transformed_as_the_classifier_sees_them():
 
 
 class TestSplitConformal:
-    def test_the_parameter_keeps_its_earlier_name(self):
-        for made in (bc.SplitConformal(GNB, score="aps"), bc.SplitConformal(GNB).set_params(score="aps")):
-            assert made.get_params()["nonconformity"] == clone(made).nonconformity == "aps"
-            assert callable(made.score)
-        with pytest.raises(TypeError, match="SplitConformal has no parameter 'scoring'"):
-            bc.SplitConformal(GNB, scoring="aps")
-
     def test_it_is_scored_and_searched(self):
         conformal = bc.SplitConformal(GNB, random_state=1)
         assert cross_val_score(conformal, X, Y, cv=3, error_score="raise").min() > 0.85
-        options = {"score": ["lac", "aps"], "classifier__variance": ["feature", "class-feature"]}
+        options = {"nonconformity": ["lac", "aps"], "classifier__variance": ["feature", "class-feature"]}
         search = GridSearchCV(conformal, options, cv=3, error_score="raise").fit(X, Y)
         assert set(search.best_params_) == set(options)
 

@@ -148,6 +148,16 @@ def test_rows_are_kept_by_chance_whatever_their_part():
     assert len(total.rows()[0]) == MOST_KEPT
 
 
+@pytest.mark.parametrize("total", [6, None])
+def test_only_rows_that_count_at_least_once_can_be_left_out(total):
+    kept = LeftOutRows(total)
+    kept.add(pd.DataFrame({"row": np.arange(6)}), np.arange(6) % 2, np.array([0.2, 1.0, 0.999, 2.5, 0.0, 7.0]))
+    table, labels, weight = kept.rows()
+    assert table["row"].tolist() == [1, 3, 5]
+    assert labels.tolist() == [1, 1, 1]
+    assert weight.tolist() == [1.0, 2.5, 7.0]
+
+
 @pytest.mark.slow
 def test_a_scheduler_and_workers_give_the_posterior_of_all_rows(table, tmp_path):
     import dask.dataframe as dd

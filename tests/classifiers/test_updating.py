@@ -1,7 +1,11 @@
 """Options that are changed between fits: what was learned with others is not continued."""
 
+import re
+
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import Refused
@@ -84,3 +88,31 @@ def test_documents_are_split_as_those_of_the_fit_were(change, n_features, tmp_pa
         np.testing.assert_array_equal(one.predict_proba(["PRIZE now"]), before)
         with pytest.raises(Refused, match=r"^vectorizer was {'lowercase': True} .* and is {'lowercase': False} now"):
             one.partial_fit(DOCUMENTS, MAIL)
+
+
+OLD, NEW = pd.DataFrame({"c": list("xyxy")}), pd.DataFrame({"c": list("zxyx")})
+PRIORS = [bc.CategoricalNB(1.0), bc.NaiveBayes(), bc.BayesNetClassifier(), bc.JointBayes(), bc.TextNB()]
+TOLD = "column '(c|text)' has levels or words that the prior does not know, about which these rows teach nothing"
+WAYS = {
+    "fit": lambda clf: clf.fit(NEW, [0, 0, 1, 1]),
+    "partial_fit": lambda clf: clf.partial_fit(NEW[:2], [0, 0], classes=[0, 1]).partial_fit(NEW[2:], [1, 1]),
+    "fit_stream": lambda clf: clf.fit_stream([NEW[:2].assign(y=0), NEW[2:].assign(y=1)], "y", classes=[0, 1]),
+    "+": lambda clf: clone(clf).fit(NEW[::2], [0, 1]) + clone(clf).fit(NEW[1::2], [0, 1]),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("clf", PRIORS, ids=lambda clf: type(clf).__name__)
+def test_levels_and_words_that_a_prior_does_not_know_are_told(clf, way):
+    words = {"vectorizer": {"token_pattern": "[a-z]"}} if isinstance(clf, bc.TextNB) else {}
+    prior = clone(clf).set_params(random_state=1, **words).fit(OLD, [0, 0, 1, 1]).as_prior()
+    assert sum(bool(re.match(TOLD, note)) for note in WAYS[way](prior).notes_) == 1
+    assert not any(re.match(TOLD, note) for note in prior.fit(OLD, [0, 0, 1, 1]).notes_)
+
+
+def test_missing_cells_that_a_prior_does_not_know_as_a_level_are_told():
+    old = pd.DataFrame({"c": list("xyxy"), "n": [0.1, 0.2, 0.9, 1.0]})
+    prior = bc.NaiveBayes(missing="level", random_state=1).fit(old, [0, 0, 1, 1]).as_prior()
+    notes = prior.fit(old.drop(0).reindex(range(4)), [0, 0, 1, 1]).notes_
+    assert any(re.match(TOLD, note) for note in notes)
+    assert "the prior does not use whether column 'n' is missing" in notes

@@ -7,7 +7,7 @@ from bayesclf.tables import datasets
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
-FORMULAS = ("=1+1", "+1x", "-1x", "@x", "\tx")
+FORMULAS = ("=1+1", "+1x", "-1x", "@x", "@\tx")
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.families import Axes, Categorical, Gaussian, KnownClassPrior, LearntAlpha, LearntClassPrior
 from bayesclf.families.hierarchical import Smoothed
-from bayesclf.models.base import Rows
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block, Rows
+from bayesclf.models.generative import GenerativeModel
 
 every_prior = pytest.mark.parametrize("case", PRIORS, ids=[case.name for case in PRIORS])
 

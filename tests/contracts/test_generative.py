@@ -9,19 +9,21 @@ from helpers.classifiers import (
     CLOSED_FORM,
     GENERATIVE,
     NUMBERS,
+    OF_STATISTICS,
     WORDS,
     Case,
     FilledCase,
     assert_same_answers,
     every_generative,
     every_rule,
+    notes,
     over,
     with_numbers,
     with_words,
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import logsumexp
+from scipy.special import logsumexp, softmax
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning
@@ -39,8 +41,8 @@ def assert_learnt_in_parts(case, missing, part, weight, table):
     for rows in (part == number for number in np.unique(part)):
         by_parts.partial_fit(X[rows], y[rows], classes=np.unique(y), sample_weight=weight[rows])
     whole = case.make(missing=missing).fit(X, y, sample_weight=weight)
-    assert_same_answers(whole, by_parts, X, RULES)
-    assert by_parts.notes_ == whole.notes_
+    assert_same_answers(whole, by_parts, X, OF_STATISTICS)
+    assert notes(by_parts) == notes(whole)
 
 
 @every_generative
@@ -70,7 +72,7 @@ def test_partial_fit_takes_levels_that_come_later(case, missing, mixed_table):
     by_rows = case.make(missing=missing)
     for start in range(0, len(y), 20):
         by_rows.partial_fit(X[start : start + 20], y[start : start + 20], classes=np.unique(y))
-    assert_same_answers(case.make(missing=missing).fit(X, y), by_rows, X, RULES)
+    assert_same_answers(case.make(missing=missing).fit(X, y), by_rows, X, OF_STATISTICS)
 
 
 @with_numbers
@@ -81,14 +83,14 @@ def test_partial_fit_takes_a_column_that_varies_later(case, mixed_table):
     assert "'dose'" in by_parts.notes_[0]
     by_parts.partial_fit(X[30:], y[30:])
     assert not any("one value only" in note for note in by_parts.notes_)
-    assert_same_answers(case.make().fit(X, y), by_parts, X, RULES)
+    assert_same_answers(case.make().fit(X, y), by_parts, X, OF_STATISTICS)
 
 
 @every_generative
 def test_partial_fit_ignores_rows_of_weight_zero_as_fit_does(case, mixed_table):
     X, y, weight = case.with_rows_of_weight_zero(mixed_table)
     by_parts = case.make().partial_fit(X, y, sample_weight=weight)
-    assert_same_answers(case.make().fit(X, y, weight), by_parts, X[5:], RULES)
+    assert_same_answers(case.make().fit(X, y, weight), by_parts, X[5:], OF_STATISTICS)
 
 
 PROPER = {"m": np.array([30.0, 1.0]), "kappa": 0.5, "a": 2.0, "b": 3.0}
@@ -108,7 +110,7 @@ def test_yesterdays_posterior_is_todays_prior(case, mixed_table):
     X, y = case.table(mixed_table)
     first = case.make().fit(X[:25], y[:25])
     second = first.as_prior().fit(X[25:], y[25:])
-    assert_same_answers(case.make().fit(X, y), second, X, [rule for rule in RULES if rule != "mle"])
+    assert_same_answers(case.make().fit(X, y), second, X, [rule for rule in OF_STATISTICS if rule != "mle"])
 
 
 @every_generative
@@ -117,7 +119,7 @@ def test_as_prior_continues_an_empirical_prior_too(case, mixed_table):
     X, y = case.table(mixed_table)
     prior = case.make().fit(X[:25], y[:25]).as_prior()
     in_two = prior.fit(X[25:40], y[25:40]).as_prior().fit(X[40:], y[40:])
-    assert_same_answers(prior.fit(X[25:], y[25:]), in_two, X, [rule for rule in RULES if rule != "mle"])
+    assert_same_answers(prior.fit(X[25:], y[25:]), in_two, X, [rule for rule in OF_STATISTICS if rule != "mle"])
 
 
 def test_a_prior_refuses_classes_that_it_does_not_know(mixed_table):
@@ -142,6 +144,7 @@ def test_a_row_without_any_cell_is_answered_by_the_class_prior(case, mixed_table
         **dict.fromkeys(("mle", "map"), counts / 55),
         **dict.fromkeys(("mean", "predictive"), (counts + 1) / 58),
         "bayes-optimal": draws.mean(axis=0),
+        "tempered": softmax(np.log((counts + 1) / 58) + clf.temper_["b"].to_numpy()[0], axis=1).mean(axis=0),
     }
     assert {*expected, "gibbs"} == set(RULES)
     for rule, pi in expected.items():
@@ -242,7 +245,7 @@ def test_a_known_class_prior_is_not_learnt(case, class_prior, expected, mixed_ta
     assert "pi" not in clf.posterior_["posterior"]
     nothing = pd.DataFrame(case.empty, index=[0], columns=X.columns).astype(object)
     shares = np.unique(y, return_counts=True)[1] / 55 if expected is None else expected
-    for rule in RULES:
+    for rule in OF_STATISTICS:
         np.testing.assert_allclose(clf.predict_proba(nothing, rule=rule)[0], shares, rtol=1e-12)
 
 

@@ -29,7 +29,8 @@ from scipy import stats
 from bayesclf.engines import NUTS, inference
 from bayesclf.families import LearntClassPrior
 from bayesclf.families.gaussian import SHARED_OVER
-from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.base import Block
+from bayesclf.models.generative import GenerativeModel
 
 CASES = (
     CATEGORICAL[2],

@@ -636,3 +636,22 @@ def test_em_starts_where_the_map_estimate_of_the_labeled_rows_is(model):
     problem = partly(make, X, y)
     alone = make(inference="map").fit(X[known], np.asarray(y, dtype=object)[known], **USE)
     np.testing.assert_allclose(unlabeled._by_labeled(problem), alone.predict_proba(X[~known]), atol=1e-12)
+
+
+@pytest.mark.parametrize("class_prior", ["dirichlet", "uniform"])
+@pytest.mark.parametrize("engine", ["mle", "map", "auto"])
+def test_where_no_column_is_informative_the_rows_without_a_label_change_nothing(engine, class_prior):
+    clf = bc.GaussianNB(inference=engine, class_prior=class_prior, random_state=1)
+    clf.fit([[3.5]] * 30, [*"aab" * 4, *[None] * 18], **USE)
+    share = 0.5 if class_prior == "uniform" else (8 + 1) / (12 + 2) if engine == "auto" else 8 / 12
+    assert clf.predict_proba([[3.5]])[0, 0] == pytest.approx(share, abs=0.02 if engine == "auto" else 1e-9)
+
+
+@pytest.mark.parametrize("engine", ["exact", "augmentation", "nuts"])
+def test_a_model_without_parameters_has_answers_checks_and_rows_by_each_engine(engine):
+    clf = bc.GaussianNB(inference=engine, class_prior="uniform", random_state=1).fit([[3.5]] * 4, list("aabb"))
+    np.testing.assert_array_equal(clf.predict_proba([[3.5]]), [[0.5, 0.5]])
+    assert "no draw can be looked at: the model has none" in str(clf.diagnose(checks=["P04"]))
+    X, y = clf.sample(3)
+    assert X.shape == (3, 1)
+    assert len(y) == 3

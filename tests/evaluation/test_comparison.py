@@ -37,7 +37,7 @@ def models():
 
 @pytest.fixture(scope="module")
 def comparison(iris, models):
-    return bc.compare(models, *iris, cv=3, repeats=2, random_state=4)
+    return bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4)
 
 
 def test_the_table_is_computed_once_and_each_callers_own(comparison, monkeypatch):
@@ -98,25 +98,22 @@ def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_
     assert table.loc[("gnb", "gibbs"), "error_ratio"] == pytest.approx(ratio)
 
 
-def test_differences_are_paired_on_folds_with_the_best_line(comparison):
+def test_differences_are_paired_on_rows_with_the_best_line(comparison):
     table = comparison.table.set_index(["model", "rule"])
-    assert table["log_loss"].idxmin() == comparison.best
     assert table.loc[comparison.best, "log_loss_diff"] == 0
-    scored = {key: comparison.answers[key].scores for key in (comparison.best, ("gnb", "mle"))}
-    folds = [
-        np.mean([scores[index // 3].log_loss[test]])
-        for scores in scored.values()
-        for index, (_, test) in enumerate(comparison.splits)
-    ]
-    difference = np.subtract(folds[6:], folds[:6])
-    assert table.loc[("gnb", "mle"), "log_loss_diff"] == pytest.approx(difference.mean())
-    error = np.sqrt((1 / 6 + 50 / 100) * difference.var(ddof=1))
-    assert table.loc[("gnb", "mle"), "log_loss_diff_se"] == pytest.approx(error)
+    best, mle = (comparison.answers[key].scores for key in (comparison.best, ("gnb", "mle")))
+    difference = np.array([one.log_loss - other.log_loss for one, other in zip(mle, best, strict=True)])
+    # each fold's part of its repeat's deviation, two repeats of three folds
+    left = difference - difference.mean(axis=0)
+    parts = [left[index // 3][test].sum() / 150 for index, (_, test) in enumerate(comparison.splits)]
+    of_folds = 2 * np.sum(np.square(parts)) / 2**2
+    of_rows = difference.mean(axis=0).var(ddof=1) * (1 / 150 + 1 / 100)
+    assert table.loc[("gnb", "mle"), "log_loss_diff_se"] == pytest.approx(np.sqrt(of_rows + of_folds))
 
 
 @pytest.fixture(scope="module")
 def with_costs(iris, models):
-    return bc.compare({"gnb": models["gnb"]}, *iris, cv=3, repeats=2, random_state=4, cost=COST, reject=0.2)
+    return bc.compare({"gnb": models["gnb"]}, *iris, "all", cv=3, repeats=2, random_state=4, cost=COST, reject=0.2)
 
 
 @pytest.mark.parametrize("rule", ["mle", "map", "mean", "bayes-optimal", "predictive"])
@@ -132,8 +129,8 @@ def test_the_cost_is_that_of_chows_decisions_a_rejection_at_its_limit(with_costs
     assert 0 < line["rejected"] < 0.5
     assert frame["decided"].isna().to_numpy().tolist() == (~kept).tolist()
     assert frame["decided"][kept].tolist() == with_costs.classes[expected.argmin(axis=1)[kept]].tolist()
-    folds = np.array([paid[150 * (i // 3) + test].mean() for i, (_, test) in enumerate(with_costs.splits)])
-    assert line["cost_se"] == pytest.approx(np.sqrt((1 / 6 + 50 / 100) * folds.var(ddof=1)))
+    of_rows = paid.reshape(2, 150).mean(axis=0)
+    assert line["cost_se"] == pytest.approx(np.sqrt((1 / 150 + 1 / 100) * of_rows.var(ddof=1)))
 
 
 def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with_costs, iris):
@@ -149,7 +146,7 @@ def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with
 
 
 def test_without_a_limit_that_binds_zero_one_cost_is_the_error(iris, models):
-    table = bc.compare({"gnb": models["gnb"]}, *iris, cv=3, random_state=4, reject=1.0).table
+    table = bc.compare({"gnb": models["gnb"]}, *iris, "all", cv=3, random_state=4, reject=1.0).table
     np.testing.assert_allclose(table["cost"], 1 - table["accuracy"], atol=1e-12)
     np.testing.assert_allclose(table["cost_se"], table["accuracy_se"], atol=1e-12)
     np.testing.assert_allclose(table["cost_diff"], -table["accuracy_diff"], atol=1e-12)
@@ -173,7 +170,7 @@ def test_disagreements_are_the_rows_on_which_decisions_differ(comparison):
 
 @pytest.mark.slow
 def test_numbers_do_not_depend_on_the_number_of_workers(comparison, iris, models):
-    again = bc.compare(models, *iris, cv=3, repeats=2, random_state=4, n_jobs=2)
+    again = bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4, n_jobs=2)
     pd.testing.assert_frame_equal(again.table, comparison.table)
     pd.testing.assert_frame_equal(again.predictions, comparison.predictions)
 
@@ -223,7 +220,7 @@ def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 2))
     y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
-    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, cv=2)
+    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, "all", cv=2)
     assert isinstance(comparison.fits["lr"].inference_, bc.engines.Laplace)
     assert any("Laplace approximation" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == tuple(RULES)
@@ -251,7 +248,7 @@ def test_where_laplace_is_refused_only_the_point_is_left_and_the_note_says_so(mo
     monkeypatch.setattr(inference, "WORK_LIMIT", 0)
     monkeypatch.setattr(inference, "COMPARISON_LAPLACE", bc.engines.Laplace(limit=0.01))
     X, y = load_iris(return_X_y=True)
-    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, cv=2)
+    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, "all", cv=2)
     assert isinstance(comparison.fits["lr"].inference_, bc.engines.MAP)
     assert any("was refused" in note for note in comparison.notes["lr"])
     assert comparison.rules_of("lr") == ("map",)

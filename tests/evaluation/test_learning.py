@@ -14,7 +14,7 @@ import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.evaluation.learning import METRICS
 from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.scores import resampled_standard_error
+from bayesclf.evaluation.scores import standard_error_of_rows
 from bayesclf.rules import RULES
 
 SIZES = [6, 30, 0.5, 100]
@@ -33,7 +33,7 @@ def models():
 
 @pytest.fixture(scope="module")
 def curve(models, iris):
-    return bc.learning_curve(models, *iris, sizes=SIZES, cv=3, repeats=2, random_state=4)
+    return bc.learning_curve(models, *iris, "all", sizes=SIZES, cv=3, repeats=2, random_state=4)
 
 
 def test_one_line_a_model_rule_and_size(curve):
@@ -43,7 +43,7 @@ def test_one_line_a_model_rule_and_size(curve):
 
 
 def test_all_training_rows_have_the_scores_of_a_comparison(curve, models, iris):
-    other = bc.compare(models, *iris, cv=3, repeats=2, random_state=4).table.set_index(["model", "rule"])
+    other = bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4).table.set_index(["model", "rule"])
     own = curve.table[curve.table["m"] == 100].set_index(["model", "rule"])
     for key in [("gnb", "mle"), ("gnb", "map"), ("gnb", "predictive"), ("peer", NO_RULE)]:
         for metric in ("log_loss", "log_loss_se", "brier", "brier_se"):
@@ -76,11 +76,11 @@ def test_a_size_is_that_of_nested_stratified_training_rows_with_the_folds_test_r
         assert np.ptp(np.unique(large[1], return_counts=True)[1]) <= 1
         for rows, _, test in (small, large):
             proba = GaussianNB().fit(X.loc[rows], y[rows]).predict_proba(X.loc[test])
-            losses[len(rows)].append(-np.log(proba[np.arange(50), np.unique(y, return_inverse=True)[1][test]]).mean())
+            losses[len(rows)].append(-np.log(proba[np.arange(50), np.unique(y, return_inverse=True)[1][test]]))
         assert (small[2] == tests[number]).all()
     for m, line in found.table.set_index("m").iterrows():
         assert line["log_loss"] == pytest.approx(np.mean(losses[m]))
-        assert line["log_loss_se"] == pytest.approx(resampled_standard_error(np.array(losses[m]), 100, 50))
+        assert line["log_loss_se"] == pytest.approx(standard_error_of_rows(np.concatenate(losses[m]), 100))
 
 
 def test_sizes_are_six_up_to_all_where_none_are_given(iris):
@@ -152,5 +152,5 @@ def test_options_that_cannot_be(options, message, iris):
 
 
 def test_a_metric_that_there_is_not(curve):
-    with pytest.raises(InputError, match="metric must be one of error, log_loss, brier"):
+    with pytest.raises(InputError, match="metric must be one of 'error', 'log_loss', 'brier'"):
         curve.of("accuracy")

@@ -12,8 +12,9 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.evaluation.leaving_out import log_joint_without, models_without, smoothed, training_rows
+from bayesclf.evaluation.leaving_out import log_joint_without, models_without, training_rows
 from bayesclf.families.gaussian import SHARED_OVER
+from bayesclf.posterior.pareto import smoothed
 
 DOCUMENTS = [
     "a prize to win",

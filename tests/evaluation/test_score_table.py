@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf.evaluation.score_table import BASELINE, MATTERS, critical_value, row_losses, standings
+from bayesclf.evaluation.judgments import MATTERS, critical_value, split_error
+from bayesclf.evaluation.score_table import BASELINE, row_losses, standings
 
 
 def comparison_of(losses, y=None):
@@ -21,7 +22,14 @@ def comparison_of(losses, y=None):
         for j, column in enumerate(np.transpose(losses))
     }
     return SimpleNamespace(
-        answers=answers, tested=(np.arange(rows),), runs=(range(5),), splits=splits, y=y, classes=np.unique(y), seed=0
+        answers=answers,
+        tested=(np.arange(rows),),
+        runs=(range(5),),
+        splits=splits,
+        y=y,
+        classes=np.unique(y),
+        seed=0,
+        repeats=1,
     )
 
 
@@ -99,6 +107,61 @@ def test_the_baseline_gives_the_shares_of_the_training_rows():
     assert row_losses(found, BASELINE)[rows] == pytest.approx(-np.log(smoothed))
     assert standing.loss == pytest.approx(-np.log(smoothed).mean())
     assert row_losses(found, BASELINE, "error").mean() == 0.25
+
+
+def test_between_one_error_and_a_clear_one_it_leans():
+    rng = np.random.default_rng(6)
+    noise = rng.normal(size=400)
+    noise = (noise - noise.mean()) / noise.std() / np.sqrt(1 / 400 + 1 / 320)
+    base = rng.exponential(0.4, size=400)
+    for errors, kind in ((0.6, "open"), (1.15, "open"), (1.6, "leaning"), (2.1, "leaning"), (2.6, "behind")):
+        losses = np.column_stack([base, base + 0.02 * (errors + noise)])
+        assert kinds(losses)["m1"] == kind  # at 1.15 and 2.1 other folds might change the grade
+
+
+@pytest.mark.slow
+def test_what_the_folds_leave_is_the_spread_over_seeds():
+    """Over thirty seeds of the folds, with two repeats each."""
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(90, 12)) + 0.3 * (np.arange(90) % 2)[:, None], np.arange(90) % 2
+    differences, errors = [], []
+    for seed in range(30):
+        models = {"few": bc.GaussianNB("shared"), "many": bc.GaussianDiscriminantAnalysis("class")}
+        found = bc.compare(models, X, y, rules=["map"], repeats=2, random_state=seed)
+        one, other = (np.array([s.log_loss for s in found.answers[name, "map"].scores]) for name in models)
+        folds = np.empty((2, 90), dtype=int)
+        for number, (_, test) in enumerate(found.splits):
+            folds[number // 5, test] = number
+        differences.append((one - other).mean())
+        errors.append(split_error(one - other, folds))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(differences, ddof=1), rel=0.35)
+
+
+def test_folds_are_repeated_only_where_others_could_change_the_verdict():
+    rng = np.random.default_rng(8)
+    y = np.arange(120) % 2
+    models = {"shared": bc.GaussianNB("shared"), "own": bc.GaussianNB("class-feature")}
+    clear = bc.compare(models, rng.normal(size=(120, 2)) * (1 + 4 * y[:, None]), y, rules=["map"])
+    assert (clear.repeats, clear.settled, clear.best) == (1, True, ("own", "map"))
+    repeats = {
+        bc.compare(models, rng.normal(size=(120, 2)) + 0.25 * y[:, None], y, rules=["map"]).repeats for _ in range(8)
+    }
+    assert repeats & {2, 3, 4, 5}
+    once = bc.compare(models, np.tile(rng.normal(size=(120, 2)), (25, 1)), np.tile(y, 25), rules=["map"])
+    assert once.repeats == 1
+
+
+def test_a_models_own_rule_leads_unless_another_is_clearly_better():
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    found = bc.compare({"nb": bc.GaussianNB()}, X, y)
+    assert found.leader("nb") == ("nb", "bayes-optimal")
+    assert bc.compare({"nb": bc.GaussianNB(rule="map")}, X, y).leader("nb") == ("nb", "map")
+    many = rng.normal(size=(60, 40))
+    found = bc.compare({"nb": bc.GaussianNB(rule="mle", variance="class-feature")}, many, y)
+    kinds = {one.rule: one.kind for one in standings(found, [("nb", rule) for rule in found.rules_of("nb")])}
+    assert kinds["mle"] == "behind"
+    assert kinds[found.leader("nb")[1]] == "best"
 
 
 def test_rows_of_several_repeats_count_once():

@@ -52,22 +52,19 @@ def test_nadeau_bengio_standard_error_is_near_the_truth_where_the_naive_one_is_f
 
     rng = np.random.default_rng(7)
     folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=10, random_state=0)
-    means, corrected, naive = [], [], []
+    means, corrected = [], []
     for _ in range(150):
         y = rng.permutation(np.repeat([0, 1], 50))
         X = rng.normal(size=(100, 2)) + 0.6 * y[:, None]
-        accuracy = []
+        right = np.zeros(100)
         for train, test in folds.split(X, y):
             centres = np.stack([X[train][y[train] == k].mean(axis=0) for k in (0, 1)])
             distance = ((X[test][:, None] - centres) ** 2).sum(axis=2)
-            accuracy.append((distance.argmin(axis=1) == y[test]).mean())
-        accuracy = np.array(accuracy)
-        means.append(accuracy.mean())
-        corrected.append(scores.resampled_standard_error(accuracy, 80, 20))
-        naive.append(accuracy.std(ddof=1) / np.sqrt(len(accuracy)))
+            right[test] += (distance.argmin(axis=1) == y[test]) / 10
+        means.append(right.mean())
+        corrected.append(scores.standard_error_of_rows(right, 80))
     truth = np.std(means, ddof=1)
     assert np.mean(corrected) == pytest.approx(truth, rel=0.3)
-    assert np.mean(naive) < truth / 2
 
 
 def test_reliability_bins_hold_all_rows_and_their_error_is_the_calibration_error(predictions):

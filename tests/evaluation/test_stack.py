@@ -184,7 +184,7 @@ class TestClassifier:
         assert (line["model"], line["rule"]) == ("gda", "map")
 
     def test_fitting_it_anew_repeats_the_folds_and_gives_the_same_weights(self, table):
-        found = bc.compare(MODELS, *table, ["map", "predictive"], cv=4, random_state=3).stack()
+        found = bc.compare(MODELS, *table, ["map", "predictive"], cv=4, repeats=1, random_state=3).stack()
         again = clone(found).fit(*table)
         np.testing.assert_allclose(again.log_scores_, found.log_scores_, rtol=1e-9)
         assert again.parts_ == found.parts_
@@ -203,7 +203,7 @@ class TestClassifier:
     def test_classifiers_of_scikit_learn_are_lines_too(self, table):
         X, y = table
         models = {**MODELS, "rf": RandomForestClassifier(20, random_state=1)}
-        found = bc.compare(models, X, y, ["predictive"], cv=4, stack=True)
+        found = bc.compare(models, X, y, ["predictive"], cv=4, repeats=1, stack=True)
         stack = found.stack()
         assert stack.parts_["rf"] == ("rf", NO_RULE)
         expected = found.peers["rf"].predict_proba(X)

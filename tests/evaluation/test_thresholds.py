@@ -7,17 +7,15 @@ from sklearn.datasets import load_wine
 import bayesclf as bc
 from bayesclf.decisions import REJECTED, decide
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.scores import resampled_standard_error
 from bayesclf.evaluation.thresholds import RISKS, code_of, threshold_curve
 
 COST = np.array([[0.0, 5.0, 1.0], [1.0, 0.0, 1.0], [3.0, 1.0, -0.5]])
 
 
 @pytest.fixture
-def folds(rng):
+def answers(rng):
     log_proba = np.log(rng.dirichlet([1.0, 2.0, 0.5], size=300))
-    y = np.array([rng.choice(3, p=p) for p in np.exp(log_proba)])
-    return [(log_proba[start::4], y[start::4]) for start in range(4)]
+    return log_proba, np.array([rng.choice(3, p=p) for p in np.exp(log_proba)])
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +25,11 @@ def comparison():
     return bc.compare(models, X.iloc[:, :4], y, rules=["map", "bayes-optimal"], cv=4, repeats=2, random_state=1)
 
 
-def whole(folds):
-    return tuple(np.concatenate(parts) for parts in zip(*folds, strict=True))
-
-
 @pytest.mark.parametrize("cost", [None, COST])
-def test_each_line_is_what_predict_would_keep_at_that_limit(folds, cost):
-    log_proba, y = whole(folds)
+def test_each_line_is_what_predict_would_keep_at_that_limit(answers, cost):
+    log_proba, y = answers
     matrix = 1 - np.eye(3) if cost is None else cost
-    table = threshold_curve(folds, 225, cost=cost)
+    table = threshold_curve(*answers, 225, cost=cost)
     assert 190 <= len(table) <= 200
     for line in table.iloc[1::13].itertuples():
         if line.threshold < 0:
@@ -52,8 +46,8 @@ def test_each_line_is_what_predict_would_keep_at_that_limit(folds, cost):
         assert line.net_benefit_all == pytest.approx(line.threshold - matrix[y, decide(log_proba, cost)].mean())
 
 
-def test_under_zero_one_loss_the_cost_is_the_error(folds):
-    table = threshold_curve(folds, 225)
+def test_under_zero_one_loss_the_cost_is_the_error(answers):
+    table = threshold_curve(*answers, 225)
     np.testing.assert_allclose(table["cost"], 1 - table["accuracy"], atol=1e-12)
     np.testing.assert_allclose(table["cost_se"], table["accuracy_se"], atol=1e-9)
     assert table["coverage"].iloc[-1] == 1
@@ -61,15 +55,15 @@ def test_under_zero_one_loss_the_cost_is_the_error(folds):
 
 def test_probabilities_of_almost_one_still_have_an_order():
     """1 − P is 0 in floating point for both rows, but not the sum of the other classes' probabilities."""
-    table = threshold_curve([(np.array([[0.0, -100.0], [0.0, -50.0]]), np.array([0, 1]))], 2)
+    table = threshold_curve(np.array([[0.0, -100.0], [0.0, -50.0]]), np.array([0, 1]), 2)
     assert table["coverage"].tolist() == [0.5, 1.0]
     assert table["accuracy"].tolist() == [1.0, 0.5]
 
 
-def test_net_benefits_of_a_risk_are_those_of_the_counts(folds):
+def test_net_benefits_of_a_risk_are_those_of_the_counts(answers):
     """From Vickers and Elkin's definition, row by row."""
-    log_proba, y = whole(folds)
-    for line in threshold_curve(folds, 225, 1, thresholds=[0.8, 0.1, 0.25]).itertuples():
+    log_proba, y = answers
+    for line in threshold_curve(*answers, 225, 1, thresholds=[0.8, 0.1, 0.25]).itertuples():
         odds = line.threshold / (1 - line.threshold)
         acted = np.exp(log_proba[:, 1]) >= line.threshold
         assert line.coverage == pytest.approx(acted.mean())
@@ -80,7 +74,7 @@ def test_net_benefits_of_a_risk_are_those_of_the_counts(folds):
 
 def test_a_risk_at_a_threshold_is_acted_on_and_where_none_is_there_is_no_accuracy():
     y = np.arange(100) % 2
-    table = threshold_curve([(np.log(np.full((100, 2), [0.9, 0.1])), y)] * 2, 100, 1)
+    table = threshold_curve(np.log(np.full((100, 2), [0.9, 0.1])), y, 100, 1)
     np.testing.assert_array_equal(table["threshold"], RISKS)
     acted = table["threshold"] < 0.105
     assert (table["coverage"] == acted).all()
@@ -88,43 +82,22 @@ def test_a_risk_at_a_threshold_is_acted_on_and_where_none_is_there_is_no_accurac
     assert (table.loc[~acted, "net_benefit"] == 0).all()
 
 
-def test_errors_are_those_of_fold_means_where_all_folds_keep_as_many_rows(rng):
-    """The ratio is then the mean of the folds' own accuracies."""
-    confidence = np.repeat([0.9, 0.6], [6, 4])
-    folds = [
-        (np.log(np.column_stack([confidence, 1 - confidence])), (rng.random(10) > confidence).astype(int))
-        for _ in range(5)
-    ]
-    table = threshold_curve(folds, 40)
-    assert table["threshold"].round(9).tolist() == [0.1, 0.4]
-    for line, kept in enumerate([6, 10]):
-        accuracy = np.array([(y[:kept] == 0).mean() for _, y in folds])
-        assert table["accuracy"][line] == pytest.approx(accuracy.mean())
-        assert table["accuracy_se"][line] == pytest.approx(resampled_standard_error(accuracy, 40, 10))
-        assert table["coverage_se"][line] == pytest.approx(0, abs=1e-15)
-
-
 def test_errors_of_a_ratio_agree_with_the_jackknife(rng):
-    """Both estimate the spread over folds; they differ by a term of one over the number of folds."""
-    proba = rng.dirichlet([2.0, 1.0], size=4000)
-    y = (rng.random(4000) < proba[:, 1]).astype(int)
-    folds = [(np.log(proba[start::40]), y[start::40]) for start in range(40)]
-    line = threshold_curve(folds, 10**9).iloc[100]
-    parts = [(p.min(axis=1) <= line["threshold"], p.argmax(axis=1) == y) for p, y in ((np.exp(f), y) for f, y in folds)]
-    kept = np.array([k.sum() for k, _ in parts])
-    right = np.array([(k & r).sum() for k, r in parts])
-    left_out = (right.sum() - right) / (kept.sum() - kept)
-    jackknife = np.sqrt(39 / 40 * ((left_out - left_out.mean()) ** 2).sum())
-    assert line["accuracy_se"] == pytest.approx(jackknife, rel=0.05)
+    proba = rng.dirichlet([2.0, 1.0], size=1000)
+    y = (rng.random(1000) < proba[:, 1]).astype(int)
+    line = threshold_curve(np.log(proba), y, 10**9).iloc[100]
+    kept, right = proba.min(axis=1) <= line["threshold"], proba.argmax(axis=1) == y
+    left_out = ((kept & right).sum() - (kept & right)) / (kept.sum() - kept)
+    jackknife = np.sqrt(999 / 1000 * ((left_out - left_out.mean()) ** 2).sum())
+    assert line["accuracy_se"] == pytest.approx(jackknife, rel=0.01)
 
 
-def test_a_fold_of_which_nothing_is_kept_does_not_stop_it():
-    sure, unsure = np.log([[0.9, 0.1]] * 4), np.log([[0.6, 0.4]] * 4)
-    y = np.array([0, 0, 0, 1])
-    table = threshold_curve([(sure, y), (unsure, y)], 4)
-    assert table["coverage"].tolist() == [0.5, 1.0]
-    assert table["accuracy"].tolist() == [0.75, 0.75]
-    assert np.isfinite(table.to_numpy()).all()
+def test_rows_that_are_answered_several_times_count_once(answers):
+    log_proba, y = answers
+    once = threshold_curve(log_proba, y, 225, thresholds=[0.2, 0.5])
+    rows = np.tile(np.arange(300), 4)
+    again = threshold_curve(np.tile(log_proba, (4, 1)), np.tile(y, 4), 225, thresholds=[0.2, 0.5], rows=rows)
+    np.testing.assert_allclose(again, once)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +109,11 @@ def test_a_fold_of_which_nothing_is_kept_does_not_stop_it():
         ({"cost": [[1.0]]}, "cost must be a finite matrix"),
     ],
 )
-def test_what_cannot_be_used_is_refused(folds, arguments, message):
+def test_what_cannot_be_used_is_refused(answers, arguments, message):
     with pytest.raises(InputError, match=message):
-        threshold_curve(folds, 225, **arguments)
+        threshold_curve(*answers, 225, **arguments)
     with pytest.raises(InputError, match="at least one row"):
-        threshold_curve([(np.empty((0, 2)), np.empty(0, dtype=int))], 1)
+        threshold_curve(np.empty((0, 2)), np.empty(0, dtype=int), 1)
 
 
 def test_of_three_classes_one_must_be_named():
@@ -155,7 +128,7 @@ class TestOfAComparison:
         last = comparison.threshold_curve("gnb", "bayes-optimal").iloc[-1]
         assert last["coverage"] == 1
         assert last["accuracy"] == pytest.approx(line["accuracy"])
-        assert last["accuracy_se"] == pytest.approx(line["accuracy_se"], rel=0.02)  # folds differ by a row
+        assert last["accuracy_se"] == pytest.approx(line["accuracy_se"])
         assert last["cost"] == pytest.approx(1 - line["accuracy"])
 
     def test_rows_that_are_kept_first_are_right_more_often(self, comparison):

@@ -129,6 +129,14 @@ with_words = mostly_slow(
 )
 every_rule = pytest.mark.parametrize("rule", RULES)
 
+OF_STATISTICS = tuple(name for name, rule in RULES.items() if rule.source != "tempered")
+"""Rules that need the statistics of the rows alone, and no row to leave out."""
+
+
+def notes(clf):
+    """Return the notes of a fit but that on its default rule, which says whether rows were left out."""
+    return [note for note in clf.notes_ if "(rule '" not in note]
+
 
 def assert_same_answers(one, other, X, rules, tolerance=1e-9, other_X=None):
     for rule in rules:

@@ -24,12 +24,15 @@ class Page(HTMLParser):
     def __init__(self, html):
         super().__init__()
         self.elements, self.text, self.open = [], [], []
+        self.prose, self.visible, self.folded = [], [], []
         self.feed(html)
         self.close()
 
     def handle_starttag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
         if tag not in VOID:
+            if tag == "details" and "open" not in dict(attrs):
+                self.folded.append(len(self.open))
             self.open.append(tag)
 
     def handle_startendtag(self, tag, attrs):
@@ -37,10 +40,16 @@ class Page(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+        if self.folded and self.folded[-1] == len(self.open):
+            self.folded.pop()
 
     def handle_data(self, data):
         if self.open and self.open[-1] not in ("script", "style"):
             self.text.append(data)
+            if "svg" not in self.open:
+                self.prose.append(data)
+                if all(self.open[at + 1 : at + 2] == ["summary"] for at in self.folded):
+                    self.visible.append(data)
 
     def values(self, *names):
         return [value for _, attributes in self.elements for name, value in attributes.items() if name in names]
@@ -196,6 +205,7 @@ def require_pleasant(path, folder):
             assert wrong == []
             assert await tab.evaluate(ANCHORS) == []
             assert await tab.evaluate(WIDER) <= 0
+            assert size != DESK or await tab.evaluate("document.documentElement.scrollHeight") <= 4000
             assert await tab.evaluate("document.querySelectorAll('script').length") == 1
 
     for size in (DESK, PHONE):

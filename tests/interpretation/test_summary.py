@@ -123,6 +123,11 @@ def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
     X, y = mixed_table
     clf = clf.set_params(random_state=1).fit(X[columns], y)
     found = clf.summary(of="parameters")
+    if clf.requested_rule(None) == "tempered":
+        T = az.summary(clf.temper_, var_names=["T"], ci_prob=0.89, ci_kind="eti", round_to="none").iloc[0]
+        own = found.loc["T"].iloc[0]
+        np.testing.assert_allclose(own, T[["mean", "sd", "eti89_lb", "eti89_ub"]].astype(float), rtol=1e-6)
+        found = found[found.index.get_level_values("parameter") != "T"]
     names = list(clf.model_.dims())
     expected = az.summary(clf.posterior_, var_names=names, ci_prob=0.89, ci_kind="eti", round_to="none")
     assert len(found) == len(expected)

@@ -15,7 +15,7 @@ def comparison():
         "nb": bc.NaiveBayes(families="gaussian"),
         "lr in $": bc.LogisticRegression(prior_scale=2.5, inference="map"),
     }
-    return bc.compare(models, data.data, data.target_names[data.target], cv=3)
+    return bc.compare(models, data.data, data.target_names[data.target], "all", cv=3)
 
 
 @pytest.fixture(scope="session")
@@ -24,4 +24,4 @@ def two_classes():
     rng = np.random.default_rng(4)
     y = np.repeat(["$no$", "<yes>"], 60)
     X = rng.normal(size=(120, 2)) + (y == "<yes>")[:, None]
-    return bc.compare({"nb": bc.GaussianNB()}, X, y, cv=3, repeats=2)
+    return bc.compare({"nb": bc.GaussianNB()}, X, y, "all", cv=3, repeats=2)

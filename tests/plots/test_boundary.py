@@ -163,7 +163,7 @@ def test_a_long_table_is_thinned(rows):
         ({"features": ("a", "a")}, "two different columns"),
         ({"rules": ["gibbs"]}, "no single boundary"),
         ({"rules": ["svm"]}, "unknown rule 'svm'"),
-        ({"rules": []}, "no rule to draw"),
+        ({"rules": []}, "rules must be a list of names of rules"),
     ],
 )
 def test_what_cannot_be_drawn_is_named(rows, fit, arguments, sentence):

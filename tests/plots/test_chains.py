@@ -15,6 +15,13 @@ from bayesclf import plots
 from bayesclf.errors import Refused
 
 
+def fitted(**attributes):
+    """Return a classifier with given attributes of a fit."""
+    clf = bc.NaiveBayes()
+    vars(clf).update(attributes)
+    return clf
+
+
 @pytest.fixture(scope="module")
 def chains():
     """Return what a fit by NUTS has: one weight of which no two chains agree, and names that look like mathematics."""
@@ -26,7 +33,7 @@ def chains():
     posterior = xr.Dataset({"weight": (("chain", "draw", "feature"), weight)}, coords | {"feature": names})
     stats = xr.Dataset({"energy": (("chain", "draw"), rng.normal(size=(4, 100)).cumsum(axis=1))})
     tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": stats})
-    return SimpleNamespace(
+    return fitted(
         posterior_=tree,
         model_=SimpleNamespace(dims=lambda: {"weight": ("feature",)}),
         inference=bc.engines.NUTS(),
@@ -92,7 +99,7 @@ def test_independent_draws_have_no_chains_to_look_at(comparison):
 def test_a_sampler_without_energies_is_refused(chains):
     tree = xr.DataTree.from_dict({"posterior": chains.posterior_["posterior"].to_dataset()})
     with pytest.raises(Refused, match="no energies"):
-        plots.energy(SimpleNamespace(**(vars(chains) | {"posterior_": tree})))
+        plots.energy(fitted(**(vars(chains) | {"posterior_": tree})))
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def test_a_wide_range_gets_a_logarithmic_axis(comparison):
     [
         (lambda c: plots.reliability(c, "svm"), "no model 'svm'"),
         (lambda c: plots.reliability(c, "lr in $", rules=["gibbs"]), "no answers under the rule 'gibbs'"),
-        (lambda c: plots.rule_scores(c, "auc"), "metric must be one of log_loss"),
+        (lambda c: plots.rule_scores(c, "auc"), "metric must be one of .log_loss"),
     ],
 )
 def test_what_does_not_exist_is_named(comparison, draw_it, sentence):

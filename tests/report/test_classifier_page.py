@@ -72,7 +72,7 @@ def test_every_check_has_its_place(pages, fits, table):
 
 def test_held_out_scores_come_first(pages, fits, table):
     words, held_out = Page(pages["nb"]).words, fits["nb"].diagnose(*table).held_out
-    found = held_out.of("bayes-optimal")
+    found = held_out.of("tempered")
     right = 1 - found.error
     error = right.std(ddof=1) * np.sqrt(1 / 150 + 1 / 120)
     assert f"is right on {percent(right.mean(), error)} of held-out rows" in words

@@ -16,15 +16,15 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.report import write_comparison
+from bayesclf.report import classifier_page, write_comparison
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.page import MOST_DISAGREEMENTS, render
 from bayesclf.report.table import COST_HEADINGS, HEADINGS, MOST_COLUMNS, column_summaries, score_lines
-from bayesclf.report.verdict import excess_confidence, extremes, in_sentence, overconfidence, verdict
+from bayesclf.report.verdict import excess_confidence, extremes, in_sentence, verdict
 
 
 def compared(models, X, y, **settings):
-    return bc.compare(models, X, y, cv=3, **settings)
+    return bc.compare(models, X, y, **{"rules": "all", "cv": 3} | settings)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def comparison():
 @pytest.fixture(scope="module")
 def hostile():
     data = load_iris(as_frame=True)
-    X = data.data.iloc[:, :3].set_axis([SCRIPT, "cost $x$ in $", "日本/a_b^c"], axis=1)
+    X = data.data.iloc[:, :3].set_axis([SCRIPT, "cost $x$ in $", "日本/a_b^c\x1b[2J"], axis=1)
     X["</style><b>"] = np.where(X[SCRIPT] > 5.8, "'\"><svg onload=alert(2)>", "{{ 7 * 7 }}")
     X.iloc[:5, 3] = None
     y = np.array([IMAGE, "$a$", "</title></svg>"])[data.target]
@@ -91,8 +91,9 @@ def test_names_are_text_and_nothing_else(hostile_html):
     # The trace of draws is the one image that a page may hold, and no posterior here has chains.
     assert "img" not in tags
     assert "image" not in tags
+    assert "\x1b" not in hostile_html
     text = "".join(page.text)
-    for name in (SCRIPT, IMAGE, "$a$", "</title></svg>", "cost $x$ in $", "日本/a_b^c", "{{ 7 * 7 }}"):
+    for name in (SCRIPT, IMAGE, "$a$", "</title></svg>", "cost $x$ in $", "日本/a_b^c\\x1b[2J", "{{ 7 * 7 }}"):
         assert name in text
 
 
@@ -159,21 +160,30 @@ def test_no_rule_answers():
     assert "There are no scores to draw." in text
 
 
+def test_a_page_is_short_until_one_asks_for_more():
+    table = bc.datasets.load("breast_cancer_ljubljana")
+    comparison = bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, table.X, table.y, cv=3)
+    clf = bc.NaiveBayes(random_state=1).fit(table.X, table.y)
+    for page in (Page(render(comparison)), Page(classifier_page.render(clf, table.X, table.y))):
+        assert len(" ".join(page.visible).split()) < 1000
+        assert len(" ".join(page.prose).split()) < 3500
+
+
 def test_over_confidence_is_named():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 400)
     one = y + rng.normal(0, 1.5, 400)
     X = pd.DataFrame({f"copy {i}": one + rng.normal(0, 0.01, 400) for i in range(12)})
     comparison = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal"])
-    assert overconfidence(comparison, "nb", "map") > 0.1
+    assert excess_confidence(comparison, "nb", "map").mean() > 0.1
     cautions = verdict(comparison, comparison.table).cautions
     assert any("is over-confident under map and bayes-optimal" in sentence for sentence in cautions)
 
 
 def test_what_averaging_changes_is_the_paired_difference():
     rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    X = pd.DataFrame(rng.normal(size=(40, 10)) + 0.5 * y[:, None]).rename(columns="x{}".format)
+    y = np.arange(60) % 2
+    X = pd.DataFrame(rng.normal(size=(60, 25)) + 0.2 * y[:, None]).rename(columns="x{}".format)
     found = compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map", "bayes-optimal", "gibbs"])
     before, after = (excess_confidence(found, "nb", rule) for rule in ("map", "bayes-optimal"))
     saved = 100 * (before - after).mean()

@@ -36,7 +36,7 @@ def fit(hostile):
 @pytest.fixture(scope="module")
 def comparison(hostile):
     models = {NAMED: bc.NaiveBayes(families="gaussian"), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
-    return bc.compare(models, *hostile, cv=3)
+    return bc.compare(models, *hostile, "all", cv=3)
 
 
 @pytest.fixture(scope="module")
@@ -191,16 +191,12 @@ def test_costs_are_part_of_the_text():
 
 
 @pytest.mark.usefixtures("unwritten_figures")
-def test_both_standard_errors_are_named_where_they_stand(comparison):
-    """Those of differences are over the rows in the verdict, and over the folds in the table."""
+def test_the_standard_error_is_one_everywhere(comparison):
     text, markup = page.text(comparison), Page(page.render(comparison)).words
     parts = {part.heading: part for part in text.parts}
-    rows = "± after a difference in these sentences is one standard error over the rows"
-    assert rows in parts["Verdict"].sentences[-1]
-    assert parts["Scores of every model under every rule"].sentences == [
-        "Columns that end in se are one standard error over the folds (Nadeau–Bengio)."
-    ]
-    assert "± is one standard error over the folds (Nadeau–Bengio). Hover over" in markup
-    assert "± is one standard error over the folds (Nadeau–Bengio). Δ columns" in markup
-    assert rows in markup
+    error = "one standard error over the rows"
+    assert f"± is {error}, with Nadeau and Bengio's allowance" in parts["Verdict"].sentences[-1]
+    assert parts["Scores of every model under every rule"].sentences == [f"Columns that end in se are {error}."]
+    assert f"± is {error}. Hover over" in markup
+    assert f"± is {error}. Δ columns" in markup
     assert "Calibration by class" in markup

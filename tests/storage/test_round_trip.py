@@ -141,7 +141,7 @@ def answers(clf, X):
 def assert_same_state(loaded, fitted):
     """Compare parameters and all attributes but those that are computed on demand."""
     assert_equal(loaded.get_params(deep=False), fitted.get_params(deep=False))
-    hidden = ("posterior_",)
+    hidden = ("posterior_", "_temper")
     mine, theirs = ({k: v for k, v in vars(clf).items() if k not in hidden} for clf in (fitted, loaded))
     assert_equal({name: theirs[name] for name in mine}, mine)
     assert len(theirs) == len(mine)

@@ -3,17 +3,19 @@
 import datetime
 import time
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import weighted
-from bayesclf.errors import CellTypeError, InputError
+from bayesclf.errors import CellTypeError, InputError, PredictionWarning
 from bayesclf.tables import columns
 from bayesclf.tables.columns import to_sparse_table
 from bayesclf.tables.reading import read_table
@@ -51,7 +53,6 @@ def cells_of(frame):
         ([b"a", b"b"] * (N // 2), r"column 'c' holds b'a' \(row 1\)"),
         ([(1, 2), (2, 3)] * (N // 2), r"column 'c' holds \(1, 2\) \(row 1\)"),
         ([frozenset({1})] * N, r"column 'c' holds frozenset\(.1.\) \(row 1\)"),
-        ([Decimal(1), Decimal(2)] * (N // 2), r"column 'c' holds Decimal\('1'\) \(row 1\)"),
         ([["long"] * 1000] * N, r"column 'c' holds \['long.{1,50} \(row 1\)"),
     ],
 )
@@ -120,6 +121,51 @@ def test_weights_that_cannot_be(weight):
     with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
         weighted(NUMBERS, np.zeros(N, dtype=int), weight)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("depth", [70, 2_000, 50_000])
+def test_values_of_any_depth_are_refused_in_one_short_sentence(tmp_path, depth):
+    """Arrow's recursion would end the process at 20,000 brackets, and Python's repr has a limit of its own."""
+    deep = 1
+    for _ in range(depth):
+        deep = [deep]
+    path = tmp_path / "deep.jsonl"
+    path.write_text(f'{{"a": {"[" * depth}1{"]" * depth}, "y": "p"}}\n{{"a": 1, "y": "q"}}\n', encoding="utf-8")
+    fine, y = pd.DataFrame({"a": [1.0, 2.0]}), ["p", "q"]
+    for call in (
+        lambda: read_table(path),
+        lambda: bc.NaiveBayes().fit_stream(path, "y"),
+        lambda: bc.NaiveBayes().fit(pd.DataFrame({"a": [deep, deep]}), y),
+        lambda: bc.NaiveBayes().fit(fine, [deep, deep]),
+        lambda: bc.NaiveBayes(missing=deep).fit(fine, y),
+    ):
+        with pytest.raises(InputError) as refusal:
+            call()
+        assert len(str(refusal.value).replace(str(path), "")) < 300
+
+
+@pytest.mark.parametrize("make", [bc.LogisticRegression, bc.MultinomialNB, bc.BernoulliNB])
+def test_sparse_tables_hold_real_numbers(make):
+    with pytest.raises(InputError, match=r"^Complex data not supported: the sparse table holds complex128; give real"):
+        make().fit(sparse.csr_array(np.ones((4, 2)) + 1j), [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("weight", [1.7e308, 1e101 / N, 1e-101], ids=str)
+def test_weights_whose_sums_would_vanish_or_overflow(weight):
+    """One check, wherever weights enter."""
+    X, y, weights = NUMBERS, np.arange(N) % 2, np.full(N, weight)
+    clf, rows = bc.GaussianNB(random_state=1), X.assign(y=y, w=weights)
+    for call in (
+        lambda: clf.fit(X, y, weights),
+        lambda: clone(clf).partial_fit(X, y, sample_weight=weights),
+        lambda: clf.fit_stream(rows, "y", weight="w"),
+        lambda: bc.LogisticRegression(inference="map").fit_stream(rows, "y", weight="w"),
+        lambda: clone(clf).fit(X, y).score(X, y, weights),
+        lambda: bc.StackedClassifier({"nb": clf}, cv=2).fit(X, y, weights),
+    ):
+        with pytest.raises(InputError, match=r"weights above 0 and their sum must be between 1e-100 and 1e\+100; div"):
+            call()
+    assert np.isfinite(clf.fit(X, y, np.full(N, 1e98 if weight > 1 else 1e-99)).predict_proba(X)).all()
 
 
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA])
@@ -291,3 +337,77 @@ def test_sparse_tables_without_rows_or_columns_are_refused_as_dense_ones_are(sha
             make(np.zeros(shape))
         found.append(str(caught.value))
     assert found[0] == found[1]
+
+
+EXACT = {
+    "decimals": [Decimal("1.5"), None, Decimal(2)] * 6,
+    "fractions": [Fraction(3, 2), None, Fraction(2)] * 6,
+    "mixed": [Fraction(3, 2), None, 2] * 6,
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_decimals_and_fractions_are_numbers(name, library):
+    table = pd.DataFrame({"x": pd.Series(EXACT[name], dtype=object), "z": range(18)})
+    if library != "pandas":
+        if name != "decimals":
+            return
+        module = pytest.importorskip(library)
+        table = module.DataFrame({"x": EXACT[name], "z": range(18)}) if library == "polars" else module.table(table)
+    frame = columns.to_frame(table)
+    np.testing.assert_array_equal(frame["x"], [1.5, np.nan, 2.0] * 6)
+    labels = ["a", "b", "b"] * 6
+    expected = bc.NaiveBayes(random_state=0).fit(frame, labels).predict_proba(frame)
+    np.testing.assert_array_equal(bc.NaiveBayes(random_state=0).fit(table, labels).predict_proba(table), expected)
+
+
+def test_names_of_several_types_become_words():
+    table = pd.DataFrame({0: range(8), "a": [1.5, 2.5] * 4})
+    clf = bc.GaussianNB(random_state=0).fit(table, ["p", "q"] * 4)
+    assert list(clf.feature_names_in_) == ["0", "a"]
+    assert clf.predict(table[["a", 0]]).tolist() == clf.predict(table).tolist()
+
+
+def test_the_same_rows_in_another_order_are_warned_of_once():
+    X = pd.DataFrame({"x": np.arange(8.0)}, index=list("abcdefgh"))
+    y = pd.Series(["p", "q"] * 4, index=list("hgfedcba"), name="y")
+    weight = pd.Series(1.0, index=X.index)
+    matched = y.loc[X.index]
+    clf = bc.GaussianNB(random_state=0).fit(X, matched, sample_weight=weight)
+    clf.score(X, matched)
+    for call in (
+        lambda: bc.GaussianNB(random_state=0).fit(X, y),
+        lambda: bc.GaussianNB(random_state=0).fit(X, matched, sample_weight=weight[::-1]),
+        lambda: clf.score(X, y),
+        lambda: bc.compare([bc.GaussianNB(inference="map")], X, y, ["map"], cv=2),
+        lambda: clf.diagnose(X, matched[::-1], checks=["Y02"]),
+    ):
+        with pytest.warns(PredictionWarning, match=r"loc\[X.index\] to match them by their labels") as told:
+            call()
+        assert len(told) == 1
+
+
+def test_rare_levels_share_a_weight_of_logistic_regression(tmp_path):
+    rng = np.random.default_rng(0)
+    codes = np.minimum(rng.geometric(0.01, 600), 400)
+    X = pd.DataFrame({"c": [f"w{code:03d}" for code in codes], "x": rng.normal(size=600)})
+    y = np.where(rng.random(600) < 0.3 + 0.4 * (codes < 30), "a", "b")
+    clf = bc.LogisticRegression(inference="map", random_state=0).fit(X, y)
+    (own,) = [column for column in clf.columns_ if column.name == "c"]
+    counts = X["c"].value_counts()
+    assert 90 < len(own.levels) <= 101
+    assert set(own.levels[:-1]) <= set(counts.index[counts > 1])
+    assert (
+        counts[[level for level in counts.index if level not in own.levels]].max() <= counts[[*own.levels[:-1]]].min()
+    )
+    assert any("levels, of which the" in note for note in clf.notes_)
+    rare = counts.index[-1]
+    asked = pd.DataFrame({"c": [rare, "never seen"], "x": 0.0})
+    first, second = clf.predict_proba(asked)
+    np.testing.assert_array_equal(first, second)
+    clf.save(tmp_path / "m.nc")
+    np.testing.assert_array_equal(bc.load(tmp_path / "m.nc").predict_proba(asked)[0], first)
+    joined = X.assign(c=X["c"].where(X["c"].isin(own.levels), "other"))
+    few = bc.LogisticRegression(inference="map", random_state=0).fit(joined, y)
+    np.testing.assert_allclose(few.predict_proba(joined), clf.predict_proba(X), rtol=1e-6)

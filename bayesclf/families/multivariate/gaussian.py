@@ -643,6 +643,8 @@ class MultivariateGaussian(Family[Scatters]):
         out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))
         for label, own in enumerate(self._mixtures(np.ones(X.shape[1], dtype=bool))):
             rows = np.flatnonzero(y == label)
+            if not rows.size:
+                continue
             z, c = own.coordinates(X[rows] - m[label]), kappa[label] / (kappa[label] - 1)
             squares = own.products(z, z)
             left = 1 - c * squares

@@ -478,14 +478,46 @@ class OwnUnitsPrior:
         return self.units.slope(half.T.reshape(shape)).reshape(P.shape)
 
 
-def training_columns(frame: Table) -> tuple[Column, ...]:
-    """Return the columns of a training table, with the levels of the categorical ones."""
+MOST_LEVELS, MANY_LEVELS = 100, 20
+"""Levels that have a weight of their own in a column that has more; a column with more than the second, most of which
+are of one row, counts as such a one."""
+
+
+def training_columns(frame: Table, join: bool = False) -> tuple[Column, ...]:
+    """Return the columns of a training table, with the levels of the categorical ones.
+
+    With `join`, at most `MOST_LEVELS` of them, the most frequent, are kept where there are more or most are of one row,
+    and those of one row are not; the others are one level, `columns.RARE`.
+    """
     if isinstance(frame, SparseTable):
         return tuple(Column(name, "number") for name in frame.columns)
     return tuple(
-        Column(name, kind, columns.levels_of(frame[name], "ignore") if kind == "category" else ())
+        Column(name, kind, _levels(frame[name], join) if kind == "category" else ())
         for name, kind in columns.kinds_of(frame).items()
     )
+
+
+def _levels(column: pd.Series, join: bool) -> tuple[Hashable, ...]:
+    levels = columns.levels_of(column, "ignore")
+    if not join or len(levels) <= MANY_LEVELS:
+        return levels
+    codes = columns.codes_of(column, levels)
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    if len(levels) <= MOST_LEVELS and 2 * (counts == 1).sum() <= len(levels):
+        return levels
+    places = np.argsort(-counts, kind="stable")[:MOST_LEVELS]
+    kept = sorted(place for place in places if counts[place] > 1)
+    return (*(levels[place] for place in kept), columns.RARE)
+
+
+def about_joined(frame: Any, known: tuple[Column, ...]) -> list[str]:
+    """Return a sentence about each column whose rare levels were joined."""
+    joined = [column for column in known if column.levels[-1:] == (columns.RARE,)]
+    return [
+        f"column {column.name!r} has {len(columns.levels_of(frame[column.name], 'ignore')):,} levels, of which the "
+        f"{len(column.levels) - 1} most frequent have weights of their own and the others, and new ones, share one"
+        for column in joined
+    ]
 
 
 def names_of(known: tuple[Column, ...], kind: str) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pandas as pd
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
-from bayesclf.models.base import Rows
+from bayesclf.models.base import Block, Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_units, with_ones
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
@@ -102,6 +102,7 @@ class LogisticModel:
     sample_weight: Array
     prior: LogisticPrior | NormalPrior
     generative: ClassVar[bool] = False
+    blocks: ClassVar[tuple[Block, ...]] = ()
 
     def __repr__(self) -> str:
         rows, columns = self.X.shape
@@ -609,6 +610,16 @@ class LogisticModel:
     def column_totals(self) -> Array:
         """Weighted sum of each column, as the design has it, over the training rows (column)."""
         return np.asarray(self.sample_weight @ self.X)
+
+    def level_counts(self) -> list[tuple[str, float]]:
+        """Return each level as "column=level", and the weight of its training rows."""
+        first = len(self.design) - sum(self.design.sizes)
+        return list(zip(self.design.names[first:], self.column_totals[first:].tolist(), strict=True))
+
+    def constant_features(self) -> list[str]:
+        """Return the columns that have one value only, or none."""
+        sizes = zip(self.design.category_names, self.design.sizes, strict=True)
+        return [*self.design.constant, *(name for name, size in sizes if size < 2)]
 
     def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
         """Return the model with the same columns and prior, of other rows."""

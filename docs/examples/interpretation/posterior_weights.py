@@ -1,9 +1,10 @@
-"""Weights and explanations
+"""
+Weights of columns
+==================
 
-What speaks for a class: in the model, and in the answer to one row.
+Weights of logistic regression, and those that naive Bayes implies.
 """
 
-# %% Weights of logistic regression, and those that naive Bayes implies
 import bayesclf as bc
 
 table = bc.datasets.load("sklearn:wine")
@@ -11,6 +12,3 @@ X = table.X[["alcohol", "ash", "hue", "malic_acid", "proline"]]
 lr = bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=0).fit(X, table.y)
 nb = bc.GaussianNB("feature", random_state=0).fit(X, table.y)
 bc.plots.posterior_weights(lr, nb.to_logistic())
-
-# %% The log-odds of one row, column by column
-bc.plots.explanation(nb.explain(X[:1]))

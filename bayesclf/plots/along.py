@@ -1,0 +1,96 @@
+"""What the rules answer along one column: the picture of MAP, Bayes-optimal and Gibbs in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation.inputs import checked_rules
+from bayesclf.evaluation.thresholds import code_of
+from bayesclf.plots import boundary, style
+from bayesclf.plots.style import Axes, Figure
+from bayesclf.rules import Gibbs
+from bayesclf.tables.columns import SparseTable, kind_of, numbers
+from bayesclf.wording import did_you_mean
+
+HYPOTHESES = 20
+"""Hypotheses that are drawn as thin lines."""
+
+
+@style.figure
+def rules_along(
+    clf: BayesClassifier,
+    X: Any,
+    y: Any,
+    feature: str | None = None,
+    outcome: Any = None,
+    rules: Sequence[str] = ("map", "bayes-optimal"),
+    hypotheses: int = HYPOTHESES,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw P(outcome | x) along a column of numbers under several rules, over some hypotheses of the posterior.
+
+    Each thin line is what one hypothesis says: the Gibbs classifier answers by one of them, drawn at random. MAP is
+    the line of the most probable hypothesis, Bayes-optimal the average of all. The other columns of numbers are at
+    their means, and categories at their most frequent levels. Points are the rows, at 1 if they are of the class.
+
+    Parameters
+    ----------
+    X, y
+        Rows to draw, such as the training rows: table (row, feature) and labels (row).
+    feature : str or None
+        Column of numbers; by default the first.
+    outcome : label or None
+        The class; of two classes by default the second.
+    rules : sequence of str
+        Names of rules.
+    hypotheses : int
+        Number of thin lines, 0 for none; a point estimate has none.
+
+    Raises
+    ------
+    InputError
+        For a column, class or rule that there is not.
+    Refused
+        For text and sparse tables, and for a rule that cannot answer.
+    """
+    require(Whole(0), hypotheses=hypotheses)
+    names = checked_rules(rules) or ()
+    frame = clf.frame(X)
+    if isinstance(frame, SparseTable) or clf.columns_[0].kind == "text":
+        raise Refused("rules are drawn along a column of numbers, not along words or counts")
+    along = [str(name) for name in frame.columns if kind_of(frame[name]) == "number"]
+    if not along:
+        raise Refused("rules are drawn along a column of numbers, and there is none")
+    feature = along[0] if feature is None else feature
+    if feature not in along:
+        raise InputError(f"feature must be a column of numbers, not {feature!r}{did_you_mean(str(feature), along)}")
+    code, codes = code_of(clf.classes_, outcome), clf.known_codes(checked_labels(y, len(frame)))
+    own = numbers(frame[[feature]], (feature,))[:, 0]
+    x = boundary.places(own[~np.isnan(own)])
+    table = pd.DataFrame({name: np.repeat(boundary.middle(frame[name]), len(x)) for name in frame}).assign(
+        **{feature: x}
+    )
+    figure, ax = style.axes(ax, (5.4, 3.4))
+    if clf.draws_ is not None and hypotheses:
+        count = len(clf.hypotheses("posterior"))
+        for draw in np.unique(np.linspace(0, count - 1, hypotheses).astype(int)).tolist():
+            proba = clf.predict_proba(table, rule=Gibbs(draw=draw))[:, code]
+            ax.plot(x, proba, color=style.look_of("gibbs").color, linewidth=0.6, alpha=0.45, zorder=1)
+        ax.plot([], [], color=style.look_of("gibbs").color, linewidth=0.6, label="single hypotheses")
+    for rule in names:
+        look = style.look_of(rule)
+        proba = clf.predict_proba(table, rule=rule)[:, code]
+        ax.plot(x, proba, color=look.color, linewidth=2, label=rule, zorder=3)
+    ax.scatter(own, np.where(codes == code, 1.03, -0.03), s=14, color=style.ink(), alpha=0.5, marker="|", zorder=2)
+    ax.set(xlabel=style.plain(feature), ylabel=f"P({style.plain(clf.classes_[code])} | x)", ylim=(-0.06, 1.06))
+    ax.legend(frameon=False, fontsize="small")
+    style.quiet(ax)
+    return figure

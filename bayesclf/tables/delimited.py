@@ -1,0 +1,431 @@
+"""Tables of text with separators, whole or batch by batch: the same layout, and the same meaning of cells, in both."""
+
+from __future__ import annotations
+
+import contextlib
+import csv as plain_csv
+import gzip
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from bayesclf.errors import InputError
+from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
+from bayesclf.tables.kinds import require_kinds
+from bayesclf.tables.layout import HEAD_BYTES, Cleaned, Found, ReadOptions, decoded, encoding_of, laid_out
+from bayesclf.tables.stream_paths import require_names
+from bayesclf.tables.writing import Meaning, Survey, cells_of
+from bayesclf.wording import counted, did_you_mean, listed, one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+BLOCK = 2**24
+"""Bytes of a file that are read at once."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the user says about a table, and about its columns.
+
+    Attributes
+    ----------
+    options
+        How the file is to be read.
+    kinds
+        Declared kinds of columns.
+    missing
+        By column, values that stand for "missing".
+    known
+        Columns that the user has named otherwise, such as the target.
+    target
+        The column of labels, if it is known.
+    required
+        Whether a column must have one of the values at least that stand for "missing" in it.
+    """
+
+    options: ReadOptions = field(default_factory=ReadOptions)
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    known: tuple[str, ...] = ()
+    target: str | None = None
+    required: bool = True
+
+    @property
+    def names(self) -> set[str]:
+        """All columns that the user has named."""
+        more = () if self.target is None else (self.target,)
+        return {*self.kinds, *self.missing, *self.known, *self.options.keep, *more}
+
+    def codes(self, name: str) -> list[str]:
+        """Return the words of a column that stand for "missing"."""
+        return [str(value) for value in (*self.missing.get(name, ()), *self.options.missing)]
+
+    def as_written(self, name: str) -> bool:
+        """Return whether blanks around the words of a column stay."""
+        return self.options.labels_as_written and name == self.target
+
+    def among(self, columns: Sequence[str]) -> Wish:
+        """Return the wish with the name of the label column."""
+        return self if self.target is None else replace(self, target=label_among(columns, self.target))
+
+
+def wish_of(
+    reading: Mapping[str, Any],
+    kinds: Mapping[str, Any] | None = None,
+    missing: Any = None,
+    target: str | None = None,
+    known: Iterable[str] = (),
+) -> Wish:
+    """Return what the user says, checked: options of `ReadOptions`, kinds, values that stand for "missing", labels."""
+    unknown = sorted(reading.keys() - {option.name for option in fields(ReadOptions)})
+    if unknown:
+        names = [option.name for option in fields(ReadOptions)]
+        raise InputError(
+            f"reading has no option {unknown[0]!r}{did_you_mean(unknown[0], names)}; it has {listed(names)}"
+        )
+    given: dict[str, Any] = {name: _many(value) if name in MANY else value for name, value in reading.items()}
+    options = ReadOptions(**given)
+    if not (missing is None or isinstance(missing, Mapping)):
+        if isinstance(missing, str) or not isinstance(missing, Iterable):
+            raise InputError(
+                f"missing must be a mapping from columns to lists of values, or a list of values, not {missing!r}"
+            )
+        options, missing = replace(options, missing=(*options.missing, *missing)), None
+    missing = dict(missing or {})
+    options = replace(options, missing=(*options.missing, *missing.pop(None, ())))
+    return Wish(options, dict(kinds or {}), missing, tuple(known), target)
+
+
+def label_among(columns: Sequence[str], target: str) -> str:
+    """Return the column that a name, a number from 1, or "last" means; the name itself if there is none."""
+    if target in columns or target.strip() in columns:  # blanks around names are left out
+        return target if target in columns else target.strip()
+    if target.isdecimal() and 1 <= int(target) <= len(columns):
+        return columns[int(target) - 1]
+    return columns[-1] if target == "last" else target
+
+
+MANY = ("skip_rows", "missing", "keep", "classes")
+"""Options that are lists."""
+
+
+def _many(value: Any) -> tuple[Any, ...]:
+    return (value,) if isinstance(value, str | int | float) else tuple(value)
+
+
+@dataclass(frozen=True)
+class Read:
+    """A table that was read, and what was done.
+
+    Attributes
+    ----------
+    frame
+        The table.
+    notes
+        What was done, in sentences.
+    emptied
+        Columns in which a word that the user calls missing was found.
+    kinds
+        Kinds of columns that the file declares.
+    """
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...] = ()
+    emptied: frozenset[str] = frozenset()
+    kinds: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_delimited(data: bytes, path: Path, default: str, wish: Wish) -> Read:
+    """Return the table of a text with separators.
+
+    Parameters
+    ----------
+    data
+        The bytes of the file.
+    path
+        The file.
+    default
+        The usual separator of files with its ending.
+    wish
+        What the user says.
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    encoding = wish.options.encoding or encoding_of(data, True, path)
+    text = decoded(data, encoding, path)
+    cut = text.rfind("\n", 0, HEAD_BYTES) + 1 if len(text) > HEAD_BYTES else 0
+    found = laid_out(text[:cut] if cut else text, encoding, wish.options, path, wish.names, default)
+    require_names(found.names, path)
+    require_kinds(wish.kinds, found.names, str(path))
+    _check_rows(found, text, path)
+    rows = io.StringIO(newline="")
+    rows.writelines(found.rows(io.StringIO(text, newline="")))
+    names = _kept(found, wish)
+    wish = wish.among(names)
+    source = pa.BufferReader(rows.getvalue().encode())
+    del text, rows
+    with _readable(path, found):
+        table = _reader(source, found, names, max(source.size() + 1, 2), whole=True)
+    surveys = _surveys(names, wish)
+    columns = {name: table[name].combine_chunks() for name in names}
+    for name, survey in surveys.items():
+        survey.add(columns[name])
+    meanings = settled(surveys, [found], wish)
+    cells = {}
+    for name in names:
+        own = cells_of(columns.pop(name), meanings[name], wish.codes(name), wish.as_written(name))
+        cells[name] = own.to_pandas() if meanings[name].held == "words" else own.to_numpy(zero_copy_only=False)
+    emptied = frozenset(name for name, survey in surveys.items() if survey.emptied)
+    return Read(pd.DataFrame(cells), notes_of(found, meanings, wish), emptied, found.kinds)
+
+
+def _surveys(names: Iterable[str], wish: Wish) -> dict[str, Survey]:
+    return {name: Survey(wish.codes(name), wish.as_written(name)) for name in names}
+
+
+def _kept(found: Found, wish: Wish) -> list[str]:
+    """Return the columns that are read: not those without a name, unless the user keeps them."""
+    return [name for name in found.names if name not in found.unnamed or name in wish.options.keep]
+
+
+def settled(surveys: Mapping[str, Survey], layouts: Sequence[Found], wish: Wish) -> dict[str, Meaning]:
+    """Return what the cells of each column mean; decimal commas in one column speak for the others."""
+    decimal = wish.options.decimal
+    if decimal is None and not any(survey.points() for survey in surveys.values()):
+        sure = any(survey.comma() for survey in surveys.values())
+        likely = layouts[0].separator == ";" and any(survey.may_have_commas() for survey in surveys.values())
+        decimal = "," if sure or likely else None
+    declared = {**layouts[0].kinds, **wish.kinds}
+    return {name: survey.meaning(decimal, declared.get(name)) for name, survey in surveys.items()}
+
+
+def notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple[str, ...]:
+    """Return what was done, in sentences."""
+    notes = list(found.notes)
+    for name, what in found.unnamed.items():
+        if name not in wish.options.keep:
+            said = "is empty" if what == "nothing" else "numbers or names the rows"
+            notes.append(f"the column without a name at place {found.names.index(name) + 1} {said} and is left out "
+                         f"(--keep {name} reads it as {name!r})")  # fmt: skip
+    for name, meaning in meanings.items():
+        notes += meaning.notes(name, name in wish.kinds)
+    return tuple(notes)
+
+
+def _check_rows(found: Found, text: str, path: Path) -> None:
+    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
+    lines = found.rows(io.StringIO(text, newline=""))
+    row = last = 0
+    wrong: tuple[int, int, int] | None = None
+    with _cells_up_to(len(text)):
+        for first, cells in _records(lines, found, path):
+            if cells:
+                row += 1
+                if wrong is not None:
+                    last = row
+                    break
+                if len(cells) != found.width:
+                    wrong = (row, first, len(cells))
+    if not row:
+        raise InputError(f"{path} has no rows below its column names; add at least one")
+    if wrong is not None:
+        number, line, size = wrong
+        ends = not last and number > 1
+        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if ends else ""
+        raise InputError(
+            f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
+            f"{found.width}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
+        )
+
+
+def _records(lines: Iterable[str], found: Found, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line, and the cells, of each record."""
+    reader = plain_csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            yield line, cells
+            line = reader.line_num + 1
+    except plain_csv.Error:
+        raise InputError(
+            f"{path}: the quotes of the row that starts in line {line} do not match; "
+            "close each quoted cell and double the quotes inside it"
+        ) from None
+
+
+@contextlib.contextmanager
+def _cells_up_to(size: int) -> Iterator[None]:
+    """Let csv read cells of this many characters: its own limit, 128 KiB, is too low for documents."""
+    limit = plain_csv.field_size_limit()
+    plain_csv.field_size_limit(max(size, limit))
+    try:
+        yield
+    finally:
+        plain_csv.field_size_limit(limit)
+
+
+def csv_stream(
+    paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL
+) -> tuple[tuple[str, ...], int, frozenset[str], Callable[..., Iterator[tuple[str, pd.DataFrame]]], tuple[str, ...]]:
+    """Return the columns of some files, their rows, which are words, a reader of batches, and notes.
+
+    The first pass finds what the cells of each column mean, as in `read_delimited`.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    where
+        How messages call all of them.
+    wish
+        What the user says.
+    wanted
+        Which columns matter; of the others the files may have different ones.
+    """
+    from bayesclf.tables.batches import to_table
+
+    layouts = {path: _layout(path, wish) for path in paths}
+    first = layouts[paths[0]]
+    names = tuple(_kept(first, wish))
+    own, wish = wanted.of(names), wish.among(names)
+    for path in paths[1:]:
+        found = _kept(layouts[path], wish)
+        lacking_or_other(found, names, str(path), str(paths[0]), wanted)
+        names = (*names, *(name for name in found if name not in names))
+    surveys = _surveys(own, wish)
+    rows = dict.fromkeys(paths, 0)
+    for path in paths:
+        try:
+            rows[path] = _survey(path, layouts[path], own or names[:1], surveys)
+        except _NotText:
+            layouts[path] = replace(layouts[path], encoding="cp1252", plain=False)
+            surveys |= _surveys(own, wish)
+            for one in paths[: paths.index(path) + 1]:
+                rows[one] = _survey(one, layouts[one], own or names[:1], surveys)
+    if not sum(rows.values()):
+        raise NoRows(f"{where} has no rows below its column names; add at least one")
+    meanings = settled(surveys, [first], wish)
+
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, after so many rows, each with its file's name."""
+        import pyarrow as pa
+
+        def words(path: Path) -> Iterator[pa.RecordBatch]:
+            return _batches(path, layouts[path], chosen)
+
+        for path, piece in pieces_of_files(paths, rows, words, after):
+            arrays = [
+                cells_of(piece.column(name), meanings[name], wish.codes(name), wish.as_written(name)) for name in chosen
+            ]
+            yield path, to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
+
+    of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
+    return names, sum(rows.values()), of_words, read, notes_of(first, meanings, wish)
+
+
+class _NotText(InputError):
+    """A file is not of the encoding that its head is of."""
+
+
+def _survey(path: Path, found: Found, names: Sequence[str], surveys: Mapping[str, Survey]) -> int:
+    """Add the cells of a file to the surveys of its columns, and return the number of its rows."""
+    rows = 0
+    for batch in _batches(path, found, names):
+        rows += batch.num_rows
+        for name, survey in surveys.items():
+            survey.add(batch.column(name))
+    return rows
+
+
+def _layout(path: Path, wish: Wish) -> Found:
+    """Return the layout of a file by its first bytes."""
+    with _bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+        whole = len(head) < HEAD_BYTES
+    if not head.strip(b"\xef\xbb\xbf \r\n\t"):
+        raise InputError(f"{path} is empty; it needs column names and at least one row")
+    encoding = wish.options.encoding or encoding_of(head, whole, path)
+    cut = len(head) if whole else head.rfind(b"\n") + 1 or len(head)
+    if not whole and encoding.startswith("utf-16"):
+        cut -= cut % 2
+        text = head[:cut].decode(encoding, errors="ignore")
+    else:
+        text = decoded(head[:cut], encoding, path)
+    found = laid_out(text, encoding, wish.options, path, wish.names, default_separator(path))
+    require_names(found.names, path)
+    return found
+
+
+def default_separator(path: Path) -> str:
+    """Return the usual separator of files with this ending."""
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+
+
+@contextmanager
+def _bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, unpacked where it is packed."""
+    from bayesclf.files import regular
+
+    with regular(path, "a table") as file:
+        packed = path.name.lower().endswith(".gz")
+        try:
+            yield cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else file
+        except (EOFError, gzip.BadGzipFile) as error:
+            raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
+
+
+def _batches(path: Path, found: Found, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of columns, all cells as words."""
+    import pyarrow as pa
+
+    with _bytes(path) as file, _readable(path, found), contextlib.ExitStack() as stack:
+        if found.plain:
+            file.read(3) if found.encoding == "utf-8-sig" else None
+            for _ in itertools.repeat(None, found.first - 1):
+                file.readline()
+            source: Any = pa.PythonFile(file, "r")
+        else:
+            source = pa.PythonFile(cast("IO[bytes]", stack.enter_context(Cleaned(file, found))), "r")
+        try:
+            with _reader(source, found, names, BLOCK) as reader:
+                yield from (batch for batch in reader if batch.num_rows)
+        except pa.ArrowInvalid as error:
+            if "mpty CSV" not in str(error):
+                raise
+
+
+def _reader(source: Any, found: Found, names: Sequence[str], block: int, whole: bool = False) -> Any:
+    """Return the rows of a text as Arrow reads them, all cells as words."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
+    parse = csv.ParseOptions(delimiter=found.between, quote_char=found.quote, newlines_in_values=True)
+    read = csv.ReadOptions(block_size=min(block, 2**31 - 1), column_names=list(found.names))
+    return (csv.read_csv if whole else csv.open_csv)(source, read, parse, convert)
+
+
+@contextmanager
+def _readable(path: Path, found: Found) -> Iterator[None]:
+    """Say in a sentence why a file cannot be read."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reason = one_line(error)
+        if "UTF8" in reason.upper().replace("-", ""):
+            raise _NotText(f"{path} is not {found.encoding} text; say its --encoding (encoding=…)") from None
+        raise InputError(
+            f"{path} cannot be read as a table ({reason}); quote a cell that contains {found.between!r} and leave "
+            "a missing one empty"
+        ) from None

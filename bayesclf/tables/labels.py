@@ -1,0 +1,128 @@
+"""Labels of a file as classes: spellings that differ in case alone, and quantities, which are none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bayesclf.errors import InputError
+from bayesclf.tables.kinds import as_words
+from bayesclf.tables.layout import ReadOptions
+from bayesclf.wording import counted, flagged_rows
+
+RARE = 0.05
+"""The largest share, of a class's usual spelling, of one that is taken for a slip."""
+
+MOST_WHOLE = 30
+"""The most whole numbers that are taken for classes; more are a quantity."""
+
+
+def spellings(counts: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
+    """Return, by spelling of a label, the usual one that it is a slip of, and pairs that may be one class.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        How many rows have each label.
+
+    Examples
+    --------
+    >>> spellings({"no": 60, "NO": 2, "yes": 30, "Yes": 20})
+    ({'NO': 'no'}, ["'yes' (30 rows) and 'Yes' (20 rows)"])
+    """
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label in sorted(counts, key=lambda label: (-counts[label], label)):
+        alike[" ".join(label.casefold().split())].append(label)
+    slips, unsure = {}, []
+    for usual, *others in alike.values():
+        for other in others:
+            if counts[other] <= RARE * counts[usual]:
+                slips[other] = usual
+            else:
+                pair = [f"{label!r} ({counted(counts[label], 'row')})" for label in (usual, other)]
+                unsure.append(" and ".join(pair))
+    return slips, unsure
+
+
+def as_classes(
+    frame: pd.DataFrame, target: str, options: ReadOptions, from_file: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table whose labels are classes, and what was done.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table.
+    target : str
+        The label column.
+    options : ReadOptions
+        Whether labels stay as written, and the bounds of classes.
+    from_file : bool
+        Whether it was read from a file of the user's, whose slips are mended.
+    """
+    y = frame[target]
+    if options.classes:
+        return frame.assign(**{target: cut(y, options.classes)}), []
+    if not from_file or options.labels_as_written or y.dtype.kind in "iufb":
+        return frame, []
+    slips, notes = mended_labels(y)
+    return (frame.assign(**{target: renamed(y, slips)}) if slips else frame), notes
+
+
+def mended_labels(y: pd.Series[Any]) -> tuple[dict[str, str], list[str]]:
+    """Return the usual spelling of each label that is a slip, and sentences about labels that differ in case."""
+    counts = as_words(y.astype(object)).value_counts()
+    slips, unsure = spellings({str(label): int(count) for label, count in counts.items()})
+    notes = [
+        f"label {slip!r} ({counted(int(counts[slip]), 'row')}) is taken for {usual!r} (--labels-as-written keeps both)"
+        for slip, usual in slips.items()
+    ]
+    notes += [f"labels {pair} are two classes that differ in case alone; write them one way if not" for pair in unsure]
+    return slips, notes
+
+
+def renamed(y: pd.Series[Any], names: Mapping[str, str]) -> pd.Series[Any]:
+    """Return labels with other names."""
+    words = y.astype(object).map(lambda label: names.get(label, label), na_action="ignore")
+    return words.astype("category") if isinstance(y.dtype, pd.CategoricalDtype) else words.astype(y.dtype)
+
+
+def cut(y: pd.Series[Any], bounds: Sequence[float]) -> pd.Series[Any]:
+    """Return classes of a column of numbers: below the first bound, from each to the next, and from the last on.
+
+    Examples
+    --------
+    >>> cut(pd.Series([17.0, 22.0, 31.0], name="bmi"), [18.5, 25]).tolist()
+    ['below 18.5', '18.5 to 25', 'from 25']
+    """
+    edges = [float(bound) for bound in bounds]
+    if edges != sorted(set(edges)):
+        raise InputError(f"--classes must rise, as in 18.5,25,30, not {', '.join(map(str, bounds))}")
+    if y.dtype.kind not in "iuf":
+        raise InputError(f"--classes makes classes of numbers, but the label column {y.name!r} holds words")
+    shown = [f"{edge:g}" for edge in edges]
+    names = [f"below {shown[0]}", *(f"{a} to {b}" for a, b in pairwise(shown)), f"from {shown[-1]}"]
+    codes = np.where(y.isna(), -1, np.digitize(y.to_numpy(dtype=float, na_value=np.nan), edges)).astype(np.intp)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names), ordered=True), y.index, name=y.name)
+
+
+def require_classes(y: pd.Series[Any]) -> None:
+    """Raise for labels that are a quantity: numbers with fractions, or many different whole ones."""
+    if y.dtype.kind not in "iuf":
+        return
+    values = y.dropna()
+    fractions = y.notna() & (~np.isfinite(y) | (y != y.round()))
+    if fractions.any() or values.nunique() > MOST_WHOLE:
+        what = (
+            f"{y[fractions].iloc[0]} ({flagged_rows(fractions)})" if fractions.any() else f"{values.nunique()} numbers"
+        )
+        middle = f"{float(values[np.isfinite(values)].median()):g}"
+        raise InputError(
+            f"the label column {y.name!r} holds {what}: this is a quantity, not a class; make classes of it with "
+            f"--classes {middle} (bounds with commas), choose another --target, or give --kind {y.name}=category"
+        )

@@ -1,0 +1,138 @@
+"""Tables written out as people keep them: does the default comparison answer, and how long does it take.
+
+Run ``python benchmarks/real_files.py`` for all tables in twelve layouts, or name some with ``--tables`` and
+``--layouts``. For each file the columns say whether it was answered, the smallest log loss, its difference from the one
+of the table in memory, and, for the first layout, the processor time over that of a tuned logistic regression of
+scikit-learn (``LogisticRegressionCV`` of ten values of C on one-hot columns) on the same folds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import bayesclf as bc
+from bayesclf.errors import InputError
+
+TABLES = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer", "bupa", "votes", "breast_cancer_ljubljana", "sick")
+MOST_ROWS = 10_000
+
+
+def plain(frame: pd.DataFrame, **options: Any) -> str:
+    """Return a table as csv."""
+    return frame.to_csv(index=False, **options)
+
+
+def with_numbers(frame: pd.DataFrame, write: Callable[[float], str]) -> pd.DataFrame:
+    """Return a table with the columns of numbers with fractions written in another way."""
+    own = [name for name in frame if frame[name].dtype.kind == "f"]
+    return frame.assign(**{name: frame[name].map(write, na_action="ignore") for name in own})
+
+
+def decimal_comma(frame: pd.DataFrame) -> str:
+    """Return a table as a European spreadsheet writes it."""
+    return plain(with_numbers(frame, lambda x: repr(x).replace(".", ",")), sep=";")
+
+
+def with_rows(frame: pd.DataFrame) -> str:
+    """Return a table with an identifier, a date and a constant column."""
+    days = pd.date_range("2020-01-01", periods=len(frame)).strftime("%d.%m.%Y")
+    return plain(
+        frame.assign(row_id=1000 + np.arange(len(frame)), day=days, unit="kg")[["row_id", "day", "unit", *frame]]
+    )
+
+
+LAYOUTS: dict[str, tuple[Callable[[pd.DataFrame], str], str, str, dict[str, Any]]] = {
+    "csv": (plain, "t.csv", "utf-8", {}),
+    "semicolon, decimal comma": (decimal_comma, "t.csv", "utf-8", {}),
+    "tabs in .txt": (lambda frame: plain(frame, sep="\t"), "t.txt", "utf-8", {}),
+    "bars": (lambda frame: plain(frame, sep="|"), "t.dat", "utf-8", {}),
+    "UTF-16 of a spreadsheet": (lambda frame: plain(frame, sep="\t"), "t.csv", "utf-16", {}),
+    "cp1252 with an index": (lambda frame: frame.to_csv(), "t.csv", "cp1252", {}),
+    "NA of R": (lambda frame: plain(frame, na_rep="NA"), "t.csv", "utf-8", {}),
+    "? of UCI": (lambda frame: plain(frame, na_rep="?", header=False), "t.data", "utf-8", {"target": "last"}),
+    "blanks after the separator": (lambda frame: plain(frame).replace(",", ", "), "t.csv", "utf-8", {}),
+    "all quoted, trailing separator": (
+        lambda frame: plain(frame, quoting=csv.QUOTE_ALL).replace("\n", ",\n"),
+        *("t.csv", "utf-8", {}),
+    ),
+    "id, date, constant": (with_rows, "t.csv", "utf-8", {}),
+    "percent": (lambda frame: plain(with_numbers(frame, lambda x: f"{x!r}%")), "t.csv", "utf-8", {}),
+}
+"""How a table is written, the file's name, its encoding, and options that its owner would have to give."""
+
+
+def best(X: pd.DataFrame, y: pd.Series, seed: int = 0) -> tuple[float, float]:
+    """Return the smallest log loss of the default comparison, and its processor time."""
+    start = time.process_time()
+    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}
+    table = bc.compare(models, X, y, random_state=seed).table
+    return float(table["log_loss"].min()), time.process_time() - start
+
+
+def peer_seconds(X: pd.DataFrame, y: pd.Series) -> float:
+    """Return the processor time of a tuned logistic regression on five folds."""
+    words = [name for name in X if X[name].dtype.kind not in "iuf"]
+    numbers = [name for name in X if name not in words]
+    prepared = make_column_transformer(
+        (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
+        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")), words),
+    )
+    peer = make_pipeline(prepared, LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=1000))
+    X = X.astype(dict.fromkeys(words, object)).where(X.notna(), np.nan)
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", FutureWarning)
+        cross_val_score(peer, X, y, scoring="neg_log_loss", cv=StratifiedKFold(5, shuffle=True, random_state=0))
+    return time.process_time() - start
+
+
+def main() -> None:
+    """Write the tables, read them, compare, and print a line for each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--layouts", nargs="*", default=tuple(LAYOUTS))
+    chosen = parser.parse_args()
+    lines = []
+    for name in chosen.tables:
+        table = bc.datasets.load(name)
+        frame = table.frame[[*table.X.columns, table.target]].head(MOST_ROWS)
+        expected, _ = best(frame.drop(columns=table.target), frame[table.target])
+        for layout in chosen.layouts:
+            write, file, encoding, options = LAYOUTS[layout]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, file)
+                path.write_bytes(write(frame).encode(encoding))
+                try:
+                    found = bc.datasets.read(path, **{"target": table.target, **options})
+                    loss, seconds = best(found.X, found.y)
+                except InputError as reason:
+                    lines.append((name, layout, "refused", np.nan, np.nan, np.nan))
+                    print(f"{name}, {layout}: {reason}", flush=True)
+                    continue
+            ratio = seconds / peer_seconds(found.X, found.y) if layout == "csv" else np.nan
+            lines.append((name, layout, "answered", loss, loss - expected, ratio))
+            print(*lines[-1], flush=True)
+    names = ["table", "layout", "outcome", "log_loss", "difference", "cpu_over_peer"]
+    print(pd.DataFrame(lines, columns=names).round(4).to_string(index=False))
+
+
+if __name__ == "__main__":
+    main()

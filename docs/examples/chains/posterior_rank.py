@@ -1,0 +1,13 @@
+"""
+Ranks of chains
+===============
+
+Ranks of each chain's draws among all draws: level where chains agree.
+"""
+
+import bayesclf as bc
+
+table = bc.datasets.load("sklearn:iris")
+X = table.X[["petal length (cm)"]]
+clf = bc.GaussianNB("shared", inference=bc.engines.NUTS(draws=300), random_state=0).fit(X, table.y)
+bc.plots.posterior_rank(clf, limit=4)

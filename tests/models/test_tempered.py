@@ -1,0 +1,191 @@
+"""T and b against densities of SciPy, sums over a grid, NUTS on the page, and refits; what rows teach them."""
+
+import numpy as np
+import pytest
+from scipy.special import log_softmax, logsumexp
+from scipy.stats import multinomial, norm
+
+import bayesclf as bc
+from bayesclf.errors import Refused
+from bayesclf.evaluation.leave_one_out import left_out
+from bayesclf.models.tempered import LeftOut
+
+
+def made(outcomes, rows=60, seed=3):
+    """Return log densities of rows of which each is evidence for its class, twice as much as they say."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(outcomes, size=rows)
+    L = rng.normal(scale=2, size=(rows, outcomes)) + 2 * np.eye(outcomes)[y]
+    prior = np.log(rng.dirichlet(np.full(outcomes, 5.0)))
+    return LeftOut(2 * L, y, rng.integers(1, 3, size=rows).astype(float), prior)
+
+
+def table(rows=300, copies=1, seed=0):
+    """Return independent normal columns, so many times each, and labels of three classes."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=rows)
+    return np.repeat(rng.normal(size=(rows, 3)) + np.eye(3)[y], copies, axis=1), y
+
+
+def explicit(**more):
+    """Return a classifier whose prior is not set from rows."""
+    return bc.GaussianNB(m=0.0, kappa=1.0, a=2.0, b=2.0, random_state=1, **more)
+
+
+@pytest.mark.parametrize("outcomes", [2, 4])
+def test_the_log_posterior_is_that_of_a_multinomial(outcomes):
+    found, rng = made(outcomes), np.random.default_rng(1)
+    theta = rng.normal(size=(5, outcomes))
+    b = theta[:, 1:] @ found._basis
+    np.testing.assert_allclose(b.sum(axis=1), 0, atol=1e-12)
+    expected = norm.logpdf(theta[:, 0]) - 0.5 * (b**2).sum(axis=1)  # ZeroSumNormal(1), up to a constant
+    for draw, (log_T, *_) in enumerate(theta):
+        p = np.exp(log_softmax(found.log_prior + b[draw] + np.exp(log_T) * found.log_density, axis=1))
+        expected[draw] += found.weight @ multinomial.logpmf(np.eye(outcomes)[found.y], 1, p)
+    np.testing.assert_allclose(np.diff(found.log_posterior(theta)), np.diff(expected), rtol=1e-10)
+
+
+@pytest.mark.parametrize("outcomes", [2, 4])
+@pytest.mark.parametrize("factor", [1.0, 1e-3, 1e4])
+def test_the_mode_is_the_highest_point_near_it(outcomes, factor):
+    found = made(outcomes)
+    found = LeftOut(found.log_density * factor, found.y, found.weight, found.log_prior)
+    mode, _ = found.mode
+    around = mode + 1e-3 * np.vstack([np.eye(outcomes), -np.eye(outcomes)])
+    assert (found.log_posterior(around) < found.log_posterior(mode[None])).all()
+
+
+def test_draws_have_the_moments_of_a_grid():
+    X, y = table(80)
+    clf = explicit().fit(X[y < 2], y[y < 2])
+    found = clf.left_out_
+    log_T, c = np.meshgrid(np.linspace(-3, 2, 201), np.linspace(-3, 3, 201), indexing="ij")
+    log_p = found.log_posterior(np.column_stack([log_T.ravel(), c.ravel()]))
+    p = np.exp(log_p - logsumexp(log_p))
+    T, b = np.exp(log_T.ravel()), c.ravel() / np.sqrt(2)
+    drawn, count = clf.temper_, clf.temper_.sizes["draw"]
+    for values, exact in ((drawn["T"].to_numpy().ravel(), T), (np.abs(drawn["b"].to_numpy()[0, :, 0]), np.abs(b))):
+        mean = p @ exact
+        sd = np.sqrt(p @ (exact - mean) ** 2)
+        assert abs(values.mean() - mean) < 4 * sd / np.sqrt(count)
+        assert values.std() == pytest.approx(sd, rel=0.2)
+    assert drawn.attrs["pareto_k"] < 0.5
+
+
+@pytest.mark.slow
+def test_nuts_on_the_page_agrees():
+    import pymc as pm
+
+    X, y = table(60)
+    clf = explicit().fit(X, y)
+    with clf.left_out_.page():
+        tree = pm.sample(1000, tune=500, chains=2, cores=1, random_seed=1, progressbar=False)
+    for name in ("T", "b"):
+        found, own = tree["posterior"][name], clf.temper_[name]
+        error = own.std(("chain", "draw")) / np.sqrt(own.sizes["draw"] / 2)
+        assert (abs(found.mean(("chain", "draw")) - own.mean(("chain", "draw"))) < 5 * error).all()
+        assert (abs(found.std(("chain", "draw")) / own.std(("chain", "draw")) - 1) < 0.2).all()
+
+
+def test_predictions_average_the_draws():
+    X, y = table()
+    clf = explicit().fit(X[:200], y[:200])
+    draws = clf.temper_
+    L = clf.predict_joint_log_proba(X[200:], rule="predictive") - np.log(clf.class_prior_)
+    logits = np.log(clf.class_prior_) + draws["b"].to_numpy()[0][:, None] + draws["T"].to_numpy()[0][:, None, None] * L
+    expected = np.exp(log_softmax(logits, axis=2)).mean(axis=0)
+    np.testing.assert_allclose(clf.predict_proba(X[200:], rule="tempered"), expected, rtol=1e-9)
+
+
+def test_other_base_rates_move_the_odds():
+    X, y = table()
+    clf = explicit().fit(X, y)
+    asked = clf.predict_log_proba(X[:1], rule="tempered", class_prior=[0.98, 0.01, 0.01])
+    assert asked[0, 0] > clf.predict_log_proba(X[:1], rule="tempered")[0, 0]
+
+
+def test_a_weight_is_so_many_rows():
+    X, y = table(60)
+    weight = np.random.default_rng(2).integers(1, 4, size=60)
+    one, other = explicit().fit(X, y, sample_weight=weight), explicit().fit(np.repeat(X, weight, 0), y.repeat(weight))
+    theta = np.random.default_rng(3).normal(size=(4, 3))
+    expected = other.left_out_.log_posterior(theta)
+    np.testing.assert_allclose(one.left_out_.log_posterior(theta), expected, rtol=1e-9)
+
+
+def test_a_column_twice_is_worth_half():
+    once, twice = (explicit().fit(*table(copies=copies)) for copies in (1, 2))
+    low, high = np.quantile(once.temper_["T"], [0.055, 0.945])
+    assert low < 1 < high
+    assert 2 * float(twice.temper_["T"].mean()) == pytest.approx(float(once.temper_["T"].mean()), rel=0.02)
+
+
+def test_few_rows_leave_the_prior():
+    X, y = table(19)
+    T = explicit().fit(X, y).temper_["T"].to_numpy()
+    np.testing.assert_allclose(np.quantile(np.log(T), [0.159, 0.5, 0.841]), [-1, 0, 1], atol=0.2)
+
+
+def test_a_row_alone_in_its_class_is_not_counted():
+    X, y = table(60)
+    y[0] = 7
+    assert len(explicit().fit(X, y).left_out_.y) == 59
+
+
+def test_a_row_out_of_reach_is_not_counted():
+    X, y = table(60)
+    found = explicit(class_prior=[0.5, 0.5, 0.0]).fit(X, y)
+    assert (found.left_out_.y < 2).all()
+    assert (found.predict_proba(X, rule="tempered")[:, 2] == 0).all()
+
+
+def test_rows_in_parts_are_gone():
+    X, y = table(60)
+    clf = explicit().partial_fit(X, y)
+    with pytest.raises(Refused, match="came in parts are gone; fit and fit_stream learn"):
+        clf.predict(X, rule="tempered")
+
+
+def test_rows_without_a_closed_form_are_refused():
+    X, y = table(60)
+    X[0, 0] = np.nan
+    clf = bc.GaussianDiscriminantAnalysis(random_state=1).fit(X, y)
+    with pytest.raises(Refused, match=r"no row can be left out in closed form \(.*\); take another rule"):
+        clf.predict(X, rule="tempered")
+
+
+def test_leaving_a_row_out_is_near_a_refit():
+    X, y = table(60)
+    clf, wanted = explicit().fit(X, y), [0, 7, 31]
+    found = left_out(clf, X, y, "tempered")
+    for i in wanted:
+        others = np.arange(len(y)) != i
+        refitted = explicit().fit(X[others], y[others]).predict_log_proba(X[[i]], rule="tempered")[0]
+        # π, and the other rows' densities, are those of all rows
+        np.testing.assert_allclose(np.exp(found.log_proba[i]), np.exp(refitted), atol=0.02)
+
+
+def test_terms_of_an_explanation_add_up_to_tempered_log_odds():
+    X, y = table()
+    clf = explicit().fit(X, y)
+    found, averaged = (clf.explain(X[:4], 1, 0, rule=rule) for rule in ("tempered", "bayes-optimal"))
+    sums = found.terms.groupby("row")["contribution"].sum()
+    np.testing.assert_allclose(sums, found.rows["log_odds"], rtol=1e-9)
+    own, others = (one.terms.query("feature != '(class prior)'")["contribution"] for one in (found, averaged))
+    np.testing.assert_allclose(own, float(clf.temper_["T"].mean()) * others, rtol=0.05, atol=0.02)
+
+
+def test_intervals_are_of_theta_with_t_and_b():
+    X, y = table()
+    clf = explicit().fit(X, y)
+    T, b = (clf.temper_[name].to_numpy()[0] for name in ("T", "b"))
+    posterior = clf.hypotheses("posterior")
+    draw = np.arange(len(posterior)) % len(T)
+    prior = posterior.log_class_prior()[:, None]
+    scores = prior + b[draw, None] + T[draw, None, None] * (posterior.log_scores(clf.rows(X[:5])) - prior)
+    expected = np.quantile(np.exp(log_softmax(scores, axis=2)), [0.055, 0.945], axis=0, method="inverted_cdf")
+    found = clf.predict_interval(X[:5], rule="tempered")
+    np.testing.assert_allclose(found, np.moveaxis(expected, 0, 2), rtol=1e-9)
+    average = clf.uncertainty(X[:5], rule="tempered")
+    assert (average.epistemic >= 0).all()
+    assert (found[..., 0] < clf.predict_proba(X[:5], rule="tempered")).all()

@@ -1,0 +1,30 @@
+"""The rules along one column: the lines are the classifier's answers."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+import bayesclf as bc
+from bayesclf import plots
+from bayesclf.errors import InputError
+
+
+def test_lines_are_answers_to_rows_that_differ_in_one_column_alone():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    name = X.columns[2]
+    ax = plots.rules_along(clf, X, y, name, outcome=1, rules=["map", "bayes-optimal"], hypotheses=5).axes[0]
+    lines = {line.get_label(): line for line in ax.lines}
+    assert sum(label.startswith("_") for label in lines) == 5
+    for rule in ("map", "bayes-optimal"):
+        x, shown = lines[rule].get_data()
+        rows = X.mean().to_frame().T.iloc[[0] * len(x)].assign(**{name: x})
+        np.testing.assert_allclose(shown, clf.predict_proba(rows, rule=rule)[:, 1], rtol=1e-12)
+
+
+def test_a_column_that_is_no_number_is_refused(play_tennis):
+    X = play_tennis.X.assign(degrees=np.arange(14.0))
+    clf = bc.NaiveBayes(inference="map").fit(X, play_tennis.y)
+    with pytest.raises(InputError, match="feature must be a column of numbers, not 'outlook'"):
+        plots.rules_along(clf, X, play_tennis.y, "outlook")
+    assert len(plots.rules_along(clf, X, play_tennis.y, rules=["map"]).axes[0].lines) == 1

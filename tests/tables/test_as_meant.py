@@ -1,0 +1,200 @@
+"""Files as people keep them, read as their owners mean them, in memory and batch by batch; what was done is said."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf import datasets
+from bayesclf.errors import InputError
+from bayesclf.tables.columns import column_kind
+from bayesclf.tables.streams import open_stream
+from bayesclf.tables.useless import useless
+
+LABELS = ["yes", "no", "no"]
+
+
+def rows(line, first="", size=40):
+    return first + "".join(line.format(i=i, j=i % 7, k=i % 4, y=LABELS[i % 3]) + "\n" for i in range(size))
+
+
+def with_code(code, line="{x},{y}\n"):
+    cells = [code if i in (3, 9) else f"{20 + 1.37 * i:g}" for i in range(40)]
+    return "fee,cls\n" + "".join(line.format(x=cell, y=LABELS[i % 3]) for i, cell in enumerate(cells))
+
+
+NUMBERS = {"a": "number", "b": "number"}
+CASES = {
+    "blank": (with_code(" "), {"fee": "number"}, 2, "column 'fee': blanks (2 cells) taken for missing"),
+    "na": (with_code("NA"), {"fee": "number"}, 2, "column 'fee': 'NA' (2 cells) taken for missing"),
+    "tab and ?": (with_code("\t?"), {"fee": "number"}, 2, "'?' (2 cells) taken for missing (--kind fee=category"),
+    "percent": (rows("{j}.5%,{y}", "a,cls\n"), {"a": "number"}, 0, "column 'a' is read as numbers, without '%'"),
+    "unit": (rows("5{j} kg,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'kg' (--kind a=category"),
+    "currency": (rows('"$1,{j}37.00",{y}', "a,cls\n"), {"a": "number"}, 0, "without '$' and without the marks"),
+    "semicolon": (rows("{j};{k};{y}", "a;b;cls\n"), NUMBERS, 0, "the separator is ';'"),
+    "sep=": (rows("{j}|{k}|{y}", "sep=|\na|b|cls\n"), NUMBERS, 0, ""),
+    "blanks between": (rows("{j}  {k} {y}", "a b cls\n"), NUMBERS, 0, "the separator is blanks"),
+    "decimal comma": (
+        rows("{j},5;1.13{k},25;{y}", "a;b;cls\n"),
+        NUMBERS,
+        0,
+        "'b' is read as numbers, with a decimal comma",
+    ),
+    "ISO thousands": (rows("1 13{j},{y}", "a,cls\n"), {"a": "number"}, 0, "without the marks between thousands"),
+    "cp1252": (rows("Köln {k},{y}", "a,cls\n"), {"a": "category"}, 0, "the text is cp1252"),
+    "index": (rows("{i},{j},{y}", ",a,cls\n"), {"a": "number"}, 0, "numbers or names the rows and is left out"),
+    "trail": (rows("{j},{k},{y},", "a,b,cls,\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
+    "trail of rows": (rows("{j},{k},{y},", "a,b,cls\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
+    "row names of R": (rows('"{i}",{j},{y}', '"a","cls"\n'), {"a": "number"}, 0, "place 1 numbers or names the rows"),
+    "id": (rows("1{i:03d},{j},{y}", "id,a,cls\n"), {"a": "number"}, 0, "column 'id' numbers the rows and is left out"),
+    "names": (
+        rows("w{i},{j},{y}", "who,a,cls\n"),
+        {"a": "number"},
+        0,
+        "'who' has a value of its own in almost every row",
+    ),
+    "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
+    "constant": (
+        rows("kg,{j},{y}", "unit,a,cls\n"),
+        {"a": "number"},
+        0,
+        "column 'unit' has one value only and is left",
+    ),
+    "text beside": (
+        rows("please send the red boxes number {i} today to us,{j},{y}", "t,a,cls\n"),
+        *({"a": "number"}, 0, "column 't' holds free text and is left out (--keep t takes it; --models text --text t"),
+    ),
+    "only text": (rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), {"t": "text"}, 0, ""),
+    "padded": (rows("0010{k},{y}", "a,cls\n"), {"a": "category"}, 0, "column 'a' has digits padded with zeros"),
+    "codes among words": (
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\nNA,").replace("\n1,", "\none,"),
+        *({"a": "category"}, 0, "'NA' (6 cells) among words is a level (--missing a=NA empties it)"),
+    ),
+    "comments": (
+        rows("{j},{k},{y}", "# made by hand\na,b,cls\n"),
+        NUMBERS,
+        0,
+        "lines that begin with '#' are left out",
+    ),
+    "lines in quotes": (rows('"{j},{k},{y}"', '"a,b,cls"\n'), NUMBERS, 0, "the quotes around each line are left out"),
+    "labels": (
+        rows("{j},{y}", "a,cls\n").replace("no\n", "NO\n", 1),
+        {"a": "number"},
+        0,
+        "label 'NO' (1 row) is taken",
+    ),
+    "blanks of labels": (rows("{j},{y}", "a,cls\n").replace("no\n", "no \n", 2), {"a": "number"}, 0, "blanks around 2"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_is_what_its_owner_means(case, tmp_path):
+    text, kinds, gaps, note = CASES[case]
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="cp1252")
+    found = datasets.read(path, "cls")
+    assert list(found.X.columns) == list(kinds)
+    assert {name: column_kind(found.X[name]) for name in found.X} == kinds
+    assert found.X.isna().to_numpy().sum() == gaps
+    assert sorted(set(found.y)) == ["no", "yes"]
+    assert note in " | ".join(found.notes)
+    assert bool(found.notes) == bool(note)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_batches_are_read_in_the_same_way(case, tmp_path):
+    text, kinds, _, _ = CASES[case]
+    path = tmp_path / "t.csv"
+    path.write_text(text, encoding="cp1252")
+    found = datasets.read(path, "cls", labels_as_written=True)
+    (batch,) = open_stream(path, reading={"labels_as_written": True}, target="cls").batches()
+    expected = found.frame
+    words = [name for name in expected if expected[name].dtype.kind not in "iuf"]
+    pd.testing.assert_frame_equal(
+        batch.table.astype(dict.fromkeys(words, object)),
+        expected.astype(dict.fromkeys(words, object)),
+        check_dtype=False,
+    )
+    if list(kinds.values()) == ["text"]:
+        return
+    clf = bc.NaiveBayes(random_state=0).fit_stream(path, "cls")
+    told = datasets.read(path, "cls").notes
+    assert clf.notes_[: len(told)] == list(told)
+    assert [column.name for column in clf.columns_] == list(kinds)
+    assert bc.NaiveBayes(random_state=0).fit(found.X, found.y).notes_[: len(found.notes)] == list(found.notes)
+
+
+def test_what_is_said_undoes_what_was_done(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{i},{j}.5%,0010{k},{y}", "id,a,b,cls\n"))
+    found = datasets.read(path, "cls", {"a": "category", "b": "number"}, keep=["id"])
+    assert found.notes == ()
+    assert list(found.X.columns) == ["id", "a", "b"]
+    assert found.X["a"].tolist()[:2] == ["0.5%", "1.5%"]
+    assert found.X["b"].tolist()[:2] == [100, 101]
+    other = datasets.read(path, "4", header=False, separator=",", missing=["id", 3])
+    assert other.target == "c4"
+    assert len(other.frame) == 41
+    path.write_text(rows("{j},{y}", "a,cls\n").replace("no\n", "NO \n", 1))
+    assert sorted(set(datasets.read(path, "last", labels_as_written=True).y)) == ["NO ", "no", "yes"]
+
+
+def test_quantities_become_classes_by_bounds(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{j},{i}.5", "a,size\n"))
+    found = datasets.read(path, "size", classes=[10, 30])
+    assert found.y.value_counts().to_dict() == {"10 to 30": 20, "below 10": 10, "from 30": 10}
+    with pytest.raises(InputError, match="must rise"):
+        datasets.read(path, "size", classes=[30, 10])
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        (
+            rows("{j},{k},{y}", "a,b,cls\nkg,cm,word\n"),
+            {},
+            "line 2 has 'kg', 'cm' where the rows below it have numbers",
+        ),
+        (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with --skip-rows 42"),
+        (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
+        (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; --keep id"),
+        (rows("{j},{y}", "a,cls\n"), {"encoding": "utf-17"}, "the encoding 'utf-17' is not known"),
+        (rows("{j},{y}", "a,cls\n"), {"separator": ";;"}, "the separator must be one character"),
+        (rows("{j},{y}", "a,cls\n"), {"seperator": ";"}, "no option 'seperator' (did you mean 'separator'?)"),
+        (rows("{j},{y}", "a,cls\n"), {"missing": ["NA"]}, "no cell is NA, which is to be missing"),
+        (rows("{j},{y}", "a,cls\n"), {"decimal": "'"}, "the decimal mark must be '.' or ','"),
+        (rows("{j},{y}", "a,cls\n"), {"skip_rows": [0]}, "lines are counted from 1"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_what_to_do(text, options, said, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        datasets.read(path, "cls", **options)
+    assert said in str(refused.value)
+
+
+def test_lines_are_left_out_by_their_numbers(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{j},{k},{y}", "a,b,cls\nkg,cm,word\n") + "Total,40\n")
+    assert datasets.read(path, "cls", skip_rows=[2, 43]).frame.shape == (40, 3)
+
+
+def test_numbers_that_cannot_be_decided_stay_words(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;cls\n" + "1,5;1.137;x\n2.5;2.250;y\n" * 20)
+    found = datasets.read(path, "cls")
+    assert found.X.dtypes.astype(str).tolist() == ["str", "float64"]
+    path.write_text("a;b;cls\n" + "1,5;1.137;x\n2,5;2.250;y\n" * 20)
+    np.testing.assert_array_equal(datasets.read(path, "cls").X[:2], [[1.5, 1137], [2.5, 2250]])
+
+
+def test_columns_are_decided_by_one_function():
+    """The reader leaves out what check M08 would name, and keeps numbers in which a few cells are words."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"n": rng.permutation(60) + 0.5, "w": [f"{x:.3f}" for x in rng.normal(size=60)], "y": LABELS * 20}
+    )
+    table.loc[4, "w"] = "unknown"
+    assert useless(table, "y") == {}

@@ -1,0 +1,155 @@
+"""What messages advise exists, and does what it is advised for."""
+
+import ast
+import inspect
+import re
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bayesclf as bc
+from bayesclf.classifiers import CLASSIFIERS
+from bayesclf.engines.inference import ENGINES
+from bayesclf.errors import DoesNotExist, InputError, Refused
+
+FOLDER = Path(bc.__file__).parent
+PUBLIC = (*CLASSIFIERS.values(), *ENGINES.values(), bc.StackedClassifier, bc.SplitConformal, bc.rules.Gibbs, bc.compare)
+Y = np.array(["p", "q"] * 15)
+X = pd.DataFrame({"s": ["a", "b", "b"] * 10, "x": np.arange(30) % 7 / 7, "z": np.arange(30) % 11 / 11})
+GAP = X[:3].assign(x=[0.1, np.nan, 0.2])
+
+
+def texts(path):
+    """Yield the texts of a module that are no docstring, with "…" for what is put in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+            yield node.value
+
+
+MESSAGES = " ".join({text for path in sorted(FOLDER.rglob("*.py")) for text in texts(path)})
+
+
+def parameters():
+    """Return the names of parameters of public classes, their methods, and functions."""
+    calls = [one for kind in PUBLIC for one in (kind, *(getattr(kind, name) for name in dir(kind)))]
+    return {name for call in calls if inspect.isroutine(call) or call in PUBLIC for name in _signature(call)}
+
+
+def _signature(call):
+    try:
+        return inspect.signature(call).parameters
+    except (ValueError, TypeError):
+        return ()
+
+
+def test_rules_engines_options_and_functions_in_messages_exist():
+    rules = set(re.findall(r"\brules? '([a-z-]+)'", MESSAGES))
+    assert rules
+    assert rules <= set(bc.rules.RULES)
+    engines = set(re.findall(r"inference='([a-z]+)'", MESSAGES))
+    assert engines
+    assert engines <= {"auto", *ENGINES}
+    functions = set(re.findall(r"\bbc\.([a-zA-Z_.]*[a-zA-Z_])", MESSAGES))
+    assert len([attrgetter(name)(bc) for name in functions]) > 5
+    keywords = set(re.findall(r"\b([a-z_]+)=(?:'[a-z]|\[…|True|False|None)", MESSAGES))
+    assert len(keywords) > 10
+    assert keywords - {"index", "ordered", "scope", "skip_rows"} <= parameters()  # of pandas, of HTML, of readings
+    flags = set(re.findall(r"(?<![\w(-])(--[a-z][a-z-]+)", MESSAGES))
+    declared = {text for path in (FOLDER / "cli").glob("*.py") for text in texts(path) if text.startswith("--")}
+    assert len(flags) > 10
+    assert flags - {"--collections", "--largest", "--width"} <= declared  # of experiments, and of a style sheet
+
+
+NETWORK = bc.BayesNetClassifier([("x", "z")], random_state=1).fit(X, Y)
+POINT = bc.NaiveBayes(inference="map").fit(X, Y)
+ADVICE = {
+    "a missing parent": (
+        lambda: NETWORK.predict_proba(GAP, rule="predictive"),
+        "take the rule 'bayes-optimal'",
+        lambda: NETWORK.predict_proba(GAP, rule="bayes-optimal"),
+    ),
+    "a point's average": (
+        lambda: POINT.predict_interval(X),
+        "fit with inference='auto', or use the rule 'map'",
+        lambda: (bc.NaiveBayes(inference="auto").fit(X, Y).predict_interval(X), POINT.predict_proba(X, rule="map")),
+    ),
+    "a point's importance weights": (
+        lambda: bc.AODE().fit(X[["s"]], Y).loo(X[["s"]], Y, rule="bayes-optimal"),
+        "take the rule 'map' or 'mle'",
+        lambda: [bc.AODE().fit(X[["s"]], Y).loo(X[["s"]], Y, rule=rule) for rule in ("map", "mle")],
+    ),
+    "no posterior at all": (
+        lambda: bc.AODE().fit(X[["s"]], Y).predict_proba(X[["s"]], rule="gibbs"),
+        "take the rule 'predictive', 'map' or 'mle'",
+        lambda: [bc.AODE(rule=rule).fit(X[["s"]], Y).predict_proba(X[["s"]]) for rule in ("predictive", "map", "mle")],
+    ),
+    "a class that comes late": (
+        lambda: bc.NaiveBayes().partial_fit(X, Y).partial_fit(X[:1], ["r"]),
+        r"name all that can occur at the first call, classes=\[…\], or fit these rows apart and add",
+        lambda: (
+            bc.NaiveBayes().partial_fit(X, Y, classes=["p", "q", "r"]).partial_fit(X[:1], ["r"]),
+            bc.NaiveBayes().fit(X, Y) + bc.NaiveBayes().fit(X, np.where(Y == "q", "r", "p")),
+        ),
+    ),
+    "rows without a label": (
+        lambda: bc.NaiveBayes().fit(X, [None, *Y[1:]]),
+        r"leave them out \(unlabeled='drop'\), or learn from them \(unlabeled='use'\)",
+        lambda: [bc.NaiveBayes().fit(X[["s"]], [None, *Y[1:]], unlabeled=how) for how in ("drop", "use")],
+    ),
+    "one class": (
+        lambda: bc.NaiveBayes().fit(X, ["p"] * 30),
+        r"name all that can occur \(classes=\[…\]\)",
+        lambda: bc.NaiveBayes().fit(X, ["p"] * 30, classes=["p", "q"]),
+    ),
+    "an engine that does not sum over labels": (
+        lambda: bc.NaiveBayes(inference="exact").fit(X, [None, *Y[1:]], unlabeled="use"),
+        "use inference='augmentation', 'map' or 'mle'",
+        lambda: [
+            bc.NaiveBayes(inference=how, random_state=1).fit(X[["s"]], [None, *Y[1:]], unlabeled="use")
+            for how in ("augmentation", "map", "mle")
+        ],
+    ),
+    "a Laplace approximation": (
+        lambda: bc.NaiveBayes(inference="laplace").fit(X, Y),
+        "use inference='auto'",
+        lambda: bc.NaiveBayes(inference="auto").fit(X, Y),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_what_a_refusal_advises_can_be_done(name):
+    refused, advice, advised = ADVICE[name]
+    with pytest.raises((InputError, Refused, DoesNotExist), match=advice):
+        refused()
+    assert advised() is not None
+
+
+def test_other_estimators_do_not_advise_options_of_fit_that_they_lack():
+    one, gaps, models = ["p"] * 30, [None, *Y[1:]], {"nb": bc.NaiveBayes()}
+    for call in (
+        lambda: bc.StackedClassifier(models, cv=3).fit(X, one),
+        lambda: bc.StackedClassifier(models, cv=3).fit(X, gaps),
+        lambda: bc.SplitConformal(bc.NaiveBayes()).fit(X, gaps),
+        lambda: bc.compare(models, X, one),
+        lambda: bc.compare(models, X, gaps, cv=[(range(15), range(15, 30))]),
+    ):
+        with pytest.raises(InputError) as refusal:
+            call()
+        assert not re.search("unlabeled=|classes=", str(refusal.value))
+
+
+def test_joint_densities_exist_where_missing_cells_leave_no_closed_form():
+    """By the draws, log Σ_s p(x, k | θ_s) / S, of the rows that need it only."""
+    joint = NETWORK.predict_joint_log_proba(GAP)
+    np.testing.assert_array_equal(joint[[0, 2]], NETWORK.predict_joint_log_proba(GAP.iloc[[0, 2]]))
+    scores = NETWORK.hypotheses("posterior").log_scores(NETWORK.rows(GAP))
+    np.testing.assert_allclose(joint[1], np.log(np.exp(scores[:, 1]).mean(axis=0)), rtol=1e-12)
+    np.testing.assert_allclose(joint[0], np.log(np.exp(scores[:, 0]).mean(axis=0)), atol=0.05)
