@@ -143,11 +143,7 @@ def test_import_is_light(module, loaded):
 
 SMALL = {
     *("attached", "classifiers.discriminant", "diagnostics.thresholds", "errors"),
-<<<<<<< HEAD
-    *("arrays", "engines.augmentation", "methods", "models.base"),
-=======
-    *("families.wrapper", "arrays", "engines.augmentation", "methods"),
->>>>>>> w-site
+    *("arrays", "engines.augmentation", "methods"),
 }
 """Modules that are still below the bound; no other may be, and one that is not below it any more leaves the list."""
 UNBOUNDED = ("__init__", "__main__", "pymc_models")

@@ -13,18 +13,9 @@ from scipy.sparse.csgraph import connected_components
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
-<<<<<<< HEAD
-from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
-from bayesclf.models.base import Rows
-=======
-from bayesclf.families.class_prior import ClassPrior, LearntClassPrior
-from bayesclf.families.dirichlet import logs
-from bayesclf.families.mixed.network import ALL, ConditionalGaussian
-from bayesclf.families.networks.network import BayesianNetwork
 from bayesclf.models.base import Block, Model, Rows
->>>>>>> w-site
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
