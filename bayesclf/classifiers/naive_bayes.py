@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -335,4 +335,4 @@ def _family_of(family: Any, alpha: Concentration) -> Family[Any]:
             family = replace(family, alpha=concentration(alpha, least_levels), **beta)
     if not isinstance(family, Family) or isinstance(family, Wrapper):
         raise InputError(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of one")
-    return cast("Family[Any]", family)
+    return family

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -510,7 +510,7 @@ def _levels(column: pd.Series, join: bool) -> tuple[Hashable, ...]:
     return (*(levels[place] for place in kept), columns.RARE)
 
 
-def about_joined(frame: Table, known: tuple[Column, ...]) -> list[str]:
+def about_joined(frame: Any, known: tuple[Column, ...]) -> list[str]:
     """Return a sentence about each column whose rare levels were joined."""
     if isinstance(frame, SparseTable):
         return []
