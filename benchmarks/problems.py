@@ -23,7 +23,7 @@ TABLES = {
     "digits": "sklearn:digits",
     "adult": "folder:adult",
 }
-"""Where `bayesclf.tables.reading.datasets.load` finds each."""
+"""Where `bayesclf.datasets.load` finds each."""
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,9 @@ def line_a_model() -> Callable[[str, int, int], None] | None:
 
     def tell(model: str, done: int, total: int) -> None:
         """Print a line when another model runs, or all are done."""
-        if running and (model != running[-1] or done == total):
-            complain(f"{running[-1]}: done, {done} of {total} fits")
-        running.append(model)
+        if done == total or running not in ([], [model]):
+            complain(f"{(running or [model])[0]}: done, {done} of {total} fits")
+        running[:] = [model] if done < total else []
 
     return tell
 

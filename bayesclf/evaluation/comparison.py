@@ -402,7 +402,7 @@ def compare(
             break
     assert comparison is not None
     target = str(getattr(y, "name", None) or "")
-    comparison = replace(comparison, target=target, data=data, date=day.today().isoformat())
+    comparison = replace(comparison, target=target, data=data, date=day.today().isoformat(), read=notes_of(X))
     return replace(comparison, **with_line(comparison, comparison.notes, comparison.seconds)) if stack else comparison
 
 
@@ -449,7 +449,6 @@ def _comparison(
         peers={name: fit for name, fit in fitted.items() if fit is not None and not isinstance(fit, BayesClassifier)},
         splitter=folds.splitter,
         left_out=tuple(left_out),
-        read=notes_of(table[0]),
     )
 
 

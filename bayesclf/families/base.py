@@ -22,7 +22,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Choice, Number, OrNone, require
 from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.page_tables import PageTable
+from bayesclf.families.page_tables import PageTable, PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
@@ -292,17 +292,9 @@ class Family[S: Statistics](Concise, ABC):
         """Return the tables of categories that are variables of `page`."""
         return []
 
-    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
-        """Return the free variables of `page` that are not parameters, by their names in the model."""
-        return {own.name: own.of(parameters["theta"]) for own in self._page_tables(suffix)}
-
-    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
-        """Return the axis words of `page_variables`."""
-        return {own.name: own.dims for own in self._page_tables(suffix)}
-
-    def page_coords(self, suffix: str) -> dict[str, list[str]]:
-        """Return the names along these axes."""
-        return {axis: names for own in self._page_tables(suffix) for axis, names in own.levels.items()}
+    def page_variables(self, suffix: str) -> list[PageVariable]:
+        """Return the free variables of `page` that are not parameters."""
+        return [own.variable() for own in self._page_tables(suffix)]
 
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the variables of `page`, by default of the same names."""

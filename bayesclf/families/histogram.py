@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress, pairwise
 from typing import Any, ClassVar, Self, cast, override
 
@@ -17,7 +17,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import REAL, ValueCounts
 from bayesclf.families.cuts import CutFamily, Smoothings, require_concentrations
-from bayesclf.families.page_tables import PageTable, page_tables, theta_of
+from bayesclf.families.page_tables import PageTable, PageVariable, page_tables, theta_of
 from bayesclf.families.prior_lines import PriorLine, listing
 
 ROWS_PER_CELL = 5
@@ -284,9 +284,14 @@ class Histogram(CutFamily[ValueCounts]):
         return page_tables(self.axes.features, [range(size) for size in self._bins.sizes], suffix)
 
     @override
-    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+    def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return θ of the bins of the most probable cuts."""
-        return super().page_variables({"theta": self._bins.sums(parameters["theta"])}, suffix)
+
+        def of(own: PageVariable, parameters: Parameters) -> Array:
+            """Return the values of one from the parameters of cells."""
+            return own.of({"theta": self._bins.sums(parameters["theta"])})
+
+        return [own._replace(of=partial(of, own)) for own in super().page_variables(suffix)]
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
@@ -18,6 +18,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.cuts import CutFamily, CutSets, Segments, Smoothings, require_concentrations, run_sums
+from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.wording import in_names
@@ -184,9 +185,11 @@ class Ordinal(CutFamily[CategoricalStatistics]):
 
         from bayesclf import pymc_models
 
-        alpha, dims, coords = self._prior_of_cells + self._counts, self.page_dims(suffix), self.page_coords(suffix)
+        alpha, dims = self._prior_of_cells + self._counts, {}
+        for variable in self.page_variables(suffix):
+            dims[variable.name] = variable.dims
+            pm.modelcontext(None).add_coords(variable.coords)
         of_runs, pooled = self._bins.sums(alpha), self._prior_of_cells[0] + self._counts.sum(axis=0)
-        pm.modelcontext(None).add_coords(coords)
         for j, (name, runs) in enumerate(zip(self.axes.features, self._runs, strict=True)):
             own = of_runs[:, self._bins.cell[runs[0][0]] + np.arange(len(runs))]
             theta = pm.Dirichlet(f"runs_{in_names(name)}", own, dims=dims[f"runs_{in_names(name)}"])
@@ -209,38 +212,21 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         return found
 
     @override
-    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+    def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return the probabilities of runs, and of levels within runs."""
-        out: dict[str, Array] = {}
-        for name, runs in zip(self.axes.features, self._runs, strict=True):
-            sums = [parameters["theta"][..., levels].sum(axis=-1) for levels in runs]
-            out[f"runs_{in_names(name)}"] = np.stack(sums, axis=-1)
+        out = []
+        parts = zip(dirichlet.starts(self.sizes), self.axes.features, self.axes.levels, self._runs, strict=True)
+        for start, feature, names, runs in parts:
+            name = in_names(feature)
+            axis = f"{name}_run"
+            numbers = [str(place) for place in range(len(runs))]
+            out.append(PageVariable(f"runs_{name}", ("outcome", axis), {axis: numbers}, partial(_of_runs, runs)))
             for place, levels in enumerate(runs):
                 if len(levels) > 1:
-                    shares = parameters["theta"][:, 0, levels] / sums[place][:, :1]
-                    out[f"shares_{in_names(name)}_{place}"] = shares
+                    axis = f"{name}_level_{place}"
+                    own = {axis: [str(names[level - start]) for level in levels]}
+                    out.append(PageVariable(f"shares_{name}_{place}", (axis,), own, partial(_shares, levels)))
         return out
-
-    @override
-    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
-        """Return their axis words."""
-        dims: dict[str, tuple[str, ...]] = {}
-        for name, runs in zip(map(in_names, self.axes.features), self._runs, strict=True):
-            dims[f"runs_{name}"] = ("outcome", f"{name}_run")
-            dims |= {f"shares_{name}_{i}": (f"{name}_level_{i}",) for i, levels in enumerate(runs) if len(levels) > 1}
-        return dims
-
-    @override
-    def page_coords(self, suffix: str) -> dict[str, list[str]]:
-        """Return the numbers of the runs, and the levels of each."""
-        coords: dict[str, list[str]] = {}
-        starts = dirichlet.starts(self.sizes)
-        for start, name, names, runs in zip(starts, self.axes.features, self.axes.levels, self._runs, strict=True):
-            coords[f"{in_names(name)}_run"] = [str(place) for place in range(len(runs))]
-            for place, levels in enumerate(runs):
-                if len(levels) > 1:
-                    coords[f"{in_names(name)}_level_{place}"] = [str(names[level - start]) for level in levels]
-        return coords
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -337,6 +323,17 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         """Return the runs of a feature under each α."""
         every = cast("tuple[float, ...]", self.alpha)
         return Smoothings(tuple(LevelRuns.of(counts, np.full(self.sizes[feature], alpha)) for alpha in every))
+
+
+def _of_runs(runs: list[Integers], parameters: Parameters) -> Array:
+    """Return the probabilities of the runs of a feature, (draw, outcome, run)."""
+    return np.stack([parameters["theta"][..., levels].sum(axis=-1) for levels in runs], axis=-1)
+
+
+def _shares(levels: Integers, parameters: Parameters) -> Array:
+    """Return the share of each level in its run, (draw, level), the same in all classes."""
+    own = parameters["theta"][:, 0, levels]
+    return np.asarray(own / own.sum(axis=-1, keepdims=True))
 
 
 def _is_list_of_levels(levels: object) -> bool:

@@ -6,19 +6,40 @@ no other are one variable for each number of levels, as PyTensor compiles every 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.wording import in_names
 
 MOST_COLUMNS = 60
 """Columns above which those with the same number of levels share a variable."""
+
+
+class PageVariable(NamedTuple):
+    """A free variable of a PyMC model of rows that is not a parameter of its family, but follows from these.
+
+    Attributes
+    ----------
+    name
+        Its name in the model.
+    dims
+        Axis words.
+    coords
+        Names along those of its axes that are its own.
+    of
+        Its values (draw, …) from the parameters.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    coords: Mapping[str, list[Any]]
+    of: Callable[[Parameters], Array]
 
 
 @dataclass(frozen=True)
@@ -77,6 +98,10 @@ class PageTable:
         """Return its values (draw, …) from θ (draw, outcome, cell)."""
         own = theta[:, 0, self.cells] if self.of_all else theta[:, :, self.cells]
         return np.asarray(own.reshape(*own.shape[:-1], *self.shape))
+
+    def variable(self) -> PageVariable:
+        """Return its variable."""
+        return PageVariable(self.name, self.dims, self.levels, lambda parameters: self.of(parameters["theta"]))
 
     def add(self, alpha: Any) -> Any:
         """Add its variable to the open PyMC model, given α (outcome, cell); return it."""

@@ -15,6 +15,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
+from bayesclf.families.page_tables import PageVariable
 from bayesclf.models.base import Block, Model, Rows
 from bayesclf.wording import counted
 
@@ -278,12 +279,13 @@ class GenerativeModel:
         found = dict(parameters)
         for block in self.blocks:
             if block.dims().keys() <= parameters.keys():
-                found |= block.family.page_variables(block.own(parameters), block.suffix)
+                own = block.own(parameters)
+                found |= {one.name: one.of(own) for one in block.family.page_variables(block.suffix)}
         return found
 
     def shown_dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of what `shown` returns."""
-        return self.dims() | self._of_page(lambda b: b.family.page_dims(b.suffix))
+        return self.dims() | {own.name: own.dims for own in self._page_variables()}
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter; a known class prior is not a parameter."""
@@ -301,13 +303,10 @@ class GenerativeModel:
 
     def shown_coords(self) -> dict[str, Any]:
         """Return the coordinates of the axes of what `shown` returns."""
-        return self.coords() | self._of_page(lambda b: b.family.page_coords(b.suffix))
+        return self.coords() | {axis: names for own in self._page_variables() for axis, names in own.coords.items()}
 
-    def _of_page(self, of_block: Callable[[Block], Mapping[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for block in self.blocks:
-            found |= of_block(block)
-        return found
+    def _page_variables(self) -> list[PageVariable]:
+        return [own for block in self.blocks for own in block.family.page_variables(block.suffix)]
 
     def _collect(self, pi: Parameters, of_block: Any) -> dict[str, Array]:
         parameters = dict(pi)

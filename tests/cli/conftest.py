@@ -22,7 +22,7 @@ def refused(tmp_path):
 
     def check(*words):
         before = contents()
-        said = command(*words, status=2).err
+        said = command(*words, status=2).sentences
         assert said.startswith("bayesclf: ")
         assert said.count("\n") == 1
         assert "Traceback" not in said

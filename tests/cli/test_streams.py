@@ -90,7 +90,7 @@ def test_files_are_whole_where_words_are_lost(name, where, own_table):
     arguments, made, is_whole = WRITERS[name]
     status, said = SAID[where]
     with place(where) as stream:
-        assert command(name, *arguments, status=status, stdout=stream).err == said
+        assert command(name, *arguments, status=status, stdout=stream).sentences == said
     assert is_whole(Path(made))
     assert [name for name in os.listdir() if name.startswith(".")] == []
 
@@ -114,7 +114,7 @@ def test_a_full_disk_keeps_the_old_file(name, more, made, own_table):
     Path(made).write_text("old")
     before = sorted(os.listdir())
     with full_after(50):
-        said = command(name, *WRITERS[name][0], *more, status=2).err
+        said = command(name, *WRITERS[name][0], *more, status=2).sentences
     assert said.startswith(f"bayesclf: {Path(made).resolve()} cannot be written (File too large); what was there")
     assert said.count("\n") == 1
     assert Path(made).read_text() == "old"

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,11 @@ class Ended:
     status: int
     out: str
     err: str
+
+    @property
+    def sentences(self):
+        """What was written to stderr, without the line that says that the fits of a model are done."""
+        return re.sub(r"(?m)^bayesclf: [^\n]+: done, \d+ of \d+ fits\n", "", self.err)
 
 
 def command(*words, status=0, columns=120, **streams):

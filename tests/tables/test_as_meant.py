@@ -198,3 +198,16 @@ def test_columns_are_decided_by_one_function():
     )
     table.loc[4, "w"] = "unknown"
     assert useless(table, "y") == {}
+
+
+def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{i},{j}.5%,{y}", "id,a,cls\n"))
+    found = datasets.read(path, "cls")
+    comparison = bc.compare([bc.GaussianNB(inference="map")], found.X, found.y, ["map"], cv=2)
+    assert comparison.read == found.notes
+    assert not any("'a'" in note for notes in comparison.notes.values() for note in notes)
+    comparison.report(tmp_path / "r.md")
+    text = (tmp_path / "r.md").read_text(encoding="utf-8")
+    first = text.partition("What not to trust here")[2].strip().splitlines()[0]
+    assert "While the table was read: column 'id' numbers the rows and is left out" in first

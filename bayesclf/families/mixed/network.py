@@ -32,6 +32,7 @@ from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, 
 from bayesclf.families.networks import structure
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
 from bayesclf.families.networks.structure import Edge
+from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
@@ -447,7 +448,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
             found = tables.page_columns(codes, row, tables.page_theta(tables.simplexes()[0], suffix), suffix)
             places = np.flatnonzero(category).tolist()
             columns = {places[j]: column for j, column in found.items()}
-        pm.modelcontext(None).add_coords(self.page_coords(suffix))
+        for variable in self.page_variables(suffix):
+            pm.modelcontext(None).add_coords(variable.coords)
         for own, part in self.parts():
             names = {self.axes.features[j]: columns[j] for j in own.given}
             on, centered = [self.axes.features[j] for j in own.on], []
@@ -462,39 +464,27 @@ class ConditionalGaussian(Family[GroupedMoments]):
             columns[own.of] = pymc_models.number(name, values, X[:, own.of], row, centered, names, own.class_free)
 
     @override
-    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+    def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return θ of each category, and β, from the means of what it is on, and σ² of each number."""
-        of_categories = self.of_categories
-        out = {} if of_categories is None else dict(of_categories.page_variables(parameters, suffix))
-        for own, part in self.parts():
-            name = in_names(self.axes.features[own.of])
-            beta = part.moved(own.of_terms(parameters["beta"]), back=True)
-            out[f"beta_{name}"] = _in_page(own, beta, 1)
-            out[f"sigma2_{name}"] = _in_page(own, own.of_regressions(parameters["sigma2"]), 1)
-        return out
-
-    @override
-    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
-        """Return their axis words."""
-        dims = {} if self.of_categories is None else self.of_categories.page_dims(suffix)
-        for own in self.regressions:
-            name = in_names(self.axes.features[own.of])
-            given = [f"{in_names(self.axes.features[j])}_level" for j in own.given]
-            axes = (*(() if own.class_free else ("outcome",)), *given)
-            dims |= {f"beta_{name}": (*axes, f"{name}_term"), f"sigma2_{name}": axes}
-        return dims
-
-    @override
-    def page_coords(self, suffix: str) -> dict[str, list[str]]:
-        """Return the levels of each category, and the terms of each number."""
+        out = [] if self.of_categories is None else self.of_categories.page_variables(suffix)
         names = [in_names(name) for name in self.axes.features]
-        coords: dict[str, Any] = {
-            f"{names[j]}_level": list(self.axes.levels[j]) for own in self.regressions for j in own.given
-        }
-        coords |= {
-            f"{names[own.of]}_term": ["intercept", *(self.axes.features[j] for j in own.on)] for own in self.regressions
-        }
-        return {**coords, **({} if self.of_categories is None else self.of_categories.page_coords(suffix))}
+        for own, part in self.parts():
+            name = names[own.of]
+            given = {f"{names[j]}_level": list(self.axes.levels[j]) for j in own.given}
+            terms = {f"{name}_term": ["intercept", *(self.axes.features[j] for j in own.on)]}
+            axes = (*(() if own.class_free else ("outcome",)), *given)
+
+            def beta(parameters: Parameters, own: Regression = own, part: Any = part) -> Array:
+                """Return β in the shape of the page."""
+                return _in_page(own, part.moved(own.of_terms(parameters["beta"]), back=True), 1)
+
+            def sigma2(parameters: Parameters, own: Regression = own) -> Array:
+                """Return σ² likewise."""
+                return _in_page(own, own.of_regressions(parameters["sigma2"]), 1)
+
+            out.append(PageVariable(f"beta_{name}", (*axes, *terms), given | terms, beta))
+            out.append(PageVariable(f"sigma2_{name}", axes, given, sigma2))
+        return out
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

@@ -40,6 +40,7 @@ from bayesclf.families.multivariate.covariance import (
 )
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
 from bayesclf.families.multivariate.scatters import Scatters
+from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 from bayesclf.wording import in_names, listed
@@ -385,44 +386,51 @@ class MultivariateGaussian(Family[Scatters]):
         pymc_models.multivariate_normals(mu, chol, X, row, suffix)
 
     @override
-    def page_variables(self, parameters: Parameters, suffix: str) -> Parameters:
+    def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return c = ν − d − 1 and Bartlett's factor, or the factor of Σ under an LKJ prior."""
-        Sigma, d = parameters["Sigma"], len(self.axes.features)
-        if self.covariance_prior is not None:
-            packed = np.linalg.cholesky(Sigma)[..., *np.tril_indices(d)]
-            each = [packed] if self._shared else np.moveaxis(packed, 1, 0)
-            return dict(zip(self.page_dims(suffix), each, strict=True))
-        out: dict[str, Array] = {}
+        of_class, d = () if self._shared else ("outcome",), len(self.axes.features)
+        lkj = self.covariance_prior is not None
+        places = np.tril_indices(d) if lkj else np.triu_indices(d, 1)
+        axis = f"{'triangle' if lkj else 'pair'}{suffix}"
+        coords = {axis: [f"{i}, {j}" for i, j in zip(*places, strict=True)]}
+
+        def packed(parameters: Parameters, label: int) -> Array:
+            """Return the factor of Σ, of one class unless classes share it."""
+            sigma = parameters["Sigma"] if self._shared else parameters["Sigma"][:, label]
+            return np.asarray(np.linalg.cholesky(sigma)[..., *places])
+
+        def squares(parameters: Parameters) -> Array:
+            """Return the squares of the diagonal of Bartlett's factor."""
+            return np.diagonal(self._bartlett(parameters), axis1=-2, axis2=-1) ** 2
+
+        def above(parameters: Parameters) -> Array:
+            """Return what is above it."""
+            return self._bartlett(parameters)[..., *places]
+
+        if lkj:
+            names = ("",) if self._shared else tuple(f"_{in_names(label)}" for label in self.axes.labels)
+            return [
+                PageVariable(f"chol{name}{suffix}", (axis,), coords, partial(packed, label=label))
+                for label, name in enumerate(names)
+            ]
+        of_nu = PageVariable(f"c{suffix}", of_class, {}, lambda parameters: parameters["nu"] - d - 1)
+        return [
+            *([of_nu] if self.learned else []),
+            PageVariable(f"squares{suffix}", (*of_class, f"feature{suffix}"), {}, squares),
+            PageVariable(f"above{suffix}", (*of_class, axis), coords, above),
+        ]
+
+    def _bartlett(self, parameters: Parameters) -> Array:
+        """Return Bartlett's factor of Σ, (draw, …, feature, feature)."""
         if self.learned:
-            c = out[f"c{suffix}"] = parameters["nu"] - d - 1
-            root = np.sqrt(c[..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(d)
+            c = parameters["nu"] - len(self.axes.features) - 1
+            root = np.sqrt(c[..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(
+                len(self.axes.features)
+            )
         else:
             root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
-        A = np.linalg.inv(np.linalg.solve(root, np.linalg.cholesky(Sigma))).swapaxes(-1, -2)
-        out[f"squares{suffix}"] = np.diagonal(A, axis1=-2, axis2=-1) ** 2
-        out[f"above{suffix}"] = A[..., *np.triu_indices(d, 1)]
-        return out
-
-    @override
-    def page_dims(self, suffix: str) -> dict[str, tuple[str, ...]]:
-        """Return their axis words."""
-        of_class = () if self._shared else ("outcome",)
-        if self.covariance_prior is not None:
-            names = ("",) if self._shared else tuple(f"_{in_names(label)}" for label in self.axes.labels)
-            return {f"chol{name}{suffix}": (f"triangle{suffix}",) for name in names}
-        of_nu = {f"c{suffix}": of_class} if self.learned else {}
-        return {
-            **of_nu,
-            f"squares{suffix}": (*of_class, f"feature{suffix}"),
-            f"above{suffix}": (*of_class, f"pair{suffix}"),
-        }
-
-    @override
-    def page_coords(self, suffix: str) -> dict[str, list[str]]:
-        """Return the pairs of features of the factors."""
-        d, lkj = len(self.axes.features), self.covariance_prior is not None
-        places = zip(*(np.tril_indices(d) if lkj else np.triu_indices(d, 1)), strict=True)
-        return {f"{'triangle' if lkj else 'pair'}{suffix}": [f"{i}, {j}" for i, j in places]}
+        own = np.linalg.solve(root, np.linalg.cholesky(parameters["Sigma"]))
+        return np.asarray(np.linalg.inv(own).swapaxes(-1, -2))
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -432,7 +440,7 @@ class MultivariateGaussian(Family[Scatters]):
         if f"Sigma{suffix}" in draws:
             return {"mu": mu, "Sigma": draws[f"Sigma{suffix}"], **found}
         if self.covariance_prior is not None:
-            packed = np.stack([draws[name] for name in self.page_dims(suffix)], axis=1)
+            packed = np.stack([draws[own.name] for own in self.page_variables(suffix)], axis=1)
             L = np.zeros((*packed.shape[:2], d, d))
             L[..., *np.tril_indices(d)] = packed
             return {"mu": mu, "Sigma": (L @ L.swapaxes(-1, -2))[:, 0 if self._shared else slice(None)]}

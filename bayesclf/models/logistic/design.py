@@ -512,6 +512,8 @@ def _levels(column: pd.Series, join: bool) -> tuple[Hashable, ...]:
 
 def about_joined(frame: Any, known: tuple[Column, ...]) -> list[str]:
     """Return a sentence about each column whose rare levels were joined."""
+    if isinstance(frame, SparseTable):
+        return []
     joined = [column for column in known if column.levels[-1:] == (columns.RARE,)]
     return [
         f"column {column.name!r} has {len(columns.levels_of(frame[column.name], 'ignore')):,} levels, of which the "
