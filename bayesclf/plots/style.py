@@ -102,10 +102,10 @@ ARGUMENTS = {
 
 
 SETTINGS: dict[str, Constraint] = {
-    **{name: Text() for name in ("metric", "model", "rule", "xlabel", "ylabel")},
+    **{name: Text() for name in ("feature", "metric", "model", "rule", "xlabel", "ylabel")},
     **{name: Whole(1) for name in ("limit", "most")},
     **{name: Flag() for name in ("log", "labels")},
-    "draws": Whole(0),
+    **{name: Whole(0) for name in ("draws", "hypotheses")},
     "least": Number(),
     "features": Several("columns, and pairs of columns, such as ['age', ('age', 'bmi')]", pairs=True),
     "outcomes": Several("labels"),
