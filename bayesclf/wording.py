@@ -169,7 +169,7 @@ def written(value: object, longest: int) -> str:
     Examples
     --------
     >>> written("the longest name of them all", 12)
-    "'the lo… all'"
+    "'the lo…all'"
     """
     try:
         return clipped(repr(value), longest)

@@ -364,7 +364,8 @@ class GenerativeClassifier(Updating):
         if not isinstance(source, str) or source != "tempered":
             return super().hypotheses(source, class_prior)
         model: Any = self._with_class_prior(class_prior)[0]
-        return TemperedHypotheses(model, self._temper[0])
+        draws = None if self.draws_ is None else super().hypotheses("posterior", class_prior)
+        return TemperedHypotheses(model, self._temper[0], draws=draws)
 
     @override
     def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:

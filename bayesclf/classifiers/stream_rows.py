@@ -143,8 +143,8 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     """
     if not isinstance(source, str | os.PathLike):
         return source, how, []
-    stream = None
-    for part in [source] if client is None else parts_of(os.fspath(source), absolute=True):
+    stream, parts = None, [source] if client is None else parts_of(os.fspath(source), absolute=True)
+    for part in parts:
         with suppress(*([] if client is None else [NoRows])):
             stream = open_stream(part, how.kinds, how.missing, (), how.drop, how.options, how.target)
             break
@@ -158,7 +158,8 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     table = batch.table.astype(dict.fromkeys(words, object))
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
-    left, notes = left_out(table, how.target, keep, stream.where, constants=len(table) == stream.rows)
+    every_row = len(parts) == 1 and len(table) == stream.rows
+    left, notes = left_out(table, how.target, keep, stream.where, constants=every_row)
     labels = table[how.target].dropna()
     mends = client is None and not how.options.get("labels_as_written") and labels.dtype == object
     slips, said = mended_labels(labels) if mends else ({}, [])

@@ -164,8 +164,8 @@ def number_of_rows(X: Any) -> int:
 
 def accuracy(predicted: NDArray[Any], classes: NDArray[Any], y: Any, sample_weight: Any) -> float:
     """Return the weighted share of rows whose label y (row) is the predicted one (row)."""
+    require_labels_as(classes, y)
     labels = checked_labels(y, len(predicted))
-    require_labels_as(classes, labels)
     weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
     return float(np.average(labels == predicted, weights=weight))
 

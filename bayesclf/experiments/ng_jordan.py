@@ -407,7 +407,7 @@ def load(name: str) -> Encoded:
         raise InputError(f"the problem {name} is not available: {reason}") from None
     y = np.asarray(table.y).astype(str)
     kept = np.isin(y, problem.classes) if problem.classes else np.ones(len(y), dtype=bool)
-    frame = table.X[kept]
+    frame = table.frame.drop(columns=table.target)[kept]  # a constant column, too
     wanted = tuple(str(name) for name in frame if not problem.of_kind or columns.kind_of(frame[name]) == problem.kind)
     frame = frame[list(wanted)]
     labels, y = np.unique(y[kept], return_inverse=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError, Refused
@@ -153,18 +154,39 @@ class Hypotheses:
 
 @dataclass(frozen=True)
 class TemperedHypotheses(Hypotheses):
-    """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`."""
+    """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`.
+
+    Attributes
+    ----------
+    draws
+        Hypotheses of the model, over which p(x | k, θ) is averaged for rows whose gaps leave no closed form; without
+        them such rows are refused.
+    """
 
     model: GenerativeModel
+    draws: HypothesisSet | None = None
     generative: ClassVar[bool] = False
     linear_scores: ClassVar[None] = None
 
     @override
     def log_scores(self, rows: Rows) -> Array:
         """Return log π + b + T·log p(x | k, D), (draw, row, outcome)."""
-        densities = self.model.log_density(rows)
-        assert densities is not None
-        return tempered(densities, self.model.mean_log_class_prior(), self.parameters)
+        return tempered(self._log_density(rows), self.model.mean_log_class_prior(), self.parameters)
+
+    def _log_density(self, rows: Rows) -> Array:
+        """Return log p(x | k, D), (row, outcome); no row's answer depends on the gaps of others."""
+        try:
+            densities = self.model.log_density(rows)
+            assert densities is not None
+            return densities
+        except Refused:
+            if self.draws is None:
+                raise
+        if len(rows) > 1:
+            half = len(rows) // 2
+            return np.concatenate([self._log_density(rows[:half]), self._log_density(rows[half:])])
+        joint = logsumexp(self.draws.log_weights[:, None, None] + self.draws.log_scores(rows), axis=0)
+        return np.asarray(joint - self.model.mean_log_class_prior())
 
     @override
     def log_class_prior(self) -> Array:

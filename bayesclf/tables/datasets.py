@@ -246,10 +246,10 @@ def read(
     >>> prices.X["price"].tolist()
     [12.5, 7.25]
     >>> for note in prices.notes:
-    ...     print(note)
-    the text is cp1252 (--encoding says another one)
-    the separator is ';' (--separator says another one)
-    column 'price' is read as numbers, without '€' and with a decimal comma (--kind price=category keeps it as written)
+    ...     print(note.partition(" (")[0])
+    the text is cp1252
+    the separator is ';'
+    column 'price' is read as numbers, without '€' and with a decimal comma
     """
     return _loaded(Path(path), target, dtypes, missing, max_bytes, unlabeled, reading, needs_target=False)
 

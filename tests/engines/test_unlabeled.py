@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.classifiers import OF_STATISTICS
 from helpers.suites import mainly
 from scipy import optimize
 from scipy.special import comb, logsumexp, softmax, xlogy
@@ -17,7 +18,6 @@ from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.engines import unlabeled
 from bayesclf.engines.unlabeled import PartlyLabeled, expectation_maximization
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
-from bayesclf.rules import RULES
 
 WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("cdddcdcdcddc")})
 OF_WORDS = np.array(["no", "no", "yes", "yes", *[None] * 8], dtype=object)
@@ -284,7 +284,7 @@ def test_every_rule_answers_and_files_give_the_same(case, engine, tmp_path):
     clf.save(tmp_path / "model.nc")
     loaded = bc.load(tmp_path / "model.nc")
     assert loaded.notes_ == clf.notes_
-    rules = RULES if engine == "auto" else ("map", "mle")
+    rules = OF_STATISTICS if engine == "auto" else ("map", "mle")
     for rule in rules:
         found = clf.predict_proba(X, rule=rule)
         np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)

@@ -102,7 +102,7 @@ def test_repeats_are_told(two_classes):
 def test_several_rules_share_given_axes_without_bands(comparison):
     ax = style.axes(None, (4, 4))[1]
     plots.reliability(comparison, "nb", ax=ax)
-    assert len([line for line in ax.lines if line.get_label().startswith(comparison.rules_of("nb"))]) == 6
+    assert len([line for line in ax.lines if line.get_label().startswith(comparison.rules_of("nb"))]) == 7
     assert not ax.collections
     plots.reliability(comparison, "nb", rules=["map"], ax=ax)
     assert len(ax.collections) == 1

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from bayesclf.classifiers.predictor import Uncertainty
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import comparison as comparison_module
+from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import calibration, predictions, style
 from bayesclf.plots.predictions import disagreement_shares
 
@@ -60,7 +60,12 @@ def test_marks_are_the_wrong_predictions(iris, fit):
 def of(total, aleatoric):
     """Return a classifier that answers with these entropies."""
     parts = Uncertainty(np.array(total), np.array(aleatoric), np.subtract(total, aleatoric))
-    return SimpleNamespace(uncertainty=lambda X, rule: parts)
+
+    class Answering(bc.GaussianNB):
+        def uncertainty(self, X, rule="bayes-optimal", class_prior=None):
+            return parts
+
+    return Answering()
 
 
 def test_many_rows_are_averaged_in_their_order_and_keep_their_area():
@@ -86,16 +91,16 @@ def test_what_has_no_uncertainty_is_refused(iris, fit):
         plots.uncertainty(bc.GaussianNB(inference="map").fit(*iris), iris[0])
 
 
-class Answers:
+class Answers(Comparison):
     """A comparison whose one model predicts classes that are told."""
 
     models = ("<b>$model$",)
     repeats = 1
 
     def __init__(self, classes, true, predicted):
-        self.classes = np.array(classes)
-        self.y = np.array(true)
-        self.log_proba = np.log(0.1 + 0.9 * np.eye(len(classes))[predicted])
+        log_proba = np.log(0.1 + 0.9 * np.eye(len(classes))[predicted])
+        for name, value in (("classes", np.array(classes)), ("y", np.array(true)), ("log_proba", log_proba)):
+            object.__setattr__(self, name, value)
 
     def rules_of(self, model):
         return ("map",)
