@@ -110,7 +110,7 @@ def _show(curve: LearningCurve, metric: str, seconds: float) -> None:
         stdout().print(f"n/a, {where}: {reason}")
     for note, models in _notes(curve).items():
         stdout().print(printable(f"{', '.join(models)}: {note}"))
-    stdout().print(f"{seconds:.1f} s; seed {curve.seed}; means over test rows ± Nadeau–Bengio standard errors")
+    stdout().print(f"{seconds:.1f} s; seed {curve.seed}; means over test rows ± standard errors over the rows")
 
 
 def _score_table(curve: LearningCurve, metric: str) -> Table:

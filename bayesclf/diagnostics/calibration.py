@@ -163,7 +163,8 @@ def over_confidence(context: Context) -> Answer:
         spared = ""
         if answers.own in AVERAGING and plugged_in is not None and Step.of(plugged_in).matters:
             removed = Step.of(plugged_in - gaps[answers.own])
-            spared = f", where a plug-in estimate would have {Step.of(plugged_in)}: averaging removes {removed}"
+            by = "tempering" if answers.own == "tempered" else "averaging"
+            spared = f", where a plug-in estimate would have {Step.of(plugged_in)}: {by} removes {removed}"
         under = "under-confident, not over-confident: " if Step(-own.mean, own.error).matters else ""
         return passed(f"{under}confidence minus accuracy {own} under rule {answers.own!r}{spared} {where}", evidence)
     says = f"confidence exceeds accuracy by {own} under rule {answers.own!r} {where}"

@@ -92,7 +92,7 @@ def _found(counts: Array, classes: NDArray[Any]) -> list[Fact]:
     commonest = rows.argmax()
     return [
         Fact(
-            f"{classes[code]} found",
+            f"Recall of {classes[code]}",
             f"{percent(right[code] / rows[code])} of {counted(round(rows[code]), 'row')}",
             "100 %" if code == commonest else "0 %",
             "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",

@@ -107,9 +107,7 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     parts = [
         Part("Verdict", [*filter(None, said), verdict.DEFINED], table=of_facts(judged.facts)),
         Part("What not to trust here", items=judged.cautions),
-        Part(
-            "Scores of every model under every rule", said_of_scores, items=missing, table=content.scores.map(_rounded)
-        ),
+        Part("Scores", said_of_scores, items=missing, table=content.scores.map(_rounded)),
     ]
     for name in content.anchors:
         full = first_upper(names.full_name(comparison, name))
