@@ -180,7 +180,7 @@ def load(
     unlabeled : {"drop", "error", "use"}
         What to do with rows without a label: leave them out, which `note` says; refuse them; or keep them, for `fit`
         of generative classifiers to learn from.
-    **reading
+    **reading : object
         How a file is read, where what is found is not right: ``encoding``, ``separator``, ``decimal``, ``header``,
         ``comment``, ``skip_rows``, ``keep``, ``labels_as_written`` and ``classes`` of `ReadOptions`.
 
