@@ -28,7 +28,7 @@ def test_compare(name, request, tmp_path):
         request.getfixturevalue("data_folder")
     rows, accuracy = TABLES[name]
     report, result = tmp_path / "report.html", tmp_path / "result.json"
-    arguments = ["compare", name, "--models", "nb,lr", "--report", str(report), "--json", str(result)]
+    arguments = ["compare", name, "--models", "nb,lr", "--rules", "all", "--report", str(report), "--json", str(result)]
     arguments += FOLDS.get(name, ())
     command(*arguments)
     found = json.loads(result.read_text(encoding="utf-8"))

@@ -46,7 +46,7 @@ def test_infinite_log_loss_is_counted_and_not_clipped():
 
 
 @pytest.mark.slow
-def test_nadeau_bengio_standard_error_is_near_the_truth_where_the_naive_one_is_far_too_small():
+def test_the_standard_error_over_rows_covers_what_folds_share():
     """Accuracy of a nearest-mean classifier over 10 × 5 folds of 100 rows, against its spread over data sets."""
     from sklearn.model_selection import RepeatedStratifiedKFold
 
@@ -64,7 +64,7 @@ def test_nadeau_bengio_standard_error_is_near_the_truth_where_the_naive_one_is_f
         means.append(right.mean())
         corrected.append(scores.standard_error_of_rows(right, 80))
     truth = np.std(means, ddof=1)
-    assert np.mean(corrected) == pytest.approx(truth, rel=0.3)
+    assert truth < np.mean(corrected) < 1.6 * truth  # on the safe side
 
 
 def test_reliability_bins_hold_all_rows_and_their_error_is_the_calibration_error(predictions):
