@@ -355,7 +355,7 @@ class GenerativeClassifier(Updating):
 
     @property
     def _may_temper(self) -> bool:
-        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
+        """Whether the rule of the constructor, or the default, is ``"tempered"`` if there are rows to learn T from."""
         return self.rule == "tempered" or (self.practical and self.rule is None)
 
     @override
@@ -368,8 +368,8 @@ class GenerativeClassifier(Updating):
         return TemperedHypotheses(model, self._temper[0], draws=draws)
 
     @override
-    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
-        found = super()._spread(rule, class_prior)
+    def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
+        found = super().spread(rule, class_prior)
         return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
 
     def _gather(self, learnt: Learnt) -> None:

@@ -350,18 +350,18 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         check_between("ci_prob", ci_prob)
         rows = self.rows(X)
         given_x = _given_x(rule)
-        return averaging.interval(self._spread(rule, class_prior), rows, ci_prob, given_x)
+        return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x)
 
     def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
         rows = self.rows(X)
         given_x = _given_x(rule)
-        averages = averaging.average(self._spread(rule, class_prior), rows, given_x)
+        averages = averaging.average(self.spread(rule, class_prior), rows, given_x)
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
 
-    def _spread(self, rule: str, class_prior: Any) -> HypothesisSet:
-        """Return the hypotheses whose probabilities spread around the answer of a rule."""
+    def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
+        """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
         return self.hypotheses("posterior", class_prior)
 
     @contextmanager

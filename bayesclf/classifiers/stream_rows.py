@@ -159,7 +159,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
-    left, notes = left_out(table, how.target, keep, stream.where, constants=every_row)
+    left, notes = left_out(table, how.target, keep, stream.where, every_row)
     labels = table[how.target].dropna()
     mends = client is None and not how.options.get("labels_as_written") and labels.dtype == object
     slips, said = mended_labels(labels) if mends else ({}, [])

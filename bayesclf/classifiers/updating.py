@@ -100,7 +100,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
     @property
     @abstractmethod
     def _may_temper(self) -> bool:
-        """Whether the default rule, or the one that was asked for, is ``"tempered"`` where rows teach T."""
+        """Whether the rule of the constructor, or the default, is ``"tempered"`` if there are rows to learn T from."""
 
     @abstractmethod
     def _class_prior(self, counts: Array) -> ClassPrior:

@@ -419,6 +419,7 @@ def reads_files(command: Callable[..., None]) -> Callable[..., None]:
     own = signature(command, eval_str=True)
 
     def run(**given: Any) -> None:
+        """Run the command with the options of reading as one argument."""
         reading = {name: given.pop(name) for name in READING}
         if not reading["labels_as_written"]:
             del reading["labels_as_written"]

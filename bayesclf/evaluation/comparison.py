@@ -398,7 +398,7 @@ def compare(
             comparison = _comparison(
                 models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds
             )
-        if late or comparison.settled:
+        if late or times == most or time.perf_counter() > end or comparison.settled:
             break
     assert comparison is not None
     target = str(getattr(y, "name", None) or "")

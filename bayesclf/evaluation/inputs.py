@@ -87,7 +87,7 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
 
 
 def checked_rules(given: Any) -> tuple[str, ...] | None:
-    """Return the rules that are asked for; None where each classifier answers under the usual ones.
+    """Return the names of the rules, checked; None if each classifier answers under the rules of `peers.rules_of`.
 
     Raises
     ------

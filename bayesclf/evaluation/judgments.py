@@ -1,8 +1,8 @@
 """Questions about held-out answers that every page, check and verdict decides by the same numbers.
 
-Is a classifier better than the shares of the classes? Is it too sure of itself? Each has three answers: yes, no, and
-undecided, where the rows do not tell. Is one entry of a comparison better than another? Such claims hold for all
-entries together, so that the number of entries does not make false ones likely.
+Is a classifier too sure of itself? Is it better than the shares of the classes: yes, no, or undecided, where the rows
+do not tell? Is one entry of a comparison better than another? Clear differences hold for all entries together, so that
+the number of entries does not make false ones likely.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE
 
 Z_CONFIDENCE = 2.576
-"""Standard errors of a gap between confidence and accuracy from which on it is clear, at a level of 1 %."""
+"""A gap between confidence and accuracy is clear above this many standard errors, at a level of 1 %."""
 
 SMALLEST_GAP = 0.02
 """Mean confidence minus accuracy, below which over-confidence does not matter."""
 
 Z_GAIN = 1.96
-"""Standard errors of a difference of losses from which on it is clear."""
+"""A gain over the shares of the classes is clear above this many standard errors."""
 
 type State = Literal["yes", "no", "undecided"]
 
@@ -84,11 +84,6 @@ class Step:
         """Whether it exceeds both its error and the smallest gap that matters."""
         return self.mean > max(Z_CONFIDENCE * self.error, SMALLEST_GAP)
 
-    @property
-    def state(self) -> State:
-        """Whether it matters; ``"no"`` only if it is below the smallest gap that matters beyond its error."""
-        return "yes" if self.matters else "no" if self.below(SMALLEST_GAP) else "undecided"
-
     def below(self, limit: float) -> bool:
         """Return whether it is below a limit beyond its error."""
         return self.mean + Z_CONFIDENCE * self.error < limit
@@ -148,10 +143,10 @@ def smallest_difference(losses: Array) -> float:
 
 
 def split_error(values: Array, folds: Integers) -> float:
-    """Return the standard error that the choice of the folds leaves in the mean of values, (repeat, row).
+    """Return the standard error of the mean of values that comes from the choice of the folds.
 
-    What a fold adds to the mean of its repeat, beyond what its rows add on average over the repeats, has mean 0. These
-    parts are taken as independent.
+    The values of a fold, less the means of their rows over the repeats, add to the mean of the fold's repeat. What they
+    add has mean 0 and is taken as independent between folds.
 
     Parameters
     ----------

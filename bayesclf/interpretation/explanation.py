@@ -456,9 +456,9 @@ def effects(
 
         effect_k(a → b) = mean_i [P(k | x_i with column = b, θ) − P(k | x_i with column = a, θ)]
 
-    It is computed under each hypothesis θ of the posterior, so that its interval is one of θ, given the model. Where
-    the classifier's own rule is ``"tempered"``, the hypotheses are values of T and b. The other columns of each row
-    stay as they are: the table describes predictions, and no interventions unless the model is causal.
+    It is computed under each hypothesis θ of the posterior, so that its interval is one of θ, given the model. If the
+    classifier's own rule is ``"tempered"``, each θ has a draw of T and b. The other columns of each row stay as they
+    are: the table describes predictions, and no interventions unless the model is causal.
 
     Parameters
     ----------
@@ -511,8 +511,7 @@ def effects(
     if len(chosen) < 2:
         raise InputError(f"an effect of {column!r} needs two values to compare, such as values=[1, 2], not {chosen}")
     own = resolve(clf.requested_rule(None))[0]
-    source = "posterior" if clf.draws_ is not None and not own.averages else own.source
-    hypotheses = clf.hypotheses(source)
+    hypotheses = clf.hypotheses(own.source) if clf.draws_ is None else clf.spread(own.name)
     of_value = [_mean_proba(hypotheses, clf.rows(frame.assign(**{str(column): value}))) for value in chosen]
     weights, lines = np.exp(hypotheses.log_weights), []
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]

@@ -6,8 +6,8 @@ row without having seen it, L_ik = log p(x_i | k, all rows but i):
 
 .. math:: P(y_i = k) ∝ π_k e^{b_k + T L_{ik}}, \\log T ∼ Normal(0, 1), b ∼ ZeroSumNormal(1).
 
-T is 1 where the model is right, and near 1/2 where it has seen each column twice. These are as many parameters as there
-are classes. A new row has log p(x | k, D) in the place of L.
+T is 1 if the model is right, and near 1/2 if each column is in the table twice. K classes have K parameters. For a new
+row, log p(x | k, D) takes the place of L.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
 from scipy.special import log_softmax, softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.display import Sized
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.likelihood import t_distributed
 from bayesclf.tables.columns import Rows
@@ -44,8 +45,8 @@ BLOCK_NUMBERS = 2**20
 """Numbers (draw × row × outcome) that are in memory at once."""
 
 
-@dataclass(frozen=True, eq=False)
-class LeftOut:
+@dataclass(frozen=True, eq=False, repr=False)
+class LeftOut(Sized):
     """What training rows that were left out, one at a time, say of T and b.
 
     Attributes

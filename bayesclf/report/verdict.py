@@ -341,7 +341,7 @@ def _averaging(comparison: Comparison, model: str, worst: str, rules: Sequence[s
 
 
 def excess_confidence(comparison: Comparison, model: str, rule: str) -> Array:
-    """Return P of the predicted class minus 1 if it is right, else 0, in the mean over the repeats, (row)."""
+    """Return the gap between confidence and rightness of each row, averaged over the repeats, (row)."""
     return confidence_gap(*comparison.stacked(model, rule), np.concatenate(comparison.tested))
 
 

@@ -318,6 +318,7 @@ def csv_stream(
         import pyarrow as pa
 
         def words(path: Path) -> Iterator[pa.RecordBatch]:
+            """Return the batches of one file."""
             return _batches(path, layouts[path], chosen)
 
         for path, piece in pieces_of_files(paths, rows, words, after):

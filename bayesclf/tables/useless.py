@@ -39,7 +39,9 @@ MANY_DATES = 20
 """A column with at least so many values, all of this form, holds dates."""
 
 
-def useless(frame: pd.DataFrame, target: str | None = None, keep: Collection[str] = ()) -> dict[str, str]:
+def useless(
+    frame: pd.DataFrame, target: str | None = None, keep: Collection[str] = (), every_row: bool = True
+) -> dict[str, str]:
     """Return the columns that say nothing about new rows, and why.
 
     Parameters
@@ -50,6 +52,8 @@ def useless(frame: pd.DataFrame, target: str | None = None, keep: Collection[str
         The column of labels.
     keep : collection of str
         Columns that are not looked at.
+    every_row : bool
+        Whether these are all rows. The first of more do not tell whether a column has one value only, or none.
 
     Examples
     --------
@@ -58,7 +62,7 @@ def useless(frame: pd.DataFrame, target: str | None = None, keep: Collection[str
     {'id': 'numbers the rows', 'unit': 'has one value only'}
     """
     names = [str(name) for name in frame.columns if name != target]
-    found = {name: why for name in names if name not in keep and (why := why_useless(frame[name]))}
+    found = {name: why for name in names if name not in keep and (why := why_useless(frame[name], every_row))}
     if len(names) > 1:
         texts = [name for name in names if name not in {*found, *keep} and columns.column_kind(frame[name]) == "text"]
         rest = [name for name in names if name not in {*found, *texts}]
@@ -66,9 +70,11 @@ def useless(frame: pd.DataFrame, target: str | None = None, keep: Collection[str
     return found
 
 
-def why_useless(column: pd.Series[Any]) -> str:
+def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
     """Return why a column says nothing about new rows; empty for one that may."""
     values = pd.unique(column.dropna())
+    if len(values) < 2 and not every_row:
+        return ""
     if not len(values):
         return "has no values"
     if len(column) < FEWEST_ROWS:
@@ -90,11 +96,11 @@ def holds_dates(column: pd.Series[Any]) -> bool:
 
 
 def names_rows(column: pd.Series[Any]) -> str:
-    """Return how a column names or numbers the rows; empty for one that does not.
+    """Return how a column names or numbers the rows; empty if it does neither.
 
-    Words do if nearly all of them are different and they are no numbers; whole numbers, if they only rise or fall, are
-    different although measured ones would not be (`all_different`), or are different and the column is called an
-    identifier.
+    Words name the rows if nearly all of them are different and they are no numbers. Whole numbers number the rows if
+    they only rise or fall, if they are different although measured ones would not be (`all_different`), or if they are
+    different and the column is called an identifier.
     """
     values = column.dropna()
     if len(values) < FEWEST_ROWS:
@@ -148,18 +154,16 @@ def all_different(values: int, span: float) -> float:
 
 
 def left_out(
-    frame: pd.DataFrame, target: str | None, keep: Collection[str], where: str, constants: bool = True
+    frame: pd.DataFrame, target: str | None, keep: Collection[str], where: str, every_row: bool = True
 ) -> tuple[dict[str, str], list[str]]:
     """Return the columns of a file that are not fitted, and why; and sentences about them.
 
     Parameters
     ----------
-    frame, target, keep
+    frame, target, keep, every_row
         As in `useless`.
     where
         How messages call the file.
-    constants
-        Whether constant columns are among them: the first rows of a file do not tell.
 
     Raises
     ------
@@ -172,9 +176,7 @@ def left_out(
         raise InputError(
             f"{where}: the label column {target!r} {why}, and so does not say a class; choose another --target"
         )
-    found = useless(frame, target, keep)
-    if not constants:
-        found = {name: why for name, why in found.items() if not why.startswith("has ") or "row" in why}
+    found = useless(frame, target, keep, every_row)
     if found and len(found) == len(frame.columns) - (target is not None):
         names = " ".join(f"--keep {quoted(name)}" for name in found)
         raise InputError(

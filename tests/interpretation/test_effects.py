@@ -7,6 +7,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
+from bayesclf.posterior import averaging
 from bayesclf.rules import Gibbs
 
 
@@ -23,6 +24,20 @@ def test_they_are_mean_differences_of_predictions_draw_by_draw():
     expected = np.quantile(each, [0.05, 0.95], axis=0, method="inverted_cdf")
     np.testing.assert_allclose(found[["low", "high"]].T, expected, atol=1e-12)
     assert abs(found["effect"].sum()) < 1e-12
+
+
+def test_a_tempered_interval_spreads_over_the_parameters_too():
+    table = bc.datasets.load("breast_cancer_ljubljana")
+    clf = bc.NaiveBayes(random_state=1).fit(table.X, table.y)
+    assert clf.requested_rule(None) == "tempered"
+    found = clf.effects(table.X, "irradiat", ci_prob=0.89).iloc[0]
+    of_temper, means = clf.hypotheses("tempered"), []  # which are values of T and b alone
+    for level in ("no", "yes"):
+        rows = clf.rows(table.X.assign(irradiat=level))
+        means.append(np.exp(averaging.conditional(of_temper, rows).log_proba[:, 0]).mean(axis=0))
+    alone = np.ptp(np.quantile(means[1] - means[0], [0.055, 0.945]))
+    assert found["effect"] == pytest.approx(np.mean(means[1] - means[0]), abs=0.02)
+    assert found["high"] - found["low"] > 1.5 * alone
 
 
 def test_levels_are_compared_with_the_most_frequent_and_a_point_has_no_interval(play_tennis):
