@@ -186,8 +186,7 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    state = np.random.RandomState(split_seed(seed))  # as scikit-learn's repeated folds have it
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=state)
+    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=split_seed(seed))
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from helpers.classifiers import CLOSED_FORM, assert_same_answers
 from scipy import stats
+from scipy.special import softmax
 
 import bayesclf as bc
 from bayesclf import BayesNetClassifier, NaiveBayes
@@ -138,6 +139,21 @@ def test_missing_cells_of_new_rows_are_integrated_out(fruit):
     np.testing.assert_allclose(drawn, exact, atol=0.02)
     with pytest.raises(Refused, match=r"take the rule 'bayes-optimal'"):
         clf.predict_proba(some[:1], rule="predictive")
+
+
+def test_tempered_answers_to_rows_without_a_closed_form_average_the_densities_of_draws(fruit):
+    X, y = fruit
+    some = X[:3].copy()
+    some.loc[0, "weight"] = np.nan
+    for settings in ({}, {"class_prior": {"apple": 0.1, "pear": 0.9}}):
+        clf = BayesNetClassifier(EDGES, random_state=1, **settings).fit(X, y)
+        log_prior, temper = np.log(clf.class_prior_), clf.temper_
+        joint = clf.predict_joint_log_proba(some[:1], rule="bayes-optimal")[0]
+        T, b = temper["T"].values.ravel(), temper["b"].values.reshape(-1, 2)
+        expected = softmax(log_prior + b + T[:, None] * (joint - log_prior), axis=1).mean(axis=0)
+        found = clf.predict_proba(some, rule="tempered")
+        np.testing.assert_allclose(found[0], expected, rtol=1e-9)
+        np.testing.assert_allclose(found[1:], clf.predict_proba(some[1:], rule="tempered"), rtol=1e-12)
 
 
 def test_levels_and_numbers_that_come_later(fruit):

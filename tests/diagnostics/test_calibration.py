@@ -1,15 +1,19 @@
 """Checks of held-out predictions: over-confidence is found, and each cause is named where it is the cause."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.faults import diagnose, few_rows, gaussian, logistic, naive, normal_rows, repeated, word_rows
 
 import bayesclf as bc
+from bayesclf.diagnostics import CHECKS
 from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.causes import Cause, Explanation, Step
 from bayesclf.diagnostics.context import Context
-from bayesclf.diagnostics.held_out import dependence
+from bayesclf.diagnostics.held_out import HeldOut, dependence
+from bayesclf.evaluation import scores
 from bayesclf.models.generative import independent_groups
 
 NAMES = {
@@ -270,6 +274,18 @@ def test_a_class_that_a_fold_lacks_has_a_small_share():
     assert finding.section == "passed"
     assert "inf" not in finding.reason
     assert np.isfinite(finding.evidence[["frequencies", "gain"]].to_numpy()).all()
+
+
+def test_too_sure_here_and_not_sure_enough_there_is_not_called_over_confident():
+    """Answers of 95 % and of 55 %, three in four of which are right."""
+    confidence, right = np.repeat([0.95, 0.55], 200), np.arange(400) % 4 > 0
+    scored = scores.score(np.log(np.column_stack([confidence, 1 - confidence])), (~right).astype(int))
+    numbers = np.arange(400)
+    answers = HeldOut("map", {"map": scored}, (~right).astype(int), numbers, np.full((400, 2), 0.5), (), "told", 320.0)
+    finding = CHECKS["Y02"](SimpleNamespace(held_out=answers, seed=1))
+    assert finding.section == "issue"
+    assert "too sure in some places and not sure enough in others" in finding.reason
+    assert "Y03" not in finding.next_step
 
 
 @pytest.mark.slow

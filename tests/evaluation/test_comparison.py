@@ -209,6 +209,18 @@ def test_one_fit_is_made_whatever_the_limit(iris, models):
     assert "No model could answer" in repr(found)
 
 
+def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):
+    rng, told, y = np.random.default_rng(0), [], np.arange(120) % 2
+    models = {"own": bc.GaussianNB("class-feature"), "shared": bc.GaussianNB("shared")}
+    options = {"rules": ["map"], "progress": lambda *news: told.append(news)}
+    weak = (rng.normal(size=(120, 2)) + 0.25 * y[:, None] for _ in range(20))
+    X = next(X for X in weak if bc.compare(models, X, y, rules=["map"]).repeats > 1)
+    ticks = count()
+    monkeypatch.setattr(of_models, "time", SimpleNamespace(perf_counter=lambda: 1.0 * next(ticks)))
+    found = bc.compare(models, X, y, max_seconds=12.5, **options)  # a fit a second, twelve in a repeat
+    assert (found.repeats, found.left_out, len(told)) == (1, (), 12)
+
+
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), "an hour", True])
 def test_times_that_cannot_be(iris, models, seconds):
     with pytest.raises(InputError, match="max_seconds must be above 0"):

@@ -178,6 +178,10 @@ def test_over_confidence_is_named():
     assert excess_confidence(comparison, "nb", "map").mean() > 0.1
     cautions = verdict(comparison, comparison.table).cautions
     assert any("is over-confident under map and bayes-optimal" in sentence for sentence in cautions)
+    tempered = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal", "tempered"])
+    assert tempered.leader("nb") == ("nb", "tempered")  # which is not over-confident
+    assert excess_confidence(tempered, "nb", "map").mean() > 0.1
+    assert not any("over-confident" in sentence for sentence in verdict(tempered, tempered.table).cautions)
 
 
 def test_what_averaging_changes_is_the_paired_difference():
