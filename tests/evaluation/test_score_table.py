@@ -191,8 +191,10 @@ def gaussian_losses(rng, rows, entries, sds, tails):
 @pytest.mark.parametrize(("rows", "entries", "tails"), [(30, 12, 0), (100, 12, 0), (100, 2, 0), (100, 6, 2.5)])
 def test_exchangeable_models_are_rarely_told_apart(rows, entries, tails):
     rng = np.random.default_rng([rows, entries])
-    false = sum("behind" in kinds(gaussian_losses(rng, rows, entries, 1.0, tails)).values() for _ in range(400))
-    assert false / 400 <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+    found = [list(kinds(gaussian_losses(rng, rows, entries, 1.0, tails)).values()) for _ in range(400)]
+    assert np.mean(["behind" in every for every in found]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
+    # what a headline says of the best and the second
+    assert np.mean([every[1] in ("leaning", "behind") for every in found]) <= 0.1
 
 
 @pytest.mark.slow
