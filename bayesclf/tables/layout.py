@@ -465,8 +465,6 @@ def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
             plain = bool(PLAIN.fullmatch(cell))
             inside = plain and values and min(values) <= float(cell) <= max(values) and cell in below
             alike += bool(inside or not cell.lstrip("+-").isdecimal())
-        else:
-            alike += 0
     return alike > 0 and 2 * alike >= sum(map(bool, top))
 
 
