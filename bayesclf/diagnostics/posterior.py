@@ -299,17 +299,22 @@ def _with_draws_alone(context: Context) -> BayesClassifier:
     return fit
 
 
+OF_THE_PRIOR = ("prior_scale", "prior_correlation")
+"""Parameters of logistic regression that are hyperparameters of its weights."""
+
+
 @check("M03", "Prior sensitivity", HELD)
 def strong_prior(context: Context) -> Answer:
     """Name the parameters that are sensitive to the power of the prior, but not to that of the likelihood.
 
     The draws are reweighted as if the prior, and then the likelihood, were raised to powers of 0.99 and 1.01. A
-    parameter that moves with the first alone is what the prior says it is; that may be intended.
+    parameter that moves with the first alone is what the prior says it is; that may be intended. A learned prior scale
+    and correlation are parts of the prior, about which a few weights say little, and are not reported.
     """
     context.require_all_labeled()
     context.require_own_posterior()
     table, limit = _table(context), thresholds.MAX_SENSITIVITY
-    found = table[(table["prior"] >= limit) & (table["likelihood"] < limit)]
+    found = table[(table["prior"] >= limit) & (table["likelihood"] < limit) & ~table["parameter"].isin(OF_THE_PRIOR)]
     if len(found):
         return tip(
             f"{_count(found, table)} follow the prior more than the rows: a strong prior, or rows that say little",

@@ -137,8 +137,7 @@ def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> It
 def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     """Return the one part of logistic regression; its likelihood is computed from all rows.
 
-    If the prior scale is learned, the prior that is scaled is that of the scale, at the top of the hierarchy. Scale and
-    correlation are themselves parts of the prior, about which a few weights say little, and have no sensitivity here.
+    Where the prior scale is learned, the prior that is scaled is that of the scale, at the top of the hierarchy.
 
     Of a large posterior only evenly spaced draws are used. With fewer draws the sensitivities have a larger Monte Carlo
     error, which can hide a weak likelihood but cannot make one seem weak.
@@ -153,7 +152,7 @@ def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
     log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
     log_prior = priors.get("prior_scale", priors["weights"])
     shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    scalars, draws = single(_contrasts(model, posterior), ("intercept", "weight"))
+    scalars, draws = single(_contrasts(model, posterior), names)
     return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
 
 
