@@ -31,7 +31,7 @@ PACKAGES = ("bayesclf", "numpy", "scikit-learn", "pyarrow", "pymc", "nutpie", "n
 SHORTEST = 0.02
 """Seconds below which a call is repeated within one measurement."""
 BUDGET = {True: 5.0, False: 60.0}
-"""Seconds of a pair after which no round is begun, quick or not."""
+"""Seconds of a pair, by the clock or of processor time, after which no round is begun, quick or not."""
 
 
 def rounds(row: Row, pair: Pair, quick: bool) -> list[tuple[float, float]]:
@@ -44,8 +44,8 @@ def rounds(row: Row, pair: Pair, quick: bool) -> list[tuple[float, float]]:
     times = [1] * len(runs)
     if pair.warm:
         times = [min(1000, max(1, int(SHORTEST / max(timed(run, clock), 1e-6)))) for run in runs]
-    found, begun = [], time.perf_counter()
-    while len(found) < pair.rounds and (not found or time.perf_counter() - begun < BUDGET[quick]):
+    found, begun = [], clock()
+    while len(found) < pair.rounds and (not found or clock() - begun < BUDGET[quick]):
         own = [timed(run, clock, number) for run, number in zip(runs, times, strict=True)]
         found.append((own[0], own[1] if len(own) > 1 else 1.0))
     return found

@@ -228,16 +228,17 @@ class Cell:
     rows: int
     check: str = ""
 
-    def simulate(self, seed: int) -> dict[str, bool]:
-        """Return whether each check reported something, where it could answer."""
+    def simulate(self, seed: int, checks: list[str] | None = None) -> dict[str, bool]:
+        """Return whether each check reported something, where it could answer; of all checks, or of some."""
         if self.kind == "chains":
             return chains(seed, self.check)
-        if self.check:
-            case = FAULTS[self.check][1](np.random.default_rng([seed, self.rows]), self.rows)
-        else:
-            case = well_specified(self.kind, self.rows, seed)
-        clf, X, y, new = case
-        found = clf.diagnose(X, y, new=new, checks=[self.check] if self.check else None, progress=False).findings
+        with warnings.catch_warnings(action="ignore"):
+            if self.check:
+                checks, rng = [self.check], np.random.default_rng([seed, self.rows])
+                clf, X, y, new = FAULTS[self.check][1](rng, self.rows)
+            else:
+                clf, X, y, new = well_specified(self.kind, self.rows, seed)
+            found = clf.diagnose(X, y, new=new, checks=checks, progress=False).findings
         answered = {finding.code: finding.section for finding in found}
         answers = {code: section in ("issue", "tip") for code, section in answered.items() if section in ANSWERS}
         if answers.get("M01") and not self.check and separable(X, y):
@@ -262,13 +263,23 @@ def cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
         yield from (Cell("fault", rows, code) for code in FAULTS)
 
 
+def again(codes: list[str], results: Path) -> None:
+    """Replace what some checks reported in the stored simulations, after they have been changed."""
+    lines = read(results)
+    for line in lines:
+        cell = Cell(line["kind"], line["rows"], line["check"])
+        if cell.kind != "chains" and (chosen := [code for code in codes if cell.check in ("", code)]):
+            kept = {code: fired for code, fired in line["found"].items() if code not in codes}
+            line["found"] = kept | cell.simulate(line["seed"], chosen)
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def run(simulations: int, sizes: tuple[int, ...], results: Path, seconds: float) -> None:
     """Append the simulations that are not yet there, one line each, a simulation of every cell in turn."""
     done = {(line["kind"], line["rows"], line["check"], line["seed"]) for line in read(results)}
     results.parent.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
-    with results.open("a") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with results.open("a") as file:
         for seed in range(simulations):
             for cell in cells(sizes):
                 if (cell.kind, cell.rows, cell.check, seed) in done or (cell.check and seed % FAULT_SHARE):
@@ -404,7 +415,10 @@ def main(words: list[str]) -> int:
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results/checks.jsonl"))
     parser.add_argument("--table", type=Path, help="file to write the table to")
     parser.add_argument("--seconds", type=float, default=np.inf, help="after which no simulation is begun")
+    parser.add_argument("--again", nargs="+", default=[], metavar="CODE", help="checks to repeat in what is stored")
     given = parser.parse_args(words)
+    if given.again:
+        again(given.again, given.results)
     run(given.simulations, tuple(given.sizes), given.results, given.seconds)
     lines = read(given.results)
     text = table(lines, tuple(given.sizes))

@@ -135,7 +135,6 @@ def measured_with(found: dict[str, str]) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return earlier results, or an empty mapping."""
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 

@@ -24,6 +24,7 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from multiprocessing import get_context
 from pathlib import Path
@@ -65,8 +66,8 @@ NEGATED = {
 }
 BOUNDARY = {"Lt": "LtE", "LtE": "Lt", "Gt": "GtE", "GtE": "Gt"}
 """Names of operators of `ast`, and what each becomes."""
-FOUND = 3
-"""Status of a fork in which a test failed."""
+FOUND, OUTCOMES = 3, {0: "survived", 3: "killed"}
+"""Status of a fork in which a test failed, and what a status means."""
 KINDS = ("arithmetic", "comparison", "boundary", "constant", "boolean")
 
 
@@ -283,16 +284,6 @@ def tried(mutant: Mutant, tests: Sequence[str], compiled: str) -> int:
     return FOUND if pytest.main([*ARGUMENTS, "-x", *tests]) else 0
 
 
-def outcome(mutant: Mutant, tests: Sequence[str], folder: Path) -> str:
-    """Return what became of a mutant."""
-    log = folder / f"log-{os.getpid()}"
-    with tempfile.TemporaryDirectory() as compiled:
-        status = forked(lambda: tried(mutant, tests, compiled), log)
-    if status == 1:
-        sys.exit(f"the mutant could not be run; {log} says why")
-    return "survived" if status == 0 else "killed" if status == FOUND else "timeout"
-
-
 def measured(folder: Path) -> dict[str, Any]:
     """Return which tests reach which lines, from a run of all of them in a fork, unless the folder has it."""
     path = folder / "reach.json"
@@ -345,8 +336,12 @@ def main(words: Sequence[str] | None = None) -> None:
     for mutant in drawn(options.number, options.seed, options.subjects):
         result = known.get(key(vars(mutant)))
         if result is None or result["outcome"] == options.only:
-            tests = focused(mutant, reach, options.test_seconds)
-            result = asdict(mutant) | {"outcome": outcome(mutant, tests, options.folder), "tests": len(tests)}
+            tests, log = focused(mutant, reach, options.test_seconds), options.folder / "log"
+            with tempfile.TemporaryDirectory() as compiled:
+                status = forked(partial(tried, mutant, tests, compiled), log)
+            if status == 1:
+                sys.exit(f"the mutant could not be run; {log} says why")
+            result = asdict(mutant) | {"outcome": OUTCOMES.get(status, "timeout"), "tests": len(tests)}
             with path.open("a") as file:
                 file.write(json.dumps(result) + "\n")
         if result["outcome"] == "survived" and key(result) in reasons:

@@ -90,22 +90,21 @@ def peers(samplers, monkeypatch):
     changes = {"bayesclf": {}, "pymc": {}}
 
     def sampled(name, problem, seed):
-        parameters = problem.vectors * (1 + problem.X.shape[1])
-        return changed(draws([list(changes).index(name), seed], parameters), **changes[name]), 2.0
+        return changed(draws([list(changes).index(name), seed], 31), **changes[name]), 2.0
 
     monkeypatch.setattr(samplers, "sampled", sampled)
     return changes
 
 
-COMMAND = ["--data", "wine", "--peers", "bayesclf", "pymc", "--repeats", "2"]
+COMMAND = ["--data", "breast_cancer", "--peers", "bayesclf", "pymc", "--repeats", "2"]
 
 
 def test_peers_that_agree_end_well(samplers, peers, tmp_path, capsys):
     file = tmp_path / "results" / "samplers.json"
     assert samplers.main([*COMMAND, "--json", str(file)]) == 0
     result = json.loads(file.read_text(encoding="utf-8"))
-    found = result["tables"]["wine"]
-    assert (found["rows"], found["columns"], found["classes"]) == (178, 13, 3)
+    found = result["tables"]["breast_cancer"]
+    assert (found["rows"], found["columns"]) == (569, 30)
     assert found["peers"]["pymc"]["seconds"] == [2.0, 2.0]
     assert samplers.table(result["tables"]) in capsys.readouterr().out
 
@@ -113,13 +112,13 @@ def test_peers_that_agree_end_well(samplers, peers, tmp_path, capsys):
 def test_a_wrong_peer_ends_with_status_1(samplers, peers, capsys):
     peers["pymc"] = {"shift": 0.4}
     assert samplers.main(COMMAND) == 1
-    assert "wine: a posterior mean of pymc is " in capsys.readouterr().err
+    assert "breast_cancer: a posterior mean of pymc is " in capsys.readouterr().err
 
 
 def test_a_peer_that_is_not_installed_is_named(samplers, peers, capsys, monkeypatch):
     monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == "pymc" else name)
     assert samplers.main(COMMAND) == 0
-    assert "wine, pymc is left out: pymc is not installed\n" in capsys.readouterr().out
+    assert "breast_cancer, pymc is left out: pymc is not installed\n" in capsys.readouterr().out
 
 
 class TestRows:
@@ -195,7 +194,7 @@ def test_held_out_losses_are_of_rows_that_were_left_out():
 
     def ways(rows, labels):
         assert len(rows) == len(labels) == 48
-        return {"shares": (DummyClassifier(strategy="prior"), None), "refused": (Refusing(), None)}
+        return {"shares": DummyClassifier(strategy="prior"), "refused": Refusing()}
 
     found = held_out.losses(held_out.Study("", None, ways), X, y)
     assert list(found) == ["shares"]
