@@ -48,6 +48,14 @@ def compare(
         bool,
         typer.Option("--stack", help="Add a mixture of all lines, weighted by their log scores on held-out rows."),
     ] = False,
+    peers: Annotated[
+        bool,
+        typer.Option(
+            "--peers/--no-peers",
+            help="Add gradient boosting, where it takes no longer than the models, or ten seconds.",
+            show_default=False,
+        ),
+    ] = True,
     max_minutes: Annotated[
         float | None,
         option("--max-minutes", "M", "Leave out the fits that remain once this time is over.", False),
@@ -86,7 +94,7 @@ def compare(
     if not quiet:
         show_training(stdout(), training)
     limit = None if max_minutes is None else 60 * max_minutes
-    more: dict[str, Any] = {"cost": costs, "reject": reject, "stack": stack, "max_seconds": limit}
+    more: dict[str, Any] = {"cost": costs, "reject": reject, "stack": stack, "boosting": peers, "max_seconds": limit}
     comparison = _compare(training, chosen, more)
     issues = issues_of_columns(comparison)
     if (path := outputs["--json"]) is not None:
