@@ -33,7 +33,7 @@ HOW = {
     "mean": "with the posterior means of its parameters",
     "bayes-optimal": "averaged over its posterior",
     "predictive": "averaged over its posterior, given the new row",
-    "tempered": "with its evidence counted as far as rows left out bear it out",
+    "tempered": "with its evidence scaled by leave-one-out",
     "gibbs": "with parameters drawn from its posterior",
 }
 """How a model answers under each rule."""
