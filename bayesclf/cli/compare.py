@@ -32,7 +32,7 @@ def compare(
     cv: options.Folds = 5,
     repeats: Annotated[
         int | None,
-        option("--repeats", "N", "Repetitions of the cross-validation, with other folds.", "as many as matter, ≤ 5"),
+        option("--repeats", "N", "Repetitions with other folds.", "as many as matter, ≤ 5"),
     ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
@@ -46,13 +46,13 @@ def compare(
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     stack: Annotated[
         bool,
-        typer.Option("--stack", help="Add a mixture of all lines, weighted by their log scores on held-out rows."),
+        typer.Option("--stack", help="Add a mixture of all lines, weighted by held-out log scores."),
     ] = False,
     peers: Annotated[
         bool,
         typer.Option(
             "--peers/--no-peers",
-            help="Add gradient boosting, where it takes no longer than the models, or ten seconds.",
+            help="Add gradient boosting, where it is fast.",
             show_default=False,
         ),
     ] = True,
@@ -62,11 +62,11 @@ def compare(
     ] = None,
     report: Annotated[
         str | None,
-        option("--report", "FILE.html", "Write a page about the comparison; text where it ends in .md or .json."),
+        option("--report", "FILE.html", "Write a page; text where it ends in .md or .json."),
     ] = None,
     json: Annotated[
         str | None,
-        option("--json", "FILE", 'Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".'),
+        option("--json", "FILE", "Write all numbers, - for stdout."),
     ] = None,
     *,
     reading: dict[str, Any],
