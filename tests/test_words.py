@@ -25,7 +25,7 @@ def sentences(text):
     text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$|`[^`]+`", "x", text, flags=re.DOTALL)
     text = re.sub(r"^(\||#|!\[).*$", "", text, flags=re.MULTILINE)
     paragraphs = re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", text, flags=re.MULTILINE)
-    return [one.split() for each in paragraphs for one in re.split(r"(?<=[.?!:])[*)\"”]*\s+", each) if one.split()]
+    return [one.split() for each in paragraphs for one in re.split(r"(?<=[.?!])[*)\"”]*\s+", each) if one.split()]
 
 
 @pytest.mark.parametrize("name", BOUNDS)
