@@ -377,9 +377,10 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
     parts = [
         "# False alarms and power of the checks",
         "",
-        "`benchmarks/checks.py` draws tables from the model that is fitted, where every report is a false alarm, and "
-        f"tables with one fault, which one check is there to find: {said} simulations of each kind of well-specified "
-        "table, a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % "
+        "`benchmarks/checks.py` draws tables from the model that is fitted, where every report is a false alarm. It also "
+        "draws tables with one fault, which one check is there to find. There are "
+        f"{said} simulations of each kind of well-specified table, and a fifth as many of each fault. Shares are in "
+        "percent. Rates above 5 % and two standard errors (20 % "
         "for *any*, a report by at least one check) are marked with an asterisk. "
         f"{'Marked: ' + '; '.join(missed) + '.' if missed else 'No rate is marked.'} All kinds, 500 times with 30, 100 "
         "and 1,000 rows, take about two and a half hours of one core; an interrupted run resumes. Of "
