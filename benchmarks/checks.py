@@ -336,20 +336,19 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
     parts = [
         f"""# False alarms and power of the checks
 
-`benchmarks/checks.py` draws tables from the model that is fitted, where every report is a false alarm, and \
-tables with one fault, which one check is there to find: {said} simulations of each kind of well-specified \
-table, a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % \
-for *any*, a report by at least one check) are marked with an asterisk. \
-{"Marked: " + "; ".join(named) + "." if named else "No rate is marked."} All kinds, 500 times with 30, 100 \
-and 1,000 rows, take about two and a half hours of one core; an interrupted run resumes. Of \
-{least} simulations one report is {100 / least:.1f} %, and a rate is marked above {100 * limit:.0f} %. The \
-limits of M05, Y01 and Y05 were chosen after the first 28 simulations of each kind, so that only later ones \
-can confirm them.
+`benchmarks/checks.py` draws tables from the model that is fitted, where every report is a false alarm. It also draws \
+tables with one fault, which one check is there to find. There are {said} simulations of each kind of well-specified \
+table, and a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % for \
+*any*, a report by at least one check) are marked with an asterisk. \
+{"Marked: " + "; ".join(named) + "." if named else "No rate is marked."} All kinds, 500 times with 30, 100 and 1,000 \
+rows, take about two and a half hours of one core; an interrupted run resumes. Of {least} simulations one report is \
+{100 / least:.1f} %, and a rate is marked above {100 * limit:.0f} %. The limits of M05, Y01 and Y05 were chosen after \
+the first 28 simulations of each kind, so that only later ones can confirm them.
 
 ## Well-specified tables
 
-Columns: rows. A dash: the check does not apply to this model, or lacks what it needs. M01 counts where it is \
-wrong: not in samples of 30 rows that are separable."""
+Columns: rows. A dash: the check does not apply to this model, or lacks what it needs. M01 counts where it is wrong: \
+not in samples of 30 rows that are separable."""
     ]
     head = ["check", *(f"{rows:,}" for rows in sizes)]
     for kind in (*WELL, TOGETHER):

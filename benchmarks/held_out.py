@@ -246,12 +246,14 @@ def section(name: str, study: Study) -> str:
     for other in others:
         both = [(own[first], own[other]) for own in means if other in own]
         level = sum(own <= their + LEVEL * max(1.0, their) for own, their in both)
-        counted.append(f"{other} on {level} of {len(both)}")
-    said = [f"`held_out.py {name}`", *(" ".join(part) for part in result["versions"].items())]
+        counted.append([other, f"{level} of {len(both)}"])
+    parts = ", ".join(" ".join(part) for part in result["versions"].items())
     head = ["table", *([study.note[0]] if study.note else []), *ways]
     return f"""## {study.question}
 
-Level with, or better than, {"; ".join(counted)} tables ({", ".join(said)}).
+`held_out.py {name}`{parts and f", with {parts}"}.
+
+{markdown([f"*{first}* against", "level or better on"], counted)}
 
 {markdown(head, lines)}
 """
