@@ -77,7 +77,7 @@ class Row:
 
 
 ROWS: list[Row] = []
-MANY, STREAMED = (1_000_000, 200_000), (10_000_000, 1_000_000)
+MANY, STREAMED = (1_000_000, 200_000), (10_000_000, 2_000_000)
 """Rows of tables in memory and in files."""
 
 
@@ -393,20 +393,20 @@ def files(n: int, **changed: Any) -> Iterator[Path]:
         yield folder
 
 
-def stream(kind: Any, work: str, drop: list[str], goal: float | None = None) -> None:
+def stream(work: str, clf: Any, drop: list[str], goal: float | None = None) -> None:
     """Enter a row of fits to files, without some columns."""
 
-    @row(f"{kind.__name__} fit to Parquet, {{n}} × {work}, against PyArrow's scan", goal, sizes=STREAMED)
+    @row(f"{work} fit to Parquet, {{n}} rows, against PyArrow's scan", goal, sizes=STREAMED)
     def pairs(n: int) -> Pairs:
         kept = [name for name in (*NUMBERS, *WORDS, "y") if name not in drop]
         with files(n) as folder:
-            clf = kind(inference="exact")
             yield Pair(lambda: clf.fit_stream(folder, "y", drop=drop, progress=False), scan(folder, kept))
 
 
-stream(bc.NaiveBayes, "20", [], 1.2)
-stream(bc.GaussianNB, "16 numbers", WORDS)
-stream(bc.CategoricalNB, "4 words", NUMBERS)
+stream("NaiveBayes, Gaussian, 20 columns,", bc.NaiveBayes(families="gaussian", inference="exact"), [], 1.2)
+stream("NaiveBayes, families by evidence, 20 columns,", bc.NaiveBayes(inference="exact"), [])
+stream("GaussianNB, 16 columns,", bc.GaussianNB(inference="exact"), WORDS)
+stream("CategoricalNB, 4 columns,", bc.CategoricalNB(inference="exact"), NUMBERS)
 
 
 @row("GaussianNB answers (map) from Parquet to Parquet, {n} × 16 numbers, against PyArrow's scan", sizes=STREAMED)
@@ -417,18 +417,13 @@ def streamed_answers(n: int) -> Pairs:
         yield Pair(lambda: clf.predict_stream(folder, out, rule="map", progress=False), scan(folder, NUMBERS))
 
 
-def two_workers(clf: Any, work: str) -> None:
-    """Enter a row of fits by two Dask workers and by one."""
+@row("two Dask workers against one, by the clock, {n} × 30", 0.57, sizes=STREAMED, by_the_clock=True)
+def two_workers(n: int) -> Pairs:
+    def fit(clf: Any, client: Any) -> None:
+        clf.fit_stream(folder, "y", client=client, progress=False)
 
-    @row(f"{work}, {{n}} × 30, two Dask workers against one, by the clock", 0.57, sizes=STREAMED, by_the_clock=True)
-    def pairs(n: int) -> Pairs:
-        def fit(client: Any) -> None:
-            clf.fit_stream(folder, "y", client=client, progress=False)
-
-        how = {"files": 8, "classes": 2, "numbers": 20, "levels": [6] * 10}
-        with files(n, **how) as folder, workers(2) as two, workers(1) as one:
-            yield Pair(partial(fit, two), partial(fit, one))
-
-
-two_workers(bc.NaiveBayes(inference="map"), "NaiveBayes")
-two_workers(bc.LogisticRegression(prior_scale=2.5, inference="map"), "mode of LogisticRegression")
+    models = bc.NaiveBayes(inference="map"), bc.LogisticRegression(prior_scale=2.5, inference="map")
+    how = {"files": 8, "classes": 2, "numbers": 20, "levels": [6] * 10}
+    with files(n, **how) as folder, workers(2) as two, workers(1) as one:
+        for clf in models:
+            yield Pair(partial(fit, clf, two), partial(fit, clf, one), of=type(clf).__name__, rounds=3)
