@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,18 +37,19 @@ BUDGET = {True: 5.0, False: 60.0}
 
 def rounds(row: Row, pair: Pair, quick: bool) -> list[tuple[float, float]]:
     """Return what each round gives of ours and of theirs; 1 of theirs where there is nothing to compare with."""
-    runs = [run for run in (pair.ours, pair.theirs) if run is not None]
     if row.number:
-        first = [float(run()) for run in runs]
-        return [(first[0], first[1] if len(first) > 1 else 1.0)]
+        return [(float(pair.ours()), float(pair.theirs()))]
     clock = time.perf_counter if row.by_the_clock else cpu
-    times = [1] * len(runs)
+
+    def taken(run: Callable[[], Any] | None, times: int = 1) -> float:
+        return 1.0 if run is None else timed(run, clock, times)
+
+    runs, times = (pair.ours, pair.theirs), (1, 1)
     if pair.warm:
-        times = [min(1000, max(1, int(SHORTEST / max(timed(run, clock), 1e-6)))) for run in runs]
+        times = tuple(min(1000, max(1, int(SHORTEST / max(taken(run), 1e-6)))) for run in runs)
     found, begun = [], clock()
     while len(found) < pair.rounds and (not found or clock() - begun < BUDGET[quick]):
-        own = [timed(run, clock, number) for run, number in zip(runs, times, strict=True)]
-        found.append((own[0], own[1] if len(own) > 1 else 1.0))
+        found.append(tuple(map(taken, runs, times)))
     return found
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,6 @@ def keel() -> Iterator[Problem]:
         yield name, *some(X.astype(dict.fromkeys(words, object)).rename(columns="x{}".format), y, 1_200)
 
 
-def default_problems() -> Iterator[Problem]:
-    yield from problems()
-    yield from pairs_of_digits()
-    yield from keel()
-
-
 def default_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     """Return what a user gets, the peer, and other priors of the weights."""
 
@@ -108,12 +103,6 @@ def default_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
         "as columns": learned(1),
         "scale 2.5": bc.LogisticRegression(prior_scale=2.5, random_state=1),
     }
-
-
-def family_problems() -> Iterator[Problem]:
-    for name, X, y in problems(3_000, PARTS, DIGITS):
-        if X.select_dtypes("number").shape[1]:
-            yield name, X, y
 
 
 def family_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
@@ -184,10 +173,14 @@ def tree_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
 
 STUDIES = {
     "default_prior": Study(
-        "Logistic regression with every default, against scikit-learn's tuned one", default_problems, default_ways
+        "Logistic regression with every default, against scikit-learn's tuned one",
+        lambda: chain(problems(), pairs_of_digits(), keel()),
+        default_ways,
     ),
     "families_by_evidence": Study(
-        "Naive Bayes with families by evidence, against Gaussian and binned columns", family_problems, family_ways
+        "Naive Bayes with families by evidence, against Gaussian and binned columns",
+        lambda: (one for one in problems(3_000, PARTS, DIGITS) if one[1].select_dtypes("number").shape[1]),
+        family_ways,
     ),
     "tempered": Study(
         "Naive Bayes under the rule `tempered`, against Bayes-optimal and calibration",

@@ -92,11 +92,8 @@ def entered(call: Callable[[], object]) -> list[str]:
     monitoring.use_tool_id(monitoring.PROFILER_ID, "files entered")
     monitoring.register_callback(monitoring.PROFILER_ID, monitoring.events.PY_START, started)
     monitoring.set_events(monitoring.PROFILER_ID, monitoring.events.PY_START)
-    try:
-        call()
-    finally:
-        monitoring.set_events(monitoring.PROFILER_ID, 0)
-        monitoring.free_tool_id(monitoring.PROFILER_ID)
+    call()
+    monitoring.set_events(monitoring.PROFILER_ID, 0)
     return list(files)
 
 

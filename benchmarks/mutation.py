@@ -31,6 +31,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -88,7 +89,7 @@ class Mutant:
 
 
 def key(entry: dict[str, Any]) -> tuple[str, str, str, str, int]:
-    """Return what names a mutant, a result or an equivalent mutant, whatever lines come before it."""
+    """Return what names a mutant, whatever lines come before it."""
     return entry["module"], entry["statement"], entry["before"], entry["after"], entry.get("place", 0)
 
 
@@ -134,7 +135,6 @@ def _beside_the_point(tree: ast.Module) -> set[int]:
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """Yield all changes of one module."""
     text = (ROOT / module).read_text()
     tree, lines = ast.parse(text), text.splitlines()
     aside, spans = _beside_the_point(tree), _statements(tree)
@@ -209,7 +209,6 @@ class Reach:
         return sys.monitoring.DISABLE
 
     def line(self, code: CodeType, number: int) -> Any:
-        """Note a line, once."""
         self.lines.add((str(Path(code.co_filename).relative_to(ROOT)), number))
         return sys.monitoring.DISABLE
 
@@ -302,16 +301,6 @@ def measured(folder: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text()))
 
 
-def table(results: Sequence[dict[str, Any]]) -> str:
-    """Return counts by kind and outcome, and the share that was found of those that a test could find."""
-    import pandas as pd
-
-    found = pd.DataFrame(results)
-    possible = found[found["outcome"] != "equivalent"]
-    share = (possible["outcome"] != "survived").mean()
-    return f"{pd.crosstab(found['kind'], found['outcome'], margins=True)}\nfound of those not equivalent: {share:.1%}"
-
-
 def main(words: Sequence[str] | None = None) -> None:
     """Draw mutants, run each, and print the survivors and a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -349,7 +338,10 @@ def main(words: Sequence[str] | None = None) -> None:
         results.append(result)
         if result["outcome"] == "survived":
             print(f"{mutant.module}:{mutant.line} {mutant.before}  ->  {mutant.after}", flush=True)
-    print(table(results))
+    found = pd.DataFrame(results)
+    possible = found[found["outcome"] != "equivalent"]
+    print(pd.crosstab(found["kind"], found["outcome"], margins=True))
+    print(f"found of those not equivalent: {(possible['outcome'] != 'survived').mean():.1%}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import samplers
-from common import cpu, pairs_of_digits, problems, tuned
+from common import pairs_of_digits, problems, tuned
 from samplers import NotHere
 from sklearn import linear_model, naive_bayes
 from sklearn.datasets import load_digits, load_iris
@@ -30,9 +30,7 @@ from sklearn.preprocessing import OrdinalEncoder
 from streams import Generated, scan, workers
 
 import bayesclf as bc
-from bayesclf.engines import augmentation, convergence, nuts
-from bayesclf.engines.inference import draw, joined
-from bayesclf.posterior.hypotheses import to_dataset
+from bayesclf.engines.inference import draw
 
 
 @dataclass(frozen=True)
@@ -340,42 +338,6 @@ def first_row(n: int) -> Pairs:
 def nuts_rows(n: int) -> Pairs:
     few, many = (bc.GaussianNB(inference="map").fit(*normal(rows, 10)).model_ for rows in (1_000, 1_000_000))
     yield Pair(lambda: draw(many, bc.engines.NUTS(), seed=0), lambda: draw(few, bc.engines.NUTS(), seed=0))
-
-
-@row("ESS/s, a tree with missing cells, augmentation against NUTS", 20.0, more=True, number=True, sizes=(1000, 250))
-def augmented(n: int) -> Pairs:
-    model = bc.BayesNetClassifier(inference="map", random_state=0).fit(*with_gaps()).model_
-
-    def speed(sample: Callable[[], Any]) -> float:
-        start = cpu()
-        parameters = sample()
-        took = cpu() - start
-        theta = to_dataset(parameters, model.dims(), model.coords(), 4)[["theta"]]
-        return float(convergence.ess(convergence.scalars(theta), "bulk").min()) / took
-
-    def by_nuts(settings: Any) -> Any:
-        return model.from_pymc(joined(nuts.sample(model.pymc(), settings, 0, signature=model.signature()).draws))
-
-    def theirs() -> float:
-        by_nuts(bc.engines.NUTS(draws=1, tune=1, chains=1))  # compiles
-        return speed(lambda: by_nuts(bc.engines.NUTS(draws=n, tune=n)))
-
-    yield Pair(lambda: speed(lambda: augmentation.sample(model, bc.engines.Augmentation(draws=n), 0)), theirs)
-
-
-def with_gaps() -> tuple[pd.DataFrame, np.ndarray]:
-    """Return 339 rows, two columns of which lack a fifth and almost half of their cells, and others a few."""
-    rng = np.random.default_rng(0)
-    levels, gaps = (3, 2, 3, 3, *(2,) * 13), (0.0, 0.004, 0.2, 0.46, *(0.003,) * 13)
-    y = rng.choice(21, size=339, p=rng.dirichlet(np.full(21, 0.8)))
-    X = np.empty((len(y), len(levels)), dtype=int)
-    for j, own in enumerate(levels):
-        below = np.cumsum(rng.dirichlet(np.ones(own), size=21), axis=1)[y, :-1]
-        X[:, j] = (rng.random((len(y), 1)) >= below).sum(axis=1)
-        if j:
-            copied = rng.random(len(y)) < 0.3
-            X[copied, j] = np.minimum(X[copied, j - 1], own - 1)
-    return frame(X.astype(str)).mask(rng.random(X.shape) < gaps), y
 
 
 # Files that are read batch by batch

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import TABLES, cpu, loaded, markdown, measured_with, rounded, seconds, versions, write
+from common import TABLES, cpu, loaded, markdown, measured_with, rounded, versions, write
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.preprocessing import StandardScaler
@@ -242,8 +242,7 @@ def measure(name: str, peers: list[str], repeats: int) -> dict[str, Any]:
                 line["seconds"].append(took)
                 line["ess"].append(effective_draws(found))
     joined = {peer: np.concatenate(line.pop("draws")) for peer, line in lines.items()}
-    shape = {"rows": len(problem.y), "columns": problem.X.shape[1]}
-    return {**shape, "peers": lines, "disagreements": disagreements(joined) if len(joined) > 1 else []}
+    return {"peers": lines, "disagreements": disagreements(joined) if len(joined) > 1 else []}
 
 
 def table(results: dict[str, Any]) -> str:
@@ -252,7 +251,7 @@ def table(results: dict[str, Any]) -> str:
     for name, found in results.items():
         for peer, line in found["peers"].items():
             took, ess = median(line["seconds"]), median(line["ess"])
-            lines.append([name, peer, seconds(took), f"{ess:,.0f}", rounded(ess / took)])
+            lines.append([name, peer, f"{rounded(took)} s", f"{ess:,.0f}", rounded(ess / took)])
     return markdown(["table", "peer", "fit, processor time", "smallest bulk ESS", "ESS/s"], lines)
 
 
