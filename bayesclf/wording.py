@@ -6,6 +6,7 @@ import difflib
 import math
 import re
 from collections.abc import Iterable
+from itertools import count
 
 NEGLIGIBLE = 1e-12
 """Rounding errors of sums of floats lie below this."""
@@ -125,15 +126,15 @@ def part_of(some: int, of: int, noun: str) -> str:
     return f"{some:,} {noun}" if some == of else f"{some:,} of {of:,} {noun}"
 
 
-def flagged_rows(flags: Iterable[object]) -> str:
-    """List the rows that are flagged, at least one, counted from 1.
+def flagged_rows(flags: Iterable[object], numbers: Iterable[int] | None = None) -> str:
+    """List the rows that are flagged, at least one, by their numbers, which otherwise count from 1.
 
     Examples
     --------
-    >>> flagged_rows([False, True, True]), flagged_rows([True])
-    ('rows 2, 3', 'row 1')
+    >>> flagged_rows([False, True, True]), flagged_rows([True]), flagged_rows([True, False], [3, 4])
+    ('rows 2, 3', 'row 1', 'row 3')
     """
-    rows = [position for position, flag in enumerate(flags, start=1) if flag]
+    rows = [number for flag, number in zip(flags, count(1) if numbers is None else numbers, strict=False) if flag]
     return f"row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS, IN_ALL)}"
 
 
