@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
 from itertools import count
 
@@ -318,8 +319,15 @@ def percent(share: float, error: float = float("nan")) -> str:
 
 
 def first_upper(sentence: str) -> str:
-    """Return a sentence that begins with a capital letter."""
-    return sentence[:1].upper() + sentence[1:]
+    """Return a sentence that begins with a capital letter, unless it begins with a symbol such as k̂.
+
+    Examples
+    --------
+    >>> first_upper("the rows"), first_upper("k̂ = 0.3")
+    ('The rows', 'k̂ = 0.3')
+    """
+    symbol = unicodedata.combining(sentence[1:2] or " ") > 0
+    return sentence if symbol else sentence[:1].upper() + sentence[1:]
 
 
 def in_names(column: str) -> str:

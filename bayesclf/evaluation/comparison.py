@@ -201,7 +201,10 @@ class Comparison(Displayed, ComparisonMethods):
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """The rows, of the first repeat, on which the rules of one model decide differently: one column per rule."""
+        """The rows, of the first repeat, on which the rules of one model decide differently: one column per rule.
+
+        ``row`` is the place in `X`, from 0.
+        """
         frames = []
         for model in self.models:
             decided = {

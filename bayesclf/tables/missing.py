@@ -27,7 +27,7 @@ MIN_OTHERS, MIN_DISTINCT = 20, 10
 """The fewest other cells, and different values among them: of ranks and grades any may be far from the others."""
 
 MIN_RANGES = 2
-"""Among fewer different values, a code other than 0 is further away than this many ranges of the others: 99 among 1 to 5."""
+"""How many ranges of the others a code must be away where there are fewer different values: 99 among 1 to 5 is."""
 
 MIN_GAP = 0.5
 """The least distance of the spike from the other cells, in their standard deviations."""
