@@ -66,13 +66,15 @@ def add_simplexes(
     """
     by_size = {}
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        of_size = _add_axes(size, sizes, names, suffix, of_all)
+        of_size = [name for name, own in zip(names, sizes, strict=True) if own == size]
+        dims = ALL if of_all else "outcome", sized("simplex", size, suffix), sized("value", size, suffix)
+        pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
         name = sized("theta", size, suffix)
         given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
         options = {"default_transform": PAIR} if of_all and (len(of_size), size) == (1, 2) else {}
         if isinstance(alpha, np.ndarray):
             given = pm.Data(f"theta_{size}_alpha{suffix}", given)
-        by_size[size] = pm.Dirichlet(name, given, dims=_simplex_dims(size, suffix, of_all), **options)
+        by_size[size] = pm.Dirichlet(name, given, dims=dims, **options)
     return by_size
 
 
@@ -120,41 +122,15 @@ ALL = "all_outcomes"
 """Axis of length 1 of what is the same for all classes."""
 
 
-def _simplex_dims(size: int, suffix: str, of_all: bool) -> tuple[str, str, str]:
-    return ALL if of_all else "outcome", sized("simplex", size, suffix), sized("value", size, suffix)
-
-
 def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
     """Add θ (outcome, cell) above the simplexes of each size, its cells in the order of `posterior_`; return it."""
-    return pm.Deterministic(
-        f"theta{suffix}", flat_simplexes(by_size, sizes, suffix), dims=("outcome", f"{dim}{suffix}")
-    )
-
-
-def flat_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str) -> Any:
-    """Return θ (outcome, cell) of the simplexes of each size, one simplex after the other."""
     cells = list(dirichlet.cells_by_size(sizes).values())
-    flat = [theta.reshape((theta.shape[0], len(own))) for theta, own in zip(by_size.values(), cells, strict=True)]
-    if len(flat) == 1:
-        return flat[0]
-    return pt.concatenate(flat, axis=1)[:, pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))]
-
-
-def split_simplexes(theta: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str) -> dict[int, Any]:
-    """Return θ (outcome, cell) as `add_simplexes` does, whose axes of simplexes and cells it adds."""
-    by_size = {}
-    for size, cells in dirichlet.cells_by_size(sizes).items():
-        of_size = _add_axes(size, sizes, names, suffix)
-        by_size[size] = theta[:, cells].reshape((theta.shape[0], len(of_size), size))
-    return by_size
-
-
-def _add_axes(size: int, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False) -> list[str]:
-    """Add the axes of the simplexes of one size to the open model; return the names of these."""
-    of_size = [name for name, own in zip(names, sizes, strict=True) if own == size]
-    dims = _simplex_dims(size, suffix, of_all)
-    pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
-    return of_size
+    parts = [theta.reshape((theta.shape[0], len(own))) for theta, own in zip(by_size.values(), cells, strict=True)]
+    theta = parts[0]
+    if len(parts) > 1:
+        order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
+        theta = pt.concatenate(parts, axis=1)[:, order]
+    return pm.Deterministic(f"theta{suffix}", theta, dims=("outcome", f"{dim}{suffix}"))
 
 
 def observe_simplexes(
