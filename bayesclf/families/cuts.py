@@ -17,7 +17,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
 from bayesclf.families.page_tables import PageTable, PageVariable, page_tables, theta_of
-from bayesclf.families.terms import Contributions, Pair, each
+from bayesclf.families.terms import Contributions, Pair
 from bayesclf.wording import in_names
 
 NEGLIGIBLE = 1e-13
@@ -594,18 +594,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_kc/θ_k′c of the cell of each value."""
-        cells, row = self._cells(X), np.arange(len(X))[:, None]
-        ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
-        return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
-
-    def _drawn_codes(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
-        """Draw cells (row, feature), each within those of its feature, of one hypothesis."""
-        theta = parameters["theta"][0]
-        codes = np.empty((len(y), len(self.sizes)), dtype=np.intp)
-        for j, cells in enumerate(self._slices):
-            below = np.cumsum(theta[:, cells], axis=1)[:, :-1]
-            codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
-        return codes
+        return Contributions.of_cells(self.axes.features, self._cells(X), parameters["theta"], pair)
 
     @property
     def _slices(self) -> tuple[slice, ...]:

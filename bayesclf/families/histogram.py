@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Whole, require
+from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.cells import REAL, ValueCounts
 from bayesclf.families.cuts import CutFamily, Segments, Smoothings, require_concentrations
@@ -206,7 +207,7 @@ class Histogram(CutFamily[ValueCounts]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw the cell of each number, then the number in it, in the decimals of the column."""
-        codes = self._drawn_codes(parameters, y, rng)
+        codes = dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
         return np.stack([own.sample(code, rng) for own, code in zip(self.layout, codes.T, strict=True)], axis=1)
 
     @override

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
+from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.categorical import CategoricalStatistics
 from bayesclf.families.cuts import CutFamily, Segments, Smoothings, require_concentrations
@@ -130,7 +131,7 @@ class Ordinal(CutFamily[CategoricalStatistics]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""
-        return self._drawn_codes(parameters, y, rng)
+        return dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

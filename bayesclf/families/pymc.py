@@ -12,7 +12,7 @@ only the coordinates use the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,14 +67,14 @@ def add_simplexes(
     by_size = {}
     for size, cells in dirichlet.cells_by_size(sizes).items():
         of_size = [name for name, own in zip(names, sizes, strict=True) if own == size]
-        dims = ALL if of_all else "outcome", sized("simplex", size, suffix), sized("value", size, suffix)
+        of = f"of_{size}{suffix}"
+        dims = ALL if of_all else "outcome", f"simplex_{of}", f"value_{of}"
         pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
-        name = sized("theta", size, suffix)
         given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
         options = {"default_transform": PAIR} if of_all and (len(of_size), size) == (1, 2) else {}
         if isinstance(alpha, np.ndarray):
-            given = pm.Data(f"theta_{size}_alpha{suffix}", given)
-        by_size[size] = pm.Dirichlet(name, given, dims=dims, **options)
+            given = pm.Data(f"alpha_{of}", given)
+        by_size[size] = pm.Dirichlet(f"theta_{of}", given, dims=dims, **options)
     return by_size
 
 
@@ -100,24 +100,6 @@ class _PairTransform(SimplexTransform):  # type: ignore[misc]
 PAIR = _PairTransform()
 
 
-_KEPT = "bayesclf_names_of_parameters"
-
-
-def keep_names(parameters: Iterable[str]) -> None:
-    """Keep the names of the parameters of all blocks, such as "theta_2" of a second block, in the open model."""
-    setattr(pm.modelcontext(None), _KEPT, frozenset(parameters))
-
-
-def sized(name: str, size: int, suffix: str) -> str:
-    """Return the name of what belongs to the simplexes of one size in the open model: "theta_2" for those of 2 cells.
-
-    Where a parameter of another block has the name that θ would have, it is "theta_of_2", as `simplexes_of` knows.
-    """
-    plain = dirichlet.sized("theta", size, suffix)
-    taken = plain in getattr(pm.modelcontext(None), _KEPT, ())
-    return dirichlet.sized(name, size, suffix, taken)
-
-
 ALL = "all_outcomes"
 """Axis of length 1 of what is the same for all classes."""
 
@@ -138,17 +120,16 @@ def observe_simplexes(
 ) -> None:
     """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        name = sized("counts", size, suffix)
-        observe_counts(name, by_size[size], counts[:, cells].reshape(len(counts), -1, size))
+        observe_counts(f"counts_of_{size}{suffix}", by_size[size], counts[:, cells].reshape(len(counts), -1, size))
 
 
 def observe_moments(
-    suffix: str, mu: TensorVariable, sigma2: TensorVariable, moments: tuple[Array, Array, Array]
+    suffix: str, mu: TensorVariable, sigma: TensorVariable, moments: tuple[Array, Array, Array]
 ) -> None:
     """Add the log likelihood of (n, x̄, S) of rows that are Normal(μ, σ²): −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²)."""
     names = zip(("n", "mean", "scatter"), moments, strict=True)
     n, mean, scatter = (pm.Data(f"x_{name}{suffix}", values) for name, values in names)
-    squares = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2
+    squares, sigma2 = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2, sigma**2
     pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
 
 
