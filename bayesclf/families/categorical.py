@@ -128,17 +128,8 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
         from bayesclf.families.pymc import observe_simplexes
 
-        theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_simplexes(theta, statistics.counts, self.axes.sizes, suffix)
-
-    @override
-    def pymc_theta(self, alpha: Any, suffix: str) -> dict[int, Any]:
-        """Add θ of the features with the same number of levels, by that number, (outcome, simplex, value)."""
-        from bayesclf.families.pymc import add_simplexes, join_simplexes
-
-        theta = add_simplexes(alpha, self.axes.sizes, self.axes.features, suffix)
-        join_simplexes(theta, self.axes.sizes, suffix, "level")
-        return theta
+        axes = self.axes
+        observe_simplexes(np.asarray(self.alpha), statistics.counts, axes.sizes, axes.features, suffix)
 
     @override
     def page_theta(self, alpha: Any, suffix: str) -> list[Any]:

@@ -493,15 +493,14 @@ class CutFamily[S: Statistics](Family[S]):
     @override
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, and the shares of cells that are learned, observing counts."""
-        from bayesclf.families.pymc import add_simplexes, observe_simplexes
+        from bayesclf.families.pymc import observe_simplexes
 
         bins = self._bins
         counts = bins.of_simplexes(self.binned(statistics))
         for part, alpha in bins.of_simplexes(self.counts, self._prior_of_cells).items():
             sizes, of_all = bins.simplexes[part], bool(part)
             names = [f"bin {place}" for place in range(len(sizes))] if of_all else self.axes.features
-            theta = add_simplexes(alpha, sizes, names, part + suffix, of_all)
-            observe_simplexes(theta, counts[part], sizes, part + suffix, of_all)
+            observe_simplexes(alpha, counts[part], sizes, names, part + suffix, of_all)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

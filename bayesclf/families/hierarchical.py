@@ -225,10 +225,10 @@ class Smoothed(Wrapper):
     @override
     def pymc(self, statistics: Any, suffix: str) -> None:
         """Add α, observing the counts with θ integrated out."""
-        from bayesclf.families.pymc import observe_tables
+        from bayesclf.families.pymc import observe_collapsed
 
         tables = self.family.tables(statistics)
-        observe_tables(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)
+        observe_collapsed(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)
 
     @override
     def page(self, X: Any, row: Any, suffix: str) -> None:

@@ -41,15 +41,15 @@ def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Arr
     observe_counts(f"absent{suffix}", 1 - theta, n - present)
 
 
-def add_simplexes(
-    alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False
+def observe_simplexes(
+    alpha: Array, counts: Array, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False
 ) -> dict[int, Any]:
-    """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, and θ itself, (outcome, cell).
+    """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, observing the counts of their cells.
 
     Parameters
     ----------
-    alpha
-        Concentration of each cell, (outcome, cell): an array, or a variable where it is learned.
+    alpha, counts
+        Concentration and count of each cell, (outcome, cell).
     sizes
         Number of cells of each simplex.
     names
@@ -66,15 +66,14 @@ def add_simplexes(
     """
     by_size = {}
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        of_size = [name for name, own in zip(names, sizes, strict=True) if own == size]
-        of = f"of_{size}{suffix}"
+        of, of_size = f"of_{size}{suffix}", [name for name, own in zip(names, sizes, strict=True) if own == size]
+        shape = (len(alpha), len(of_size), size)
         dims = ALL if of_all else "outcome", f"simplex_{of}", f"value_{of}"
         pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
-        given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
-        options = {"default_transform": PAIR} if of_all and (len(of_size), size) == (1, 2) else {}
-        if isinstance(alpha, np.ndarray):
-            given = pm.Data(f"alpha_{of}", given)
+        given = pm.Data(f"alpha_{of}", alpha[:, cells].reshape(shape))
+        options = {"default_transform": PAIR} if shape == (1, 1, 2) else {}
         by_size[size] = pm.Dirichlet(f"theta_{of}", given, dims=dims, **options)
+        observe_counts(f"counts_{of}", by_size[size], counts[:, cells].reshape(shape))
     return by_size
 
 
@@ -102,25 +101,6 @@ PAIR = _PairTransform()
 
 ALL = "all_outcomes"
 """Axis of length 1 of what is the same for all classes."""
-
-
-def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
-    """Add θ (outcome, cell) above the simplexes of each size, its cells in the order of `posterior_`; return it."""
-    cells = list(dirichlet.cells_by_size(sizes).values())
-    parts = [theta.reshape((theta.shape[0], len(own))) for theta, own in zip(by_size.values(), cells, strict=True)]
-    theta = parts[0]
-    if len(parts) > 1:
-        order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
-        theta = pt.concatenate(parts, axis=1)[:, order]
-    return pm.Deterministic(f"theta{suffix}", theta, dims=("outcome", f"{dim}{suffix}"))
-
-
-def observe_simplexes(
-    by_size: dict[int, Any], counts: Array, sizes: tuple[int, ...], suffix: str, of_all: bool = False
-) -> None:
-    """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
-    for size, cells in dirichlet.cells_by_size(sizes).items():
-        observe_counts(f"counts_of_{size}{suffix}", by_size[size], counts[:, cells].reshape(len(counts), -1, size))
 
 
 def observe_moments(
@@ -153,7 +133,7 @@ def observe_sums(
     pm.Potential(f"sums{suffix}", log_likelihood(*parameters, *held).sum())
 
 
-def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
+def observe_collapsed(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
     """Add that of counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell.
 
     Each cell has its share, 1/size, of its table's normalizer.
@@ -242,41 +222,21 @@ LARGEST_SAMPLED = 2**15
 """Completions × factors above which NUTS refuses their likelihood and its gradient."""
 
 
-def add_tables(layout: Layout, alpha: Any, suffix: str, counts: Array | None = None) -> Any:
-    """Add θ (outcome, cell) above its simplexes, those of each class and those of all, and return it.
-
-    Parameters
-    ----------
-    layout
-        The tables.
-    alpha
-        Concentration of each cell, (outcome, cell).
-    suffix
-        What is added to the names.
-    counts
-        Counts (outcome, cell) that the simplexes observe.
-    """
-    if not layout.class_free.any():
-        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
-        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
-        if counts is not None:
-            observe_simplexes(by_size, counts, layout.simplexes, suffix)
-        return theta
+def observe_tables(layout: Layout, alpha: Array, counts: Array, suffix: str) -> Any:
+    """Add the simplexes of each class and those of all, observing counts (outcome, cell); return θ (outcome, cell)."""
     parts, cells = [], []
     for part, own, sizes, names in layout.by_classes():
         of_all = bool(part)
-        by_size = add_simplexes(alpha[:1, own] if of_all else alpha[:, own], sizes, names, part + suffix, of_all)
-        if counts is not None:
-            observed = counts[:, own].sum(axis=0, keepdims=True) if of_all else counts[:, own]
-            observe_simplexes(by_size, observed, sizes, part + suffix, of_all)
+        prior, observed = alpha[:, own], counts[:, own]
+        if of_all:
+            prior, observed = prior[:1], observed.sum(axis=0, keepdims=True)
+        by_size = observe_simplexes(prior, observed, sizes, names, part + suffix, of_all)
         for size, places in dirichlet.cells_by_size(sizes).items():
-            values = by_size[size].reshape((by_size[size].shape[0], len(places)))
+            values = by_size[size].reshape((len(prior), len(places)))
             parts.append(pt.repeat(values, len(layout.axes.labels), axis=0) if of_all else values)
             cells.append(np.flatnonzero(own)[places])
     order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
-    return pm.Deterministic(
-        f"theta{suffix}", pt.concatenate(parts, axis=1)[:, order], dims=("outcome", f"cell{suffix}")
-    )
+    return pt.concatenate(parts, axis=1)[:, order]
 
 
 def observe_completions(name: str, theta: TensorVariable, sums: Sums) -> None:
