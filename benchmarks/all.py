@@ -111,7 +111,7 @@ def main(words: list[str] | None = None) -> int:
     warnings.simplefilter("ignore")
     if given.table and given.only:
         parser.error("--table takes all rows")
-    lines = []
+    lines, parts = [], versions(*PACKAGES)
     for row in (row for row in ROWS if given.only in row.work):
         begun = cpu()
         try:
@@ -125,9 +125,8 @@ def main(words: list[str] | None = None) -> int:
             value, goal, met = said(line)
             print(f"{met:>8}  {value:>9}  {goal:>7}  {line['work']}  [{cpu() - begun:.0f} s]", flush=True)
         lines += found
-    parts = versions(*PACKAGES)
-    if given.json:
-        write(given.json, {"quick": given.quick, "versions": parts, "rows": lines})
+        if given.json:
+            write(given.json, {"quick": given.quick, "versions": parts, "rows": lines})
     if given.table:
         PAGE.write_text(page(lines, given.quick, measured_with(parts)), encoding="utf-8")
     return int(any("why" in line and line["met"] is False for line in lines))

@@ -4,8 +4,6 @@ A row is a function that yields pairs of ours and theirs, after whatever they ne
 left out where ours has nothing to compare with, and the unit then says what the value is.
 """
 
-import gzip
-import json
 import os
 import subprocess
 import sys
@@ -24,13 +22,14 @@ from common import pairs_of_digits, problems, tuned
 from samplers import NotHere
 from sklearn import linear_model, naive_bayes
 from sklearn.datasets import load_digits, load_iris
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 from streams import Generated, scan, workers
 
 import bayesclf as bc
 from bayesclf.engines.inference import draw
+from bayesclf.errors import InputError
+from bayesclf.experiments.newsgroups import by_date
 
 
 @dataclass(frozen=True)
@@ -293,24 +292,16 @@ def words(n: int) -> Pairs:
     yield Pair(lambda: bc.CategoricalNB(random_state=0).fit(X, y), lambda: theirs.fit(X, y))
 
 
-def newsgroups(part: str) -> tuple[list[str], np.ndarray]:
-    """Return texts and groups of one part of the collection by date."""
-    path = Path(os.environ.get("BAYESCLF_DATA", "."), "newsgroups", f"{part}.jsonl.gz")
-    if not path.exists():
-        raise NotHere("BAYESCLF_DATA has no newsgroups")
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        records = [json.loads(line) for line in file.read().split("\n") if line]
-    return [record["text"] for record in records], np.array([record["group"] for record in records])
-
-
 def multinomial(alpha: dict[str, float], said: str, goal: float) -> None:
     """Enter a row of fit and predictive answers."""
 
     @row(f"MultinomialNB, {said}, 20 Newsgroups by date, against scikit-learn's", goal)
     def pairs(n: int) -> Pairs:
-        (train, y), (test, _) = newsgroups("train"), newsgroups("test")
-        vectorizer = CountVectorizer()
-        X, new = vectorizer.fit_transform(train), vectorizer.transform(test)
+        try:
+            train, test = by_date(())
+        except InputError as reason:
+            raise NotHere("20 Newsgroups are not here") from reason
+        X, y, new = train.counts, train.y, test.counts
         ours, theirs = bc.MultinomialNB(**alpha, random_state=0), naive_bayes.MultinomialNB()
         rule = "predictive"
         yield Pair(lambda: ours.fit(X, y).predict_proba(new, rule=rule), lambda: theirs.fit(X, y).predict_proba(new))
