@@ -9,6 +9,7 @@ scikit-learn (`common.tuned`) on the same folds.
 import argparse
 import csv
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -87,6 +88,7 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=TABLES)
     parser.add_argument("--layouts", nargs="*", default=tuple(LAYOUTS))
     chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
     print("table, layout, outcome, log loss, its difference, processor time over the peer's")
     for name in chosen.tables:
         table = bc.datasets.load(name)

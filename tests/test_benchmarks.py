@@ -150,11 +150,10 @@ class TestRows:
         ]
         monkeypatch.setattr(every, "ROWS", made)
         monkeypatch.setattr(every, "PAGE", every.ROOT / "docs" / "results" / "unwritten.md")
-        monkeypatch.setattr(Path, "write_text", lambda path, text, **_: pages.append((path.name, text)))
-        pages = []
+        monkeypatch.setattr(Path, "write_text", lambda path, text, **_: pages.update({path.name: text}))
+        pages = {}
         status = every.main(["--quick", "--table", "--json", str(tmp_path / "all.json")])
-        result, page = (text for _, text in sorted(pages))
-        return status, capsys.readouterr().out, json.loads(result), page
+        return status, capsys.readouterr().out, json.loads(pages["all.json"]), pages["unwritten.md"]
 
     def test_each_row_has_a_line_with_its_goal(self, lines):
         status, printed, result, page = lines
