@@ -19,6 +19,7 @@ from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.score_table import BASELINE
+from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
@@ -199,7 +200,12 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
         ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
         ("Folds", _folds(comparison)),
         ("Seed", str(comparison.seed)),
-        ("Models", "; ".join(f"{name}: {_as_given(fit)}" for name, fit in _fitted(comparison))),
+        (
+            "Models",
+            "; ".join(
+                f"{name}: {_as_given(fit if name != BOOSTING else last_step(fit))}" for name, fit in _fitted(comparison)
+            ),
+        ),
     )
 
 
