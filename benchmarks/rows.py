@@ -370,7 +370,7 @@ def streamed_answers(n: int) -> Pairs:
         yield Pair(lambda: clf.predict_stream(folder, out, rule="map", progress=False), scan(folder, NUMBERS))
 
 
-@row("two Dask workers against one, by the clock, {n} × 30", 0.57, sizes=(10_000_000, 1_000_000), by_the_clock=True)
+@row("two Dask workers against one, by the clock, {n} × 30", 0.57, sizes=(10_000_000, 300_000), by_the_clock=True)
 def two_workers(n: int) -> Pairs:
     def fit(clf: Any, client: Any) -> None:
         clf.fit_stream(folder, "y", client=client, progress=False)
