@@ -82,33 +82,21 @@ class Candidate:
         return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
 
-def _numbers(X: Array) -> NDArray[np.bool_]:
-    return np.ones(X.shape, dtype=bool)
-
-
-def _above_zero(X: Array) -> NDArray[np.bool_]:
-    return np.asarray(X > 0)
-
-
-def _from_zero(X: Array) -> NDArray[np.bool_]:
-    return np.asarray(X >= 0)
-
-
 def _events(X: Array) -> NDArray[np.bool_]:
     return np.asarray((X >= 0) & (X <= MOST_EVENTS) & (X % 1 == 0))
 
 
 CANDIDATES: dict[str, Candidate] = {
-    "Gaussian": Candidate(Gaussian(), _numbers),
-    "log-normal": Candidate(LogNormal(), _above_zero),
-    "gamma": Candidate(Gamma(), _above_zero),
-    "exponential": Candidate(Exponential(), _above_zero),
+    "Gaussian": Candidate(Gaussian(), np.isfinite),
+    "log-normal": Candidate(LogNormal(), lambda X: X > 0),
+    "gamma": Candidate(Gamma(), lambda X: X > 0),
+    "exponential": Candidate(Exponential(), lambda X: X > 0),
     "Poisson": Candidate(Poisson(), _events, has_density=False),
     "negative binomial": Candidate(NegativeBinomial(), _events, has_density=False),
-    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), _from_zero, has_zeros=True),
-    "zero-inflated gamma": Candidate(Hurdle(Gamma()), _from_zero, has_zeros=True),
-    "zero-inflated exponential": Candidate(Hurdle(Exponential()), _from_zero, has_zeros=True),
-    "histogram": Candidate(Histogram(), _numbers, of_cells=True, compared=Histogram(a=1.0)),
+    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), lambda X: X >= 0, has_zeros=True),
+    "zero-inflated gamma": Candidate(Hurdle(Gamma()), lambda X: X >= 0, has_zeros=True),
+    "zero-inflated exponential": Candidate(Hurdle(Exponential()), lambda X: X >= 0, has_zeros=True),
+    "histogram": Candidate(Histogram(), np.isfinite, of_cells=True, compared=Histogram(a=1.0)),
 }
 """Families by what they are called; of equal evidence the first is taken."""
 
@@ -212,9 +200,9 @@ class ByEvidence:
     inclusion: float | None = None
     name: ClassVar[str] = "by-evidence"
     kind: ClassVar[str] = "number"
-    reads_numbers: ClassVar[bool] = False
+    reads_numbers: ClassVar[bool] = True
 
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> ValueCounts:
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> ValueCounts:
         """Return how often each value of rows `X` (row, feature) occurs in each class."""
         return ValueCounts.of(X, y, axes, sample_weight)
 
@@ -271,11 +259,11 @@ def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     if family.statistics_type is ValueCounts:
         return columns
     labels, features = len(columns.counts), len(columns.sizes)
-    feature = np.repeat(np.arange(features), columns.sizes)
-    value, label = np.nonzero(columns.counts.T)
+    first = np.repeat(labels * np.arange(features), columns.sizes)
+    y = np.concatenate([first + label for label in range(labels)])
     long = Axes(tuple(map(str, range(features * labels))), ("",))
-    X, weight = columns.values[value, None], columns.counts[label, value]
-    stacked: Statistics = family.statistics(X, feature[value] * labels + label, long, weight)
+    X, weight = np.tile(columns.values, labels)[:, None], columns.counts.ravel()
+    stacked: Statistics = family.statistics(X, y, long, weight)
     return stacked.unstacked(columns.axes)
 
 

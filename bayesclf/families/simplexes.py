@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
@@ -114,8 +114,8 @@ class SimplexFamily[S: Statistics](Family[S]):
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
 
     @abstractmethod
-    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ to the open PyMC model and return it, or its parts.
+    def page_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ to the open PyMC model by the functions of `bayesclf.pymc_models`; return it, or its parts.
 
         Parameters
         ----------
@@ -124,10 +124,6 @@ class SimplexFamily[S: Statistics](Family[S]):
         suffix
             What is added to the names.
         """
-
-    @abstractmethod
-    def page_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, of a concentration as for `pymc_theta`, by the functions of `bayesclf.pymc_models`; return it."""
 
     @abstractmethod
     def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
@@ -146,12 +142,17 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ from variables that hold the simplexes of one size each."""
-        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
+        """Return θ from its own draws or from variables that hold the simplexes of one size each."""
+        own = draws.get(f"theta{suffix}")
+        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix) if own is None else own}
 
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
         return np.asarray(self.log_density(X, self.mean())[0])
+
+    def without_each(self, X: Any, y: Integers) -> Callable[[Array], Array]:
+        """Return the function from what is added to the concentration of each cell to `log_predictive_without`."""
+        return lambda more: self.with_alpha(self.simplexes()[0] + more).log_predictive_without(X, y)
 
     def log_normalizer(self) -> Array:
         """log B(α): the evidence is the Dirichlet-multinomial of the rows in their order."""

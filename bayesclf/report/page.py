@@ -32,6 +32,7 @@ from bayesclf.report.classifier_page import groups
 from bayesclf.report.facts import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.rules import RULES
+from bayesclf.tables.columns import row_numbers
 from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, percent
 
 if TYPE_CHECKING:
@@ -411,16 +412,16 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
 def _disagreeing_rows(
     comparison: Comparison, name: str, rows: np.ndarray[Any, np.dtype[np.intp]]
 ) -> list[dict[str, Any]]:
-    """Return rows on which the rules decide differently, counted from 1: true label, answers, and which are right."""
+    """Return rows on which the rules decide differently: number in the user's table, true label, which are right."""
     rules, truth = comparison.rules_of(name), comparison.y[rows]
     places = np.searchsorted(comparison.tested[0], rows)
     decided = [comparison.answers[name, rule].scores[0].log_proba[places].argmax(axis=1) for rule in rules]
     labels = [str(label) for label in comparison.classes]
     return [
         {
-            "row": int(row) + 1,
+            "row": int(number),
             "label": labels[true],
             "answers": [{"label": labels[code], "right": bool(code == true)} for code in codes],
         }
-        for row, true, codes in zip(rows, truth, np.transpose(decided), strict=True)
+        for number, true, codes in zip(row_numbers(comparison.X, rows), truth, np.transpose(decided), strict=True)
     ]

@@ -35,8 +35,8 @@ ERROR = "one standard error over the rows"
 
 DEFINED = (
     f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. A clear difference holds at "
-    f"{100 * CONFIDENCE:.0f} % for all models together; a probable one exceeds one standard error. Differences of log "
-    f"loss below {MATTERS:g} do not matter and count as ties."
+    f"{100 * CONFIDENCE:.0f} % for all models together; a probable one exceeds one standard error, whatever the folds. "
+    f"Differences of log loss below {MATTERS:g} do not matter and count as ties."
 )
 """What the words of the verdict mean."""
 
@@ -149,7 +149,7 @@ def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, 
     if baseline.kind not in ("behind", "leaning"):
         return (
             "No model is clearly better than always giving the shares of the classes, whose log loss is "
-            f"{number(baseline.loss)}; {name}, has the smallest of the models, {loss}."
+            f"{number(baseline.loss)}; the best model, {name}, has {loss}."
         )
     if baseline.kind == "leaning":
         return (
@@ -450,7 +450,7 @@ def _cells(record: dict[Any, Any], best: bool) -> list[str]:
         record["rule"],
         percent(record["accuracy"], record["accuracy_se"]),
         log_loss(record),
-        "best" if best else difference if np.isfinite(record["log_loss_diff"]) else "",
+        "–" if best else difference if np.isfinite(record["log_loss_diff"]) else "",
         pair(record["brier"], record["brier_se"]),
     ]
     if "cost" in record:

@@ -72,8 +72,11 @@ def row_numbers(table: Any, places: Any) -> Integers:
     (array([2]), array([3]))
     """
     own = np.asarray(places, dtype=np.intp)
-    known = table.index.name == ROW
-    return np.asarray(table.index.to_numpy()[own] if known else own) + 1
+    if isinstance(table, SparseTable):
+        whole = table.rows
+    else:
+        whole = table.index.to_numpy() if table.index.name == ROW else None
+    return np.asarray(own if whole is None else whole[own]) + 1
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,7 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
 def place_of(table: SparseTable, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
     """Return the number of the row, from 1 and in the whole table, and the column's name of a stored entry."""
     place = int(np.searchsorted(table.cells.indptr, entry, side="right")) - 1
-    return (place if table.rows is None else int(table.rows[place])) + 1, names[table.cells.indices[entry]]
+    return int(row_numbers(table, place)), names[table.cells.indices[entry]]
 
 
 ColumnKind = Literal["number", "category", "text"]
