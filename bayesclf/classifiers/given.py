@@ -106,10 +106,11 @@ def _posterior(idata: Any) -> xr.Dataset:
 
     found = idata
     if isinstance(idata, xr.DataTree):
-        if "posterior" not in idata and "draw" not in idata.dims:  # not the group itself, idata.posterior
+        group: Any = idata.get("posterior", idata)  # perhaps the group itself was given, idata.posterior
+        if "draw" not in group.dims:
             groups = ", ".join(idata.children) or "none"
             raise InputError(f"the tree has no group 'posterior'; its groups are: {groups}")
-        found = (idata["posterior"] if "posterior" in idata else idata).to_dataset()
+        found = group.to_dataset()
     if not isinstance(found, xr.Dataset) or not {"chain", "draw"} <= set(found.dims):
         raise InputError(
             "idata must be a DataTree with a group 'posterior', as pymc.sample returns it, or a Dataset with the axes "
