@@ -16,6 +16,7 @@ from rich.text import Text
 
 from bayesclf.cli.console import plain_table
 from bayesclf.engines.inference import ENGINES
+from bayesclf.evaluation.peers import last_step
 from bayesclf.evaluation.stack import STACK
 from bayesclf.report.text import plain
 from bayesclf.report.verdict import DEFINED, verdict
@@ -143,7 +144,7 @@ def _engine_of(comparison: Comparison, model: str) -> str:
     if model == STACK and comparison.mixture is not None:
         return "mixture"
     if model in comparison.peers:
-        return type(comparison.peers[model]).__name__
+        return type(last_step(comparison.peers[model])).__name__
     if model in comparison.left_out:
         return LEFT_OUT
     return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"

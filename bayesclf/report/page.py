@@ -74,6 +74,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         scores=_scores_figure(scores),
         headings=table.headings(comparison),
         lines=table.score_lines(comparison, scores, anchors),
+        infinite="log_loss" in scores and np.isinf(scores["log_loss"]).any(),
         costs=table.cost_table(comparison),
         rules=[(rule, names.RULES[rule]) for rule in RULES if any(name == rule for _, name in comparison.answers)],
         bins=CALIBRATION_BINS,
