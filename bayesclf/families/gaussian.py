@@ -328,11 +328,11 @@ class Gaussian(Family[Moments]):
 
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
-        """Add μ and σ², observing the moments."""
+        """Add μ and σ², observing the moments: the same density of the parameters, at a cost that no row adds to."""
         from bayesclf.families.pymc import observe_moments
 
-        mu, spread = self.pymc_parameters(suffix)
-        observe_moments(suffix, mu, spread, (statistics.n, statistics.mean, statistics.scatter))
+        mu, sigma2 = self.pymc_parameters(suffix)
+        observe_moments(suffix, mu, sigma2, (statistics.n, statistics.mean, statistics.scatter))
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -347,16 +347,16 @@ class Gaussian(Family[Moments]):
         pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
 
     def pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
-        """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""
+        """Add μ and σ² to the open PyMC model, their hyperparameters as data; return μ, and σ² with both axes."""
         import pymc as pm
 
         m, kappa, a, b = self._hyperparameters()
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
         shape, rate = (pm.Data(f"sigma2_{name}{suffix}", self._squeeze(value)) for name, value in (("a", a), ("b", b)))
-        spread = self._expand(pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims))
-        scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
-        mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", f"feature{suffix}"))
-        return mu, spread
+        sigma2 = self._expand(pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims))
+        sd = (sigma2 / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
+        mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), sd, dims=("outcome", f"feature{suffix}"))
+        return mu, sigma2
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome)."""
@@ -397,7 +397,7 @@ class Gaussian(Family[Moments]):
         if 1 in self._shared:
             removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
         shape, rate = a[group] - cells / 2, b[group] - removed / 2
-        kept = (rate > LOST * b[group]).all(axis=1)
+        kept = (rate > LOST * b[group]).all(axis=1)  # else the difference of b has no digits left
         rate = np.where(kept[:, None], rate, b[group])
         own = self._log_t(weight * deviation, weight, shape, rate)
         if over_classes:
@@ -420,7 +420,7 @@ class Gaussian(Family[Moments]):
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
     def _log_base(self, statistics: Moments) -> Array:
-        """log (2π)^(−n/2)."""
+        """log (2π)^(−n/2), what the likelihood has besides the ratio of normalizers."""
         return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
 
     def log_prior(self, parameters: Parameters) -> Density:
