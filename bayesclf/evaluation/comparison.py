@@ -214,10 +214,10 @@ class Comparison(Displayed, ComparisonMethods):
     def disagreements(self) -> pd.DataFrame:
         """The rows, of the first repeat, on which the rules of one model decide differently.
 
-        Columns: `model`; `row`, the place in `X` from 0; `label`; `gap`, the largest difference between two rules in the probability of a class;
-        by rule the predicted label, and `P(…)`, the probability of the true label; then the cells. The largest gap
-        comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap, and rows on which it alone
-        differs come last.
+        Columns: `model`; `row`, the place in `X` from 0; `label`; `gap`, the largest difference between two rules in
+        the probability of a class; by rule the predicted label, and `P(…)`, the probability of the true label; then the
+        cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap, and rows
+        on which it alone differs come last.
         """
         return pd.concat([self._disagreements_of(model) for model in self.models], ignore_index=True)
 
