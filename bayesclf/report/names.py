@@ -19,6 +19,7 @@ MODELS = {
     "CategoricalNB": "categorical naive Bayes",
     "GaussianDiscriminantAnalysis": "Gaussian discriminant analysis",
     "GaussianNB": "Gaussian naive Bayes",
+    "HistGradientBoostingClassifier": "gradient boosting",
     "JointBayes": "unrestricted Bayes classifier",
     "LogisticRegression": "logistic regression",
     "MultinomialNB": "multinomial naive Bayes",

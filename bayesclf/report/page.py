@@ -18,6 +18,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
@@ -199,12 +200,14 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
         ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
         ("Folds", _folds(comparison)),
         ("Seed", str(comparison.seed)),
-        ("Models", "; ".join(f"{name}: {_as_given(fit)}" for name, fit in _fitted(comparison))),
+        ("Models", "; ".join(f"{name}: {_as_given(name, fit)}" for name, fit in _fitted(comparison))),
     )
 
 
-def _as_given(fit: Any) -> str:
-    """Return a classifier as one writes it, without the engine and the seed that a comparison gives it."""
+def _as_given(name: str, fit: Any) -> str:
+    """Return a classifier as one writes it, without what a comparison gives it: engine, seed, and codes of words."""
+    if name == BOOSTING:
+        fit = last_step(fit)
     if isinstance(fit, BayesClassifier):
         fit = clone(fit).set_params(random_state=None)
         if isinstance(fit.inference, Auto):

@@ -323,6 +323,8 @@ def _overconfident(comparison: Comparison) -> list[str]:
     """
     sentences = []
     for model in comparison.models:
+        if model == BOOSTING:
+            continue
         rules = [rule for rule in comparison.rules_of(model) if rule != "gibbs"]
         gaps = {rule: Step.of(excess_confidence(comparison, model, rule)) for rule in rules}
         clear = {rule: gap.mean for rule, gap in gaps.items() if gap.matters}
