@@ -91,8 +91,8 @@ def page(lines: list[dict[str, Any]], quick: bool, how: str) -> str:
     return f"""# Benchmarks
 
 `python benchmarks/all.py{option} --table` wrote this page. It measures ours and theirs in turn, in one process and with
-one thread for each library. × is ours over theirs, in processor time or in ESS/s, as the median over rounds. Seconds have
-nothing to compare with. Tables are simulated, unless they are named. {sum(goals)} of {len(goals)} goals are met.
+one thread for each library. × is ours over theirs, in processor time or in ESS/s, as the median over rounds. Seconds
+have nothing to compare with. Tables are simulated, unless they are named. {sum(goals)} of {len(goals)} goals are met.
 
 {markdown(["work", "measured", "goal", ""], rows)}
 
