@@ -12,8 +12,7 @@ from bayesclf.classifiers.implied import linear_weights
 from bayesclf.classifiers.predictor import Predictor
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, MultivariateGaussian
-from bayesclf.families.base import Family
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.wrapper import plain
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
@@ -236,23 +235,18 @@ def _means(block: Block, own: Parameters) -> Array:
     return np.asarray(own["mu"][0])
 
 
-def _plain(family: Family[Any]) -> Family[Any]:
-    """Return the family that another one wraps, such as one whose concentration is learned."""
-    return family.family if isinstance(family, Wrapper) else family
-
-
 def _holds(model: GenerativeModel, kind: type) -> bool:
-    return any(isinstance(_plain(block.family), kind) for block in model.blocks)
+    return any(isinstance(plain(block.family), kind) for block in model.blocks)
 
 
 def _require(model: GenerativeModel, attribute: str, kinds: Any) -> None:
     """Raise an AttributeError unless there are blocks, all of some families."""
     for block in model.blocks:
-        if not isinstance(_plain(block.family), kinds):
+        if not isinstance(plain(block.family), kinds):
             wanted = " or ".join(kind.name for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
             raise AttributeError(
                 f"{attribute} is an attribute of models whose columns all are {wanted}, but column "
-                f"{block.statistics.axes.features[0]!r} is {_plain(block.family).name}; posterior_ has all parameters"
+                f"{block.statistics.axes.features[0]!r} is {plain(block.family).name}; posterior_ has all parameters"
             )
     if not model.blocks:
         raise AttributeError(f"{attribute} does not exist: no column of the training rows has more than one value")

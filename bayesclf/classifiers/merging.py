@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from bayesclf.classifiers.labels import require_same_labels
-from bayesclf.classifiers.training import Learnt, settings_of
+from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
-from bayesclf.families.base import Family
-from bayesclf.families.by_evidence import ByEvidence
+from bayesclf.families.hierarchical import learned_by
 from bayesclf.families.wrapper import Wrapper
 from bayesclf.wording import LISTED_NAMES, listed
 
@@ -71,19 +70,14 @@ def with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
     """Return what both learned, with a learned α where it is the same in both, and one yet to be learned elsewhere."""
     blocks = []
     for mine, theirs in zip(one.blocks, other.blocks, strict=True):
-        if isinstance(mine.family, ByEvidence) or isinstance(theirs.family, ByEvidence):
-            blocks.append(mine)
-            continue
-        settings, others = settings_of(mine.family), settings_of(theirs.family)
+        settings, others = learned_by(mine.family), learned_by(theirs.family)
         same = settings is None or others is None or settings.value == others.value
         blocks.append(mine if same else replace(mine, family=_unlearned(mine.family)))
     return replace(one, blocks=tuple(blocks)) + other
 
 
-def _unlearned(family: Family[Any]) -> Family[Any]:
+def _unlearned(family: Any) -> Any:
     """Return a family whose α is yet to be learned."""
     if isinstance(family, Wrapper):
         return replace(family, family=_unlearned(family.family))
-    counts: Any = family
-    unlearned: Family[Any] = replace(counts, alpha=replace(counts.alpha, value=None))
-    return unlearned
+    return replace(family, alpha=replace(family.alpha, value=None))

@@ -118,15 +118,12 @@ class NaiveBayes(GenerativeClassifier):
         import pandas as pd
 
         check_is_fitted(self, "classes_")
-        if not any(isinstance(block.family, Selected) for block in self.model_.blocks):
+        blocks: list[Any] = [block for block in self.model_.blocks if isinstance(block.family, Selected)]
+        if not blocks:
             raise AttributeError("inclusion_ exists for a fit with select=True only")
-        names: list[str] = []
-        probabilities: list[float] = []
-        for block in self.model_.posterior().blocks:
-            if isinstance(block.family, Selected):
-                names += block.statistics.axes.features
-                probabilities += np.asarray(block.family.inclusion).tolist()
-        return pd.Series(probabilities, index=names, name="inclusion")
+        shares = [np.asarray(block.family.posterior(block.statistics).inclusion) for block in blocks]
+        names = [name for block in blocks for name in block.statistics.axes.features]
+        return pd.Series(np.concatenate(shares), index=names, name="inclusion")
 
     @property
     def _named_blocks(self) -> int:

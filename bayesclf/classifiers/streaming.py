@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.training import ColumnBlock, Learnt, settings_of
-from bayesclf.families.by_evidence import ByEvidence
-from bayesclf.families.hierarchical import LEAVE_ONE_OUT
+from bayesclf.classifiers.training import ColumnBlock, Learnt
+from bayesclf.families.hierarchical import LEAVE_ONE_OUT, learned_by
 from bayesclf.families.left_out import MOST_ROWS
 
 MOST_KEPT = 2 * MOST_ROWS
@@ -29,7 +28,7 @@ HIGHEST = np.uint64(2**64 - 1)
 
 def learns_by_leaving_out(block: ColumnBlock) -> bool:
     """Return whether the α of a block is learned by leaving out rows."""
-    settings = None if isinstance(block.family, ByEvidence) else settings_of(block.family)
+    settings = learned_by(block.family)
     return settings is not None and settings.method == LEAVE_ONE_OUT
 
 

@@ -21,10 +21,9 @@ from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
-from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, Smoothed
+from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, learned_by
 from bayesclf.families.left_out import learned_from_rows
-from bayesclf.families.simplexes import SimplexFamily
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.wrapper import plain
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
@@ -300,10 +299,7 @@ class ColumnBlock:
     @property
     def ordinal(self) -> Ordinal | None:
         """The family of categories in order, wrapped or not; None for any other."""
-        family = self.family
-        while isinstance(family, Wrapper):
-            family = family.family
-        return family if isinstance(family, Ordinal) else None
+        return plain(self.family) if self.family.name == Ordinal.name else None
 
     @property
     def plain(self) -> Family[Any]:
@@ -394,13 +390,11 @@ class Learnt:
         class_prior
             The posterior of π given all rows.
         """
-        blocks = tuple(
-            block
-            if isinstance(block.family, ByEvidence)
-            else replace(block, family=learned_from_rows(block.family, statistics, X, y, weight, class_prior))
+        blocks = (
+            replace(block, family=learned_from_rows(block.family, statistics, X, y, weight, class_prior))
             for block, statistics, X in zip(self.blocks, self.statistics, cells, strict=True)
         )
-        return replace(self, blocks=blocks)
+        return replace(self, blocks=tuple(blocks))
 
     def discounted(self, factor: float) -> Learnt:
         """Return what was learned from the same rows with all weights multiplied by a factor."""
@@ -601,14 +595,6 @@ def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array 
     return LearntAlpha(LEAVE_ONE_OUT, least_levels=least_levels)
 
 
-def settings_of(family: Family[Any]) -> LearntAlpha | None:
-    """Return how the α of a family as the user gave it is learned; None where it is not."""
-    if isinstance(family, Wrapper) and not isinstance(family, Smoothed):
-        return settings_of(family.family)
-    alpha = family.alpha if isinstance(family, SimplexFamily) else None
-    return alpha if isinstance(alpha, LearntAlpha) else None
-
-
 def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) -> Array | None:
     """Return the α that was learned for each feature, (feature), NaN where it was not; None where none was.
 
@@ -621,10 +607,9 @@ def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) ->
     statistics
         Those of the block.
     """
-    settings = settings_of(given)
-    if settings is None or isinstance(resolved, Smoothed):
+    settings, family = learned_by(given), plain(resolved)
+    if settings is None or settings.method == "posterior":
         return None
-    family: Any = resolved.family if isinstance(resolved, Wrapper) else resolved
     tables = family.tables(statistics)
     first = np.concatenate(([0], np.cumsum(tables.sizes)[:-1]))
     alpha = np.where(settings.learned(tables), family.simplexes()[0][0, first], np.nan)
@@ -633,7 +618,7 @@ def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) ->
 
 def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: Any) -> Iterator[str]:
     """Say which α was learned, and how; parameters as in `learned_alpha`."""
-    alpha, settings = learned_alpha(given, resolved, statistics), settings_of(given)
+    alpha, settings = learned_alpha(given, resolved, statistics), learned_by(given)
     if alpha is None or settings is None:
         return
     if settings.method == LEAVE_ONE_OUT and settings.value is None:

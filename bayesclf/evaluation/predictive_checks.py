@@ -28,7 +28,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
-from bayesclf.families.bernoulli import Bernoulli
+from bayesclf.families.wrapper import plain
 from bayesclf.models.base import Block, Model, Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
@@ -292,9 +292,7 @@ class Summary:
     @property
     def _threshold(self) -> Any:
         """Value above which a cell is an event; None where cells are numbers or levels."""
-        family: Any = self.block.family
-        family = getattr(family, "family", family)  # the family that a selecting or smoothing family wraps
-        return family.threshold if isinstance(family, Bernoulli) else None
+        return getattr(plain(self.block.family), "threshold", None)
 
 
 def _are_categories(block: Block) -> NDArray[np.bool_]:

@@ -112,15 +112,15 @@ class Statistics(ABC):
 
     def pooled(self) -> Self:
         """Return the statistics of all rows under one label."""
-        return self._mapped(self.axes.pooled(), lambda values: values.sum(axis=0, keepdims=True))
+        return self.mapped(self.axes.pooled(), lambda values: values.sum(axis=0, keepdims=True))
 
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the statistics of some of the features."""
-        return self if features.all() else self._mapped(self.axes.select(features), lambda values: values[:, features])
+        return self if features.all() else self.mapped(self.axes.select(features), lambda values: values[:, features])
 
     def reindex(self, axes: Axes) -> Self:
         """Return the same statistics on axes with additional labels, features or levels, which have no rows."""
-        return self._mapped(axes, lambda values: self.axes.moved(values, axes))
+        return self.mapped(axes, lambda values: self.axes.moved(values, axes))
 
     def widened(self, axes: Axes, rows: Array) -> Self:
         """Return the same on such axes, given the weight of the rows of each label so far, (outcome).
@@ -135,7 +135,7 @@ class Statistics(ABC):
         The classes of each feature follow each other.
         """
         shape = len(axes.features), len(axes.labels)
-        return self._mapped(axes, lambda values: values.reshape(*shape, *values.shape[2:]).swapaxes(0, 1))
+        return self.mapped(axes, lambda values: values.reshape(*shape, *values.shape[2:]).swapaxes(0, 1))
 
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each column with levels."""
@@ -147,7 +147,7 @@ class Statistics(ABC):
 
     def labeled(self, labels: tuple[str, ...]) -> Self:
         """Return the same statistics with other names of the classes."""
-        return replace(cast("Any", self), axes=replace(self.axes, labels=labels))  # type: ignore[no-any-return]
+        return self.mapped(replace(self.axes, labels=labels), lambda values: values)
 
     def arrays(self) -> dict[str, Array]:
         """Return the arrays by name as floating-point numbers, for comparison and inspection."""
@@ -156,7 +156,7 @@ class Statistics(ABC):
     def _named(self) -> dict[str, Array]:
         return {field.name: getattr(self, field.name) for field in fields(cast("Any", self)) if field.name != "axes"}
 
-    def _mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
+    def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
         """Return statistics on other axes, each array by a function of this one's."""
         return type(self)(axes, *map(function, self._named().values()))  # type: ignore[call-arg]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, cast, override
 
@@ -138,20 +137,14 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
     @override
     def pymc(self, statistics: BernoulliStatistics, suffix: str) -> None:
         """Add θ, observing presences and absences."""
-        from bayesclf.families.pymc import observe_presences
-
-        theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_presences(suffix, theta, statistics.n, statistics.successes)
-
-    @override
-    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, (outcome, feature)."""
         import pymc as pm
 
-        absent, present = alpha[:, ::2], alpha[:, 1::2]
-        if isinstance(alpha, np.ndarray):
-            absent, present = pm.Data(f"theta_beta{suffix}", absent), pm.Data(f"theta_alpha{suffix}", present)
-        return pm.Beta(f"theta{suffix}", present, absent, dims=("outcome", f"feature{suffix}"))
+        from bayesclf import pymc_models
+        from bayesclf.families.pymc import observe_presences
+
+        given = zip(("alpha", "beta"), (self.alpha, self.beta), strict=True)
+        alpha, beta = (pm.Data(f"theta_{name}{suffix}", value) for name, value in given)
+        observe_presences(suffix, pymc_models.events(alpha, beta, suffix), statistics.n, statistics.successes)
 
     @override
     def page_theta(self, alpha: Any, suffix: str) -> Any:
@@ -170,11 +163,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         cells = dense(X)
         present = np.where(np.isnan(cells), np.nan, self.threshold < cells)
         pymc_models.cells(pm.Bernoulli, present, row, theta, name=suffix, variable=variable)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ, the probability of an event."""
-        return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return log P(x | y, θ), (draw, row, outcome)."""

@@ -82,33 +82,21 @@ class Candidate:
         return np.where(np.isnan(found) | ~family.informative(own), -np.inf, found)
 
 
-def _numbers(X: Array) -> NDArray[np.bool_]:
-    return np.ones(X.shape, dtype=bool)
-
-
-def _above_zero(X: Array) -> NDArray[np.bool_]:
-    return np.asarray(X > 0)
-
-
-def _from_zero(X: Array) -> NDArray[np.bool_]:
-    return np.asarray(X >= 0)
-
-
 def _events(X: Array) -> NDArray[np.bool_]:
     return np.asarray((X >= 0) & (X <= MOST_EVENTS) & (X % 1 == 0))
 
 
 CANDIDATES: dict[str, Candidate] = {
-    "Gaussian": Candidate(Gaussian(), _numbers),
-    "log-normal": Candidate(LogNormal(), _above_zero),
-    "gamma": Candidate(Gamma(), _above_zero),
-    "exponential": Candidate(Exponential(), _above_zero),
+    "Gaussian": Candidate(Gaussian(), np.isfinite),
+    "log-normal": Candidate(LogNormal(), lambda X: X > 0),
+    "gamma": Candidate(Gamma(), lambda X: X > 0),
+    "exponential": Candidate(Exponential(), lambda X: X > 0),
     "Poisson": Candidate(Poisson(), _events, has_density=False),
     "negative binomial": Candidate(NegativeBinomial(), _events, has_density=False),
-    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), _from_zero, has_zeros=True),
-    "zero-inflated gamma": Candidate(Hurdle(Gamma()), _from_zero, has_zeros=True),
-    "zero-inflated exponential": Candidate(Hurdle(Exponential()), _from_zero, has_zeros=True),
-    "histogram": Candidate(Histogram(), _numbers, of_cells=True, compared=Histogram(a=1.0)),
+    "zero-inflated log-normal": Candidate(Hurdle(LogNormal()), lambda X: X >= 0, has_zeros=True),
+    "zero-inflated gamma": Candidate(Hurdle(Gamma()), lambda X: X >= 0, has_zeros=True),
+    "zero-inflated exponential": Candidate(Hurdle(Exponential()), lambda X: X >= 0, has_zeros=True),
+    "histogram": Candidate(Histogram(), np.isfinite, of_cells=True, compared=Histogram(a=1.0)),
 }
 """Families by what they are called; of equal evidence the first is taken."""
 

@@ -15,7 +15,7 @@ from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
-from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
 
 
@@ -128,17 +128,8 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
         from bayesclf.families.pymc import observe_simplexes
 
-        theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_simplexes(theta, statistics.counts, self.axes.sizes, suffix)
-
-    @override
-    def pymc_theta(self, alpha: Any, suffix: str) -> dict[int, Any]:
-        """Add θ of the features with the same number of levels, by that number, (outcome, simplex, value)."""
-        from bayesclf.families.pymc import add_simplexes, join_simplexes
-
-        theta = add_simplexes(alpha, self.axes.sizes, self.axes.features, suffix)
-        join_simplexes(theta, self.axes.sizes, suffix, "level")
-        return theta
+        axes = self.axes
+        observe_simplexes(np.asarray(self.alpha), statistics.counts, axes.sizes, axes.features, suffix)
 
     @override
     def page_theta(self, alpha: Any, suffix: str) -> list[Any]:
@@ -173,9 +164,9 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     def contributions(self, X: Integers, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_kl/θ_k′l of the observed level."""
-        cells, row = dirichlet.cells_of(X, self.axes.sizes), np.arange(len(X))[:, None]
-        ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
-        return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
+        return Contributions.of_cells(
+            self.axes.features, dirichlet.cells_of(X, self.axes.sizes), parameters["theta"], pair
+        )
 
     def tables(self, statistics: CategoricalStatistics) -> dirichlet.Tables:
         """One table per feature, over its levels."""
@@ -183,12 +174,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""
-        theta = parameters["theta"][0][y]
-        codes = np.empty((len(y), len(self.axes.sizes)), dtype=np.intp)
-        for j, (start, size) in enumerate(zip(dirichlet.starts(self.axes.sizes), self.axes.sizes, strict=True)):
-            below = np.cumsum(theta[:, start : start + size], axis=1)[:, :-1]
-            codes[:, j] = (rng.random((len(y), 1)) >= below).sum(axis=1)
-        return codes
+        return dirichlet.drawn_codes(parameters["theta"][0], self.axes.sizes, y, rng)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,16 @@ from scipy.special import gammaln, softmax
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Family, Statistics, require_each, require_positive
-from bayesclf.families.terms import Contributions, Pair, each
+from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
+from bayesclf.families.page_tables import PageTable, PageVariable, page_tables, theta_of
+from bayesclf.families.terms import Contributions, Pair
+from bayesclf.wording import in_names
 
 NEGLIGIBLE = 1e-13
 """Posterior probability below which an a is left out of averages."""
+
+SHARES = "_shares"
+"""Part of the names of φ in PyMC."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,25 +153,31 @@ def _choices(weights: Array, rng: np.random.Generator) -> Integers:
 class Segments:
     """All bins i, …, j − 1 of the m cells of a feature: sums over their cells, [i, j].
 
+    The cells of a bin share its probability in proportion to given widths, the density within the bin being constant,
+    or without them by φ ~ Dirichlet(α + n), n the counts of all classes: α + n then takes the place of the widths.
+
     Attributes
     ----------
     counts
         Weight of the rows of each class in each cell, (outcome, cell).
     prior
-        a q of each cell, (cell).
-    widths
-        (cell).
+        α = a q of each cell, (cell).
+    given
+        Widths, (cell); None where the shares within bins are learned.
     """
 
     counts: Array
     prior: Array
-    widths: Array
-    rows_in_widths: ClassVar[int] = 0
-    """By how much the width of a cell is smaller without one of its rows."""
+    given: Array | None = None
+
+    @cached_property
+    def widths(self) -> Array:
+        """What the cells of a bin share its probability in proportion to, (cell)."""
+        return self.prior + self.counts.sum(axis=0) if self.given is None else self.given
 
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array]:
-        """Return a q_b (i, j), n_b (outcome, i, j) and width_b (i, j); 1 where there is no bin.
+        """Return α_b (i, j), n_b (outcome, i, j) and width_b (i, j); 1 where there is no bin.
 
         Each bin is summed by itself: a difference of sums from the left would lose the small ones.
         """
@@ -178,10 +189,13 @@ class Segments:
         """The posterior of the set of cuts."""
         prior, counts, widths = self._sums
         gains = (gammaln(prior + counts) - gammaln(prior)).sum(axis=0)
-        return CutSets(gains - counts.sum(axis=0) * np.log(widths))
+        if self.given is not None:
+            return CutSets(gains - counts.sum(axis=0) * np.log(widths))
+        of_shares = run_sums(gammaln(self.widths) - gammaln(self.prior))
+        return CutSets(gains + of_shares - (gammaln(widths) - gammaln(prior)))
 
     def log_evidence(self) -> float:
-        """Return the log density of the rows in their order, θ and cuts integrated out."""
+        """Return the log density of the rows in their order, θ, φ and cuts integrated out."""
         if not self.counts.any():
             return 0.0
         return self.cuts.log_sum() + self._log_totals
@@ -215,55 +229,33 @@ class Segments:
         less = np.where(counts[label] >= 1, prior + counts[label] - 1, 1.0)
         less /= self.prior.sum() + max(self.counts[label].sum() - 1, 0.0)
         theta[label] = less
-        of_bins = self.cuts.probabilities() / less
-        width = np.where(self.counts[label] >= 1, self.widths - self.rows_in_widths, 1.0)
-        inverse = _of_cells(of_bins * (widths - self.rows_in_widths)) / width
-        return inverse, _of_cells(of_bins * theta)
+        of_bins, lost = self.cuts.probabilities() / less, float(self.given is None)
+        width = np.where(self.counts[label] >= 1, self.widths - lost, 1.0)
+        return _of_cells(of_bins * (widths - lost)) / width, _of_cells(of_bins * theta)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
-        begins = self.cuts.draw(rng, draws)
+        """Draw cuts, then θ and φ: the cells' probabilities, (draw, outcome, cell)."""
+        return self.cells(self.cuts.draw(rng, draws), rng)
 
-        def theta(alpha: Array, sizes: tuple[int, ...]) -> Array:
-            """Draw θ of the bins given where they begin."""
-            with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
-                return np.asarray(dirichlet.draw(alpha, sizes, rng, 1)[0])
+    def cells(self, begins: NDArray[np.bool_], rng: np.random.Generator | None = None) -> Array:
+        """Return the probabilities of the cells (draw, outcome, cell) given which cells begin a bin, (draw, cell).
 
-        return self.given(begins, theta, self._drawn_shares(begins, rng))
-
-    def _drawn_shares(self, begins: NDArray[np.bool_], rng: np.random.Generator) -> Array | None:
-        """Draw the share of each cell in its bin, (draw, cell); None where it follows from the widths."""
-        return None
-
-    def given(
-        self,
-        begins: NDArray[np.bool_],
-        theta_of: Callable[[Array, tuple[int, ...]], Array],
-        shares: Array | None = None,
-    ) -> Array:
-        """Return the probabilities of the cells (draw, outcome, cell) given sets of cuts.
-
-        Parameters
-        ----------
-        begins
-            Which cells begin a bin, (draw, cell).
-        theta_of
-            θ from the concentration of the bins, both in the cell that begins each, and 0 in others.
-        shares
-            Of each cell in its bin, (draw, cell); by default in proportion to the widths.
+        θ and φ are drawn, or without a generator are at their means.
         """
-        prior, counts, widths = self._sums
-        cell = np.arange(begins.shape[1])
-        first = np.maximum.accumulate(np.where(begins, cell, 0), axis=1)
-        later = np.where(begins, cell, len(cell))
-        after = np.concatenate([later[:, 1:], np.full((len(begins), 1), len(cell))], axis=1)
-        end = np.minimum.accumulate(after[:, ::-1], axis=1)[:, ::-1]
-        alpha = np.moveaxis(prior[first, end] + counts[:, first, end], 0, 1)
-        theta = theta_of(np.where(begins[:, None], alpha, 0.0), (len(cell),))
-        of_bin = np.take_along_axis(theta, np.broadcast_to(first[:, None], theta.shape), axis=2)
-        if shares is None:
-            shares = self.widths / widths[first, end]
-        return of_bin * shares[:, None]
+        # The bins of all draws in a row: those of a draw are a simplex, and so are the cells of a bin.
+        starts, draws = np.flatnonzero(begins), len(begins)
+        sizes = np.diff(np.append(starts, begins.size))
+        widths, lengths = np.tile(self.widths, draws), tuple(sizes.tolist())
+        drawn = rng is not None and self.given is None
+        shares = dirichlet.draw(widths, lengths, rng, 1)[0] if drawn else dirichlet.normalize(widths, lengths)  # type: ignore[arg-type]
+        alpha = np.zeros((draws, *self.counts.shape))
+        of_bins = np.add.reduceat(np.tile(self.prior + self.counts, draws), starts, axis=1)
+        np.moveaxis(alpha, 1, 0)[:, begins] = of_bins
+        with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
+            size = (begins.shape[1],)
+            theta = dirichlet.normalize(alpha, size) if rng is None else dirichlet.draw(alpha, size, rng, 1)[0]
+        flat = np.repeat(np.moveaxis(theta, 1, 0)[:, begins], sizes, axis=1) * shares
+        return np.moveaxis(flat.reshape(len(flat), *begins.shape), 0, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,11 +269,6 @@ class Smoothings:
     """
 
     each: tuple[Segments, ...]
-
-    @classmethod
-    def of(cls, a: tuple[float, ...], counts: Array, shares: Array, widths: Array) -> Smoothings:
-        """Return the bins under each a; other arguments as in `Segments`, q being the shares."""
-        return cls(tuple(Segments(counts, value * shares, widths) for value in a))
 
     @cached_property
     def _log_evidences(self) -> Array:
@@ -317,7 +304,7 @@ class Smoothings:
     def map(self) -> Array:
         """Return the cells' probabilities (1, outcome, cell) given that pair, θ at its mode in the softmax basis."""
         segments, begins = self.most_probable
-        return segments.given(begins[None], dirichlet.normalize)
+        return segments.cells(begins[None])
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
         """Draw a, cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
@@ -332,40 +319,84 @@ class Smoothings:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The bins of one set of cuts of each feature.
+    """The bins of one set of cuts of each feature, and the shares of cells in them: what PyMC has as variables.
 
     Attributes
     ----------
-    sizes
-        Number of bins of each feature.
-    of_cell
-        The bin of each cell, counted within its feature, (cell).
-    cell
-        The bin of each cell among those of all features, (cell).
+    begins
+        Which cells begin a bin, (cell).
+    cells
+        Number of cells of each feature.
     widths
-        Width of each cell.
+        What the cells of a bin share its probability in proportion to, (cell); None where the shares are variables.
     """
 
-    sizes: tuple[int, ...]
-    of_cell: Integers
-    cell: Integers
-    widths: Array
+    begins: NDArray[np.bool_]
+    cells: tuple[int, ...]
+    widths: Array | None
 
-    @classmethod
-    def of(cls, begins: NDArray[np.bool_], cells: tuple[int, ...], widths: Array) -> Bins:
-        """Return bins from the cells that begin one, and the number of cells of each feature."""
-        cell = np.cumsum(begins) - 1
-        sizes = np.add.reduceat(begins.astype(np.intp), dirichlet.starts(cells))
-        of_cell = cell - np.repeat(np.cumsum(sizes) - sizes, cells)
-        return cls(tuple(sizes.tolist()), of_cell, cell, widths)
+    @cached_property
+    def of_cell(self) -> Integers:
+        """The bin of each cell among those of all features, (cell)."""
+        return np.asarray(np.cumsum(self.begins) - 1)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of bins of each feature."""
+        return tuple(np.add.reduceat(self.begins.astype(np.intp), dirichlet.starts(self.cells)).tolist())
+
+    @cached_property
+    def in_feature(self) -> Integers:
+        """The bin of each cell among those of its feature, (cell)."""
+        return self.of_cell - np.repeat(dirichlet.starts(self.sizes), self.cells)
+
+    @cached_property
+    def shared(self) -> list[Integers]:
+        """The cells of each bin whose shares are variables: those of several cells, without widths."""
+        cells = np.split(np.arange(self.begins.size), np.flatnonzero(self.begins)[1:])
+        return [own for own in cells if self.widths is None and len(own) > 1]
+
+    @cached_property
+    def _in_shared(self) -> Integers:
+        return np.concatenate([np.empty(0, dtype=np.intp), *self.shared])
+
+    @cached_property
+    def simplexes(self) -> dict[str, tuple[int, ...]]:
+        """Sizes of the simplexes: the bins of each feature, and the cells of each bin whose shares are variables."""
+        return {"": self.sizes} | ({SHARES: tuple(map(len, self.shared))} if self.shared else {})
 
     def sums(self, values: Array) -> Array:
         """Return the sums over the cells of each bin, (…, bin), of values (…, cell)."""
-        return np.asarray(np.add.reduceat(values, np.flatnonzero(np.diff(self.cell, prepend=-1)), axis=-1))
+        return np.asarray(np.add.reduceat(values, np.flatnonzero(self.begins), axis=-1))
 
-    def spread(self, theta: Array) -> Array:
-        """Return the probabilities of cells (…, cell), by their widths, from those of bins (…, bin)."""
-        return np.asarray(theta[..., self.cell] * self.widths / self.sums(self.widths)[self.cell])
+    def of_simplexes(self, counts: Array, prior: Array | float = 0.0) -> dict[str, Array]:
+        """Return counts (outcome, cell) plus a prior (cell) of these simplexes; shares have those of all classes."""
+        shares = (prior + counts.sum(axis=0, keepdims=True))[:, self._in_shared]
+        return {"": self.sums(prior + counts)} | ({SHARES: shares} if self.shared else {})
+
+    def split(self, theta: Array) -> Array:
+        """Return the probabilities of bins, and then the shares that are variables, from those of cells (…, cell)."""
+        of_bins, own = self.sums(theta), self._in_shared
+        return np.concatenate([of_bins, theta[..., own] / of_bins[..., self.of_cell[own]]], axis=-1)
+
+    def joined(self, of_bins: Array, shares: Array | None = None) -> Array:
+        """Return the probabilities of cells: the inverse of `split`."""
+        theta = of_bins[..., self.of_cell]
+        if self.widths is not None:
+            return np.asarray(theta * self.widths / self.sums(self.widths)[self.of_cell])
+        theta[..., self._in_shared] *= 1.0 if shares is None else shares
+        return np.asarray(theta)
+
+    def codes(self, cells: Integers) -> Integers:
+        """Return the bin of each cell (row, feature) within its feature, and its place in each bin of `shared`.
+
+        They are −1 where there is no cell, or it is in another bin.
+        """
+        own = [np.where(cells >= 0, self.in_feature[cells], -1)]
+        for shared in self.shared:
+            inside = (cells >= shared[0]) & (cells <= shared[-1])
+            own.append(np.where(inside, cells - shared[0], -1).max(axis=1, keepdims=True))
+        return np.concatenate(own, axis=1)
 
 
 def _of_cells(values: Array) -> Array:
@@ -389,28 +420,29 @@ def require_concentrations(**given: object) -> None:
     """Raise `InputError` for a concentration, or one of several that are averaged over, that is not above 0."""
     require_positive(**given)
     for name, value in given.items():
-        if not np.size(cast("Any", value)):
+        if not np.size(value):  # type: ignore[arg-type]
             raise InputError(f"{name} must be a number or several of them, not an empty list")
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
 class CutFamily[S: Statistics](Family[S]):
     """A family whose parameter `theta` has the probability of each cell, averaged over concentrations and sets of cuts.
+
+    In PyMC the cuts are the most probable ones, as NUTS has no discrete parameters.
 
     Attributes
     ----------
     counts, known
-        Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set by.
+        Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set by, whose most
+        probable concentrations and cuts PyMC takes; set by `resolve_prior`.
+    learns_shares
+        Whether the shares of cells in a bin are learned, rather than in proportion to `widths`.
     """
 
-    @property
-    @abstractmethod
-    def counts(self) -> Array | None:
-        """Counts (outcome, cell) of the rows that the hyperparameters know of; None before `resolve_prior`."""
-
-    @property
-    @abstractmethod
-    def known(self) -> Array | None:
-        """Counts (outcome, cell) of the rows that the prior was set by; None before `resolve_prior`."""
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    counts: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    known: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    learns_shares: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -448,7 +480,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     def posterior(self, statistics: S) -> Self:
         """Return the posterior: sets of cuts weighted by their evidence, and Dirichlets given each."""
-        return replace(cast("Any", self), counts=self._counts + self.binned(statistics))  # type: ignore[no-any-return]
+        return replace(self, counts=self.counts + self.binned(statistics))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw concentrations and sets of cuts, then θ given them."""
@@ -457,6 +489,74 @@ class CutFamily[S: Statistics](Family[S]):
     def mean(self) -> Parameters:
         """Return the average of the cells' probabilities over sets of cuts and θ."""
         return {"theta": self._mean[None]}
+
+    @override
+    def pymc(self, statistics: S, suffix: str) -> None:
+        """Add θ of the bins of the most probable cuts, and the shares of cells that are learned, observing counts."""
+        from bayesclf.families.pymc import observe_simplexes
+
+        bins = self._bins
+        counts = bins.of_simplexes(self.binned(statistics))
+        for part, alpha in bins.of_simplexes(self.counts, self._prior_of_cells).items():
+            sizes, of_all = bins.simplexes[part], bool(part)
+            names = [f"bin {place}" for place in range(len(sizes))] if of_all else self.axes.features
+            observe_simplexes(alpha, counts[part], sizes, names, part + suffix, of_all)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the cells' probabilities from those of the bins and the shares of cells."""
+        parts = (dirichlet.simplexes_of(draws, sizes, part + suffix) for part, sizes in self._bins.simplexes.items())
+        return {"theta": self._bins.joined(*parts)}
+
+    @override
+    def page(self, X: Any, row: Any, suffix: str) -> None:
+        """Add the same variables, observing the bin of each value, and which of the cells of its bin it is in."""
+        parts, labels = self._bins.of_simplexes(self.counts, self._prior_of_cells).values(), len(self.axes.labels)
+        alpha = np.concatenate([np.broadcast_to(own, (labels, own.shape[1])) for own in parts], axis=1)
+        codes = self._bins.codes(self._cells(X))
+        for own in self._page_tables(suffix):
+            own.observe(own.add(alpha), codes, row)
+
+    @override
+    def _page_tables(self, suffix: str) -> list[PageTable]:
+        """Return a table of the bins of each feature, or of many with as many bins, and one of the cells of each bin.
+
+        The latter are of cells whose shares are learned.
+        """
+        bins, features = self._bins, self.axes.features
+        tables = page_tables(features, [range(size) for size in bins.sizes], suffix)
+        levels = [level for values in self.axes.levels for level in values]
+        end = sum(bins.sizes)
+        for number, cells in enumerate(bins.shared, start=len(features)):
+            feature = int(np.searchsorted(np.cumsum(self.sizes), cells[0], side="right"))
+            name = f"{features[feature]} in bin {bins.in_feature[cells[0]]}"
+            names = {f"{in_names(name)}_level": [levels[cell] for cell in cells]}
+            tables.append(PageTable((name,), (number,), names, end + np.arange(len(cells)), of_all=True))
+            end += len(cells)
+        return tables
+
+    @override
+    def page_variables(self, suffix: str) -> list[PageVariable]:
+        """Return θ of the bins of the most probable cuts, and the shares of cells that are learned."""
+
+        def of(own: PageTable, parameters: Parameters) -> Array:
+            """Return the values of one from the parameters of cells."""
+            return own.of(self._bins.split(parameters["theta"]))
+
+        tables = self._page_tables(suffix)
+        return [own.variable()._replace(of=partial(of, own)) for own in tables]
+
+    @override
+    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the cells' probabilities from those of the bins and the shares of cells."""
+        parts = theta_of(self._page_tables(suffix), draws, len(self.axes.labels))
+        return {"theta": self._bins.joined(*np.split(parts, [sum(self._bins.sizes)], axis=2))}
+
+    @property
+    @override
+    def variant(self) -> str:
+        """Number of bins of each feature, and of cells of those whose shares are learned."""
+        return f"bins: {self._bins.simplexes}"
 
     def _log_shape(self, X: Any) -> Array:
         """Return the sum of the log densities of values relative to their cells, (row)."""
@@ -493,22 +593,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_kc/θ_k′c of the cell of each value."""
-        cells, row = self._cells(X), np.arange(len(X))[:, None]
-        ratios = pair.log_ratios_of_cells(parameters["theta"], row, np.maximum(cells, 0))
-        return Contributions.of_rows(each(self.axes.features), np.where(cells >= 0, ratios, 0.0))
-
-    def _drawn_codes(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
-        """Draw cells (row, feature), each within those of its feature, of one hypothesis."""
-        theta = parameters["theta"][0]
-        codes = np.empty((len(y), len(self.sizes)), dtype=np.intp)
-        for j, cells in enumerate(self._slices):
-            below = np.cumsum(theta[:, cells], axis=1)[:, :-1]
-            codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
-        return codes
-
-    @property
-    def _counts(self) -> Array:
-        return cast("Array", self.counts)
+        return Contributions.of_cells(self.axes.features, self._cells(X), parameters["theta"], pair)
 
     @property
     def _slices(self) -> tuple[slice, ...]:
@@ -519,23 +604,18 @@ class CutFamily[S: Statistics](Family[S]):
     @cached_property
     def smoothings(self) -> tuple[Smoothings, ...]:
         """The bins of each feature under each concentration, with all that is known of them."""
-        return tuple(self.smoothings_of(j, self._counts[:, own]) for j, own in enumerate(self._slices))
+        return tuple(self.smoothings_of(j, self.counts[:, own]) for j, own in enumerate(self._slices))
 
     @cached_property
     def _modes(self) -> tuple[tuple[Segments, NDArray[np.bool_]], ...]:
         """Return the most probable concentration and cuts of each feature given the rows that set the prior."""
-        known = cast("Array", self.known)
-        return tuple(self.smoothings_of(j, known[:, own]).most_probable for j, own in enumerate(self._slices))
-
-    @cached_property
-    def _begins(self) -> NDArray[np.bool_]:
-        """Which cells begin a bin of the most probable cuts, (cell)."""
-        return np.concatenate([begins for _, begins in self._modes])
+        return tuple(self.smoothings_of(j, self.known[:, own]).most_probable for j, own in enumerate(self._slices))
 
     @cached_property
     def _bins(self) -> Bins:
         """Return the bins of the most probable cuts."""
-        return Bins.of(self._begins, self.sizes, self.widths)
+        begins = np.concatenate([begins for _, begins in self._modes])
+        return Bins(begins, self.sizes, None if self.learns_shares else self.widths)
 
     @cached_property
     def _prior_of_cells(self) -> Array:

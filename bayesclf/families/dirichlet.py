@@ -134,6 +134,15 @@ def cells_of(X: Integers, sizes: tuple[int, ...]) -> Integers:
     return np.where(X >= 0, X + starts(sizes), -1)
 
 
+def drawn_codes(theta: Array, sizes: tuple[int, ...], y: Integers, rng: np.random.Generator) -> Integers:
+    """Draw the code of a cell in each simplex, (row, simplex), from θ (outcome, cell) of the class of each row."""
+    codes = np.empty((len(y), len(sizes)), dtype=np.intp)
+    for j, own in enumerate(np.split(theta, np.cumsum(sizes)[:-1], axis=1)):
+        below = np.cumsum(own[:, :-1], axis=1)
+        codes[:, j] = (rng.random((len(y), 1)) >= below[y]).sum(axis=1)
+    return codes
+
+
 def indicators(cells: Integers, width: int) -> sparse.csr_array:
     """Return 0/1 indicators (row, cell) of the cells (row, entry) of each row, −1 for none."""
     given = cells >= 0
@@ -157,23 +166,9 @@ def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
     return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
-def sized(name: str, size: int, suffix: str, taken: bool = False) -> str:
-    """Return the name of a variable of all simplexes of one size; another one where it is taken.
-
-    Examples
-    --------
-    >>> sized("theta", 2, ""), sized("theta", 2, "", taken=True)
-    ('theta_2', 'theta_of_2')
-    """
-    return f"{name}_of_{size}{suffix}" if taken else f"{name}_{size}{suffix}"
-
-
 def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
     """Return θ (draw, outcome, cell) from the draws of each group of simplexes of one size."""
-    parts = []
-    for size, cells in cells_by_size(sizes).items():
-        other = sized("theta", size, suffix, taken=True)
-        parts.append((cells, draws[other if other in draws else sized("theta", size, suffix)]))
+    parts = [(cells, draws[f"theta_of_{size}{suffix}"]) for size, cells in cells_by_size(sizes).items()]
     theta = np.empty((*parts[0][1].shape[:2], sum(sizes)))
     for cells, values in parts:
         theta[:, :, cells] = values.reshape(*theta.shape[:2], -1)

@@ -191,11 +191,8 @@ class Gamma(QuadratureFamily):
 
         from bayesclf.families.pymc import standardized_rate
 
-        names = ("median", "spread", "kappa", "m", "n", "total", "logs")
-        median, spread, kappa, m, n, total, logs = (
-            pm.Data(f"shape_{name}{suffix}", value)
-            for name, value in zip(names, (*self.hyperparameters(), *self.rows()), strict=True)
-        )
+        given = enumerate((*self.hyperparameters(), *self.rows()))
+        median, spread, kappa, m, n, total, logs = (pm.Data(f"shape_{i}{suffix}", value) for i, value in given)
         dims = ("outcome", f"feature{suffix}")
         shape = pm.LogNormal(f"shape{suffix}", pt.log(median), spread, dims=dims)
         a, b = 1 + (kappa + n) * shape, kappa * m + total
@@ -208,7 +205,7 @@ class Gamma(QuadratureFamily):
         return shape, rate
 
     @override
-    def page_parameters(self, suffix: str) -> tuple[Any, Any]:
+    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any, Any]:
         """Add α and β to the page; return them."""
         from bayesclf import pymc_models
 

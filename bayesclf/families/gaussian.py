@@ -33,7 +33,7 @@ from bayesclf.families.terms import Contributions, Density, LinearDesign, Linear
 from bayesclf.tables.numbers import blocks_of
 
 if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
+    pass
 
 
 CACHED_CELLS = 2**15
@@ -329,10 +329,12 @@ class Gaussian(Family[Moments]):
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments."""
+        import pymc as pm
+
         from bayesclf.families.pymc import observe_moments
 
-        mu, spread = self.pymc_parameters(suffix)
-        observe_moments(suffix, mu, spread, (statistics.n, statistics.mean, statistics.scatter))
+        moments = statistics.n, statistics.mean, statistics.scatter
+        observe_moments(suffix, *self._pymc_parameters(suffix, pm.Data), moments)
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -341,22 +343,18 @@ class Gaussian(Family[Moments]):
 
         from bayesclf import pymc_models
 
-        m, kappa, a, b = self._hyperparameters()
-        dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
-        own = pymc_models.normals(m, kappa, self._squeeze(a), self._squeeze(b), dims, suffix)
+        own = self._pymc_parameters(suffix, lambda name, value: value)
         pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
 
-    def pymc_parameters(self, suffix: str) -> tuple[TensorVariable, TensorVariable]:
-        """Add μ and σ² to the open PyMC model; return μ, and σ² with both axes."""
-        import pymc as pm
+    def _pymc_parameters(self, suffix: str, held: Callable[[str, Array], Any]) -> tuple[Any, Any]:
+        """Add μ and σ² to the open PyMC model, hyperparameters as they are `held`; return μ and σ."""
+        from bayesclf import pymc_models
 
         m, kappa, a, b = self._hyperparameters()
+        given = {"mu_m": m, "mu_kappa": kappa, "sigma2_a": self._squeeze(a), "sigma2_b": self._squeeze(b)}
+        m, kappa, a, b = (held(f"{name}{suffix}", value) for name, value in given.items())
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
-        shape, rate = (pm.Data(f"sigma2_{name}{suffix}", self._squeeze(value)) for name, value in (("a", a), ("b", b)))
-        spread = self._expand(pm.InverseGamma(f"sigma2{suffix}", shape, rate, dims=dims))
-        scale = (spread / pm.Data(f"mu_kappa{suffix}", kappa)) ** 0.5
-        mu = pm.Normal(f"mu{suffix}", pm.Data(f"mu_m{suffix}", m), scale, dims=("outcome", f"feature{suffix}"))
-        return mu, spread
+        return pymc_models.normals(m, kappa, a, b, dims, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log Normal(x_i; μ_ik, σ²) over the observed cells, shape (draw, row, outcome)."""

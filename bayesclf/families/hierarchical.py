@@ -21,7 +21,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import require_choice, require_positive
 from bayesclf.families.dirichlet import CollapsedLikelihood, Tables
 from bayesclf.families.prior_lines import PriorLine
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.wrapper import Wrapper, plain
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""
@@ -225,10 +225,10 @@ class Smoothed(Wrapper):
     @override
     def pymc(self, statistics: Any, suffix: str) -> None:
         """Add α, observing the counts with θ integrated out."""
-        from bayesclf.families.pymc import observe_tables
+        from bayesclf.families.pymc import observe_collapsed
 
         tables = self.family.tables(statistics)
-        observe_tables(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)
+        observe_collapsed(self._pymc_alpha(suffix), tables.counts, tables.sizes, suffix)
 
     @override
     def page(self, X: Any, row: Any, suffix: str) -> None:
@@ -291,6 +291,12 @@ class Smoothed(Wrapper):
     def _named(self, alpha: Array) -> Array:
         """Return α (draw, group) in the shape that `dims` promises."""
         return alpha if self.settings.scope == "feature" else alpha[:, 0]
+
+
+def learned_by(family: Any) -> LearntAlpha | None:
+    """Return how the α of a family as the user gave it is learned; None where it is not."""
+    alpha = getattr(plain(family), "alpha", None)
+    return alpha if isinstance(alpha, LearntAlpha) else None
 
 
 def most_probable(tables: Tables, scope: str, hyperprior: LearntAlpha | None = None) -> Array:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
 from itertools import compress, pairwise
-from typing import Any, ClassVar, Self, cast, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +12,9 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.base import Statistics
 from bayesclf.families.cells import REAL, ValueCounts
-from bayesclf.families.cuts import CutFamily, Smoothings, require_concentrations
-from bayesclf.families.page_tables import PageTable, PageVariable, page_tables, theta_of
+from bayesclf.families.cuts import CutFamily, Segments, Smoothings, require_concentrations
 from bayesclf.families.prior_lines import PriorLine, listing
 
 ROWS_PER_CELL = 5
@@ -31,123 +28,66 @@ GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
 
 
 @dataclass(frozen=True)
-class CellLayout:
-    """The cells of each feature, concatenated: the open one on the left, those between borders, the open one.
+class Cells:
+    """The cells of one feature: the open one on the left, those between borders, the open one on the right.
 
     Attributes
     ----------
-    sizes
-        Number of cells of each feature, at least 3.
     borders
-        Those of each feature in increasing order, one fewer than its cells.
+        In increasing order, one fewer than cells.
     widths
         Width of each cell; that of an open one is the integral of its density relative to that at its border.
     shares
-        q, the share of each cell in the prior; those of a feature add up to 1.
+        q, the share of each cell in the prior, which add up to 1.
     decimals
-        Number of decimals that the values of each feature are recorded with, as in `ValueCounts`, (feature).
+        Number of decimals that the values are recorded with, as in `ValueCounts`.
     """
 
-    sizes: tuple[int, ...] = ()
-    borders: Array = field(default_factory=lambda: np.empty(0))
-    widths: Array = field(default_factory=lambda: np.empty(0))
-    shares: Array = field(default_factory=lambda: np.empty(0))
-    decimals: Array = field(default_factory=lambda: np.empty(0))
+    borders: Array
+    widths: Array
+    shares: Array
+    decimals: float
 
-    @property
-    def starts(self) -> Integers:
-        """The first cell of each feature."""
-        return dirichlet.starts(self.sizes)
+    @classmethod
+    def of(cls, statistics: ValueCounts, feature: int, quantiles: int) -> Self:
+        """Return cells between pooled quantiles of a feature, at most so many, and their shares in the prior."""
+        (values, counts), step = statistics.column(feature), statistics.step(feature)
+        weight = counts.sum(axis=0)
+        if not len(values):
+            values, weight = np.zeros(1), np.zeros(1)
+        n = weight.sum()
+        most = min(quantiles, max(1, int(n / ROWS_PER_CELL)))
+        heavy = (weight >= max(HEAVY_ROWS, n / quantiles)) & (len(values) > 1)
+        after = np.searchsorted(np.cumsum(weight), n * np.arange(1, most) / most * (1 - 1e-12))
+        of_heavy = np.flatnonzero(heavy)
+        after = np.unique(np.concatenate([after, of_heavy, of_heavy - 1]))
+        after = after[(after >= 0) & (after < len(values) - 1)]
+        inner = _borders(values[after], values[after + 1], heavy[after], heavy[after + 1], step)
+        borders = np.concatenate(([values[0] - step / 2], inner, [values[-1] + step / 2]))
+        open_width = max((values[-1] - values[0]) / (n + 1), step)
+        widths = np.concatenate(([open_width], np.maximum(np.diff(borders), step / 2), [open_width]))
+        in_cell = np.bincount(np.searchsorted(borders, values, side="right"), weight, len(widths))
+        return cls(borders, widths, (in_cell + 1) / (n + len(widths)), float(statistics.decimals[feature]))
 
-    def slices(self) -> tuple[slice, ...]:
-        """Return the cells of each feature."""
-        return self._slices
+    def codes(self, values: Array) -> Integers:
+        """Return the number of the cell of each value (value); −1 for NaN."""
+        return np.where(np.isnan(values), -1, np.searchsorted(self.borders, values, side="right"))
 
-    @cached_property
-    def _slices(self) -> tuple[slice, ...]:
-        return tuple(slice(start, start + size) for start, size in zip(self.starts, self.sizes, strict=True))
-
-    @cached_property
-    def _borders(self) -> tuple[Array, ...]:
-        ends = np.cumsum([0, *(size - 1 for size in self.sizes)])
-        return tuple(self.borders[start:end] for start, end in pairwise(ends))
-
-    def borders_of(self, feature: int) -> Array:
-        """Return the borders of a feature, in increasing order."""
-        return self._borders[feature]
-
-    def codes(self, X: Array) -> Integers:
-        """Return the number of the cell, within its feature, of each value (row, feature); −1 for NaN."""
-        out = np.empty(X.shape, dtype=np.intp)
-        for j, borders in enumerate(self._borders):
-            out[:, j] = np.searchsorted(borders, X[:, j], side="right")
-        out[np.isnan(X)] = -1
-        return out
-
-    def log_shape(self, X: Array) -> Array:
-        """Return the log density of values (row, feature) relative to that of their cell: below 0 in open cells."""
-        columns = [self.log_shape_of(j, X[:, j]) for j in range(len(self.sizes))]
-        return np.stack(columns, axis=1) if columns else np.zeros(X.shape)
-
-    def log_shape_of(self, feature: int, values: Array) -> Array:
-        """Return the same of values (value) of one feature."""
-        borders, (below, above) = self._borders[feature], self.widths[self.slices()[feature]][[0, -1]]
+    def log_shape(self, values: Array) -> Array:
+        """Return the log density of values (value) relative to that of their cell: below 0 in open cells."""
         with np.errstate(invalid="ignore"):
-            out: Array = -2 * np.log1p(np.fmax(borders[0] - values, 0.0) / below)
-            out -= 2 * np.log1p(np.fmax(values - borders[-1], 0.0) / above)
+            out: Array = -2 * np.log1p(np.fmax(self.borders[0] - values, 0.0) / self.widths[0])
+            out -= 2 * np.log1p(np.fmax(values - self.borders[-1], 0.0) / self.widths[-1])
         return out
 
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        """Return the cells of some of the features."""
-        of_cell = np.repeat(features, self.sizes)
-        of_border = np.repeat(features, np.asarray(self.sizes, dtype=np.intp) - 1)
-        sizes = tuple(compress(self.sizes, features))
-        kept = self.borders[of_border], self.widths[of_cell], self.shares[of_cell], self.decimals[features]
-        return type(self)(sizes, *kept)
-
-    def sample(self, codes: Integers, rng: np.random.Generator) -> Array:
-        """Draw a value in each cell (row, feature), in the decimals of the feature."""
-        out = np.empty(codes.shape)
-        for j, (borders, cells) in enumerate(zip(self._borders, self.slices(), strict=True)):
-            widths, code = self.widths[cells], codes[:, j]
-            u = rng.random(len(code))
-            inside = np.concatenate(([borders[0]], borders))[code] + u * widths[code]
-            beyond = u / (1 - u)
-            x = np.where(code == 0, borders[0] - beyond * widths[0], inside)
-            x = np.where(code == len(widths) - 1, borders[-1] + beyond * widths[-1], x)
-            decimals = self.decimals[j]
-            out[:, j] = np.round(x, max(int(decimals), 0)) if decimals < REAL else x
-        return out
-
-
-def layout_of(statistics: ValueCounts, quantiles: int) -> CellLayout:
-    """Return cells between pooled quantiles of each feature, at most so many, and their shares in the prior."""
-    parts = []
-    for j in range(len(statistics.sizes)):
-        values, counts = statistics.column(j)
-        parts.append(_cells(values, counts.sum(axis=0), statistics.step(j), quantiles))
-    sizes = tuple(len(widths) for _, widths, _ in parts)
-    borders, widths, shares = (np.concatenate([np.empty(0), *arrays]) for arrays in zip(*parts, strict=True))
-    return CellLayout(sizes, borders, widths, shares, statistics.decimals)
-
-
-def _cells(values: Array, weight: Array, step: float, quantiles: int) -> tuple[Array, Array, Array]:
-    """Return borders, widths and shares of the cells of one feature, from its pooled values."""
-    if not len(values):
-        values, weight = np.zeros(1), np.zeros(1)
-    n = weight.sum()
-    most = min(quantiles, max(1, int(n / ROWS_PER_CELL)))
-    heavy = (weight >= max(HEAVY_ROWS, n / quantiles)) & (len(values) > 1)
-    after = np.searchsorted(np.cumsum(weight), n * np.arange(1, most) / most * (1 - 1e-12))
-    of_heavy = np.flatnonzero(heavy)
-    after = np.unique(np.concatenate([after, of_heavy, of_heavy - 1]))
-    after = after[(after >= 0) & (after < len(values) - 1)]
-    inner = _borders(values[after], values[after + 1], heavy[after], heavy[after + 1], step)
-    borders = np.concatenate(([values[0] - step / 2], inner, [values[-1] + step / 2]))
-    open_width = max((values[-1] - values[0]) / (n + 1), step)
-    widths = np.concatenate(([open_width], np.maximum(np.diff(borders), step / 2), [open_width]))
-    counts = np.bincount(np.searchsorted(borders, values, side="right"), weight, len(widths))
-    return borders, widths, (counts + 1) / (n + len(widths))
+    def sample(self, code: Integers, rng: np.random.Generator) -> Array:
+        """Draw a value in each cell (value), in the decimals of the feature."""
+        borders, widths, u = self.borders, self.widths, rng.random(len(code))
+        inside = np.concatenate(([borders[0]], borders))[code] + u * widths[code]
+        beyond = u / (1 - u)
+        x = np.where(code == 0, borders[0] - beyond * widths[0], inside)
+        x = np.where(code == len(widths) - 1, borders[-1] + beyond * widths[-1], x)
+        return np.round(x, max(int(self.decimals), 0)) if self.decimals < REAL else x
 
 
 def _borders(
@@ -195,9 +135,8 @@ class Histogram(CutFamily[ValueCounts]):
         evidence.
     quantiles : int
         Largest number of cells between pooled quantiles, at least 1.
-    axes, layout, counts, known
-        Set by `resolve_prior`: the cells; counts (outcome, cell) of the rows that a prior has seen already; and those
-        of the rows that it was set by, whose most probable a and cuts PyMC takes.
+    layout : tuple of Cells
+        The cells of each feature, set by `resolve_prior`.
 
     References
     ----------
@@ -217,10 +156,7 @@ class Histogram(CutFamily[ValueCounts]):
 
     a: float | tuple[float, ...] = GRID
     quantiles: int = 64
-    axes: Axes = field(default=Axes((), ()), repr=False)
-    layout: CellLayout = field(default_factory=CellLayout, repr=False)
-    counts: Array | None = field(default=None, repr=False)
-    known: Array | None = field(default=None, repr=False)
+    layout: tuple[Cells, ...] = field(default=(), repr=False)
     name: ClassVar[str] = "histogram"
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "constant in each bin, theta"
@@ -232,18 +168,18 @@ class Histogram(CutFamily[ValueCounts]):
 
     def resolve_prior(self, statistics: ValueCounts) -> Self:
         """Return the prior with the cells that the pooled rows give, and the most probable cuts given these rows."""
-        layout = layout_of(statistics, self.quantiles)
-        shape = len(statistics.axes.labels), sum(layout.sizes)
+        layout = tuple(Cells.of(statistics, j, self.quantiles) for j in range(len(statistics.sizes)))
         grid = tuple(float(value) for value in np.ravel(self.a))
-        prior = replace(self, a=grid, axes=statistics.axes, layout=layout, counts=np.zeros(shape))
-        return replace(prior, known=prior.binned(statistics))
+        prior = replace(self, a=grid, axes=statistics.axes, layout=layout)
+        known = prior.binned(statistics)
+        return replace(prior, known=known, counts=np.zeros_like(known))
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the histograms of some of the features, with their cells and counts."""
-        own, known = np.repeat(features, self.layout.sizes), cast("Array", self.known)
-        layout, counts = self.layout.select(features), self._counts[:, own]
-        return replace(self, axes=self.axes.select(features), layout=layout, counts=counts, known=known[:, own])
+        own, layout = np.repeat(features, self.sizes), tuple(compress(self.layout, features))
+        axes = self.axes.select(features)
+        return replace(self, axes=axes, layout=layout, counts=self.counts[:, own], known=self.known[:, own])
 
     def informative(self, statistics: ValueCounts) -> NDArray[np.bool_]:
         """Return False for a feature with one value, or none."""
@@ -257,73 +193,22 @@ class Histogram(CutFamily[ValueCounts]):
             "sets of cuts at quantiles of the column uniform given their number; Dirichlet(a · share of the column in "
             f"each bin), a {'=' if np.size(self.a) == 1 else 'uniform on'} {values}"
         )
-        if self._counts.any():
+        if self.counts.any():
             form += "; both given the rows of an earlier fit"
         return [PriorLine("theta", "", name, form, numbers) for name in self.axes.features]
-
-    @override
-    def pymc(self, statistics: ValueCounts, suffix: str) -> None:
-        """Add θ of the bins of the most probable cuts, observing their counts."""
-        from bayesclf.families.pymc import observe_simplexes
-
-        bins = self._bins
-        observe_simplexes(self._pymc_theta(suffix), bins.sums(self.binned(statistics)), bins.sizes, suffix)
-
-    @override
-    def page(self, X: Array, row: Any, suffix: str) -> None:
-        """Add θ of the bins of the most probable cuts, observing the bin of each cell."""
-        bins = self._bins
-        codes = np.where(np.isnan(X), -1, bins.of_cell[self._cells(X)])
-        alpha = bins.sums(self._prior_of_cells + self._counts)
-        for own in self._page_tables(suffix):
-            own.observe(own.add(alpha), codes, row)
-
-    @override
-    def _page_tables(self, suffix: str) -> list[PageTable]:
-        """Return a table of the bins of each feature, or of many with as many bins."""
-        return page_tables(self.axes.features, [range(size) for size in self._bins.sizes], suffix)
-
-    @override
-    def page_variables(self, suffix: str) -> list[PageVariable]:
-        """Return θ of the bins of the most probable cuts."""
-
-        def of(own: PageVariable, parameters: Parameters) -> Array:
-            """Return the values of one from the parameters of cells."""
-            return own.of({"theta": self._bins.sums(parameters["theta"])})
-
-        return [own._replace(of=partial(of, own)) for own in super().page_variables(suffix)]
-
-    @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the cells' probabilities from those of the bins."""
-        return {"theta": self._bins.spread(theta_of(self._page_tables(suffix), draws, len(self.axes.labels)))}
-
-    def _pymc_theta(self, suffix: str) -> dict[int, Any]:
-        """Add θ of the features with the same number of bins, by that number, (outcome, simplex, value)."""
-        from bayesclf.families.pymc import add_simplexes
-
-        bins = self._bins
-        return add_simplexes(bins.sums(self._prior_of_cells + self._counts), bins.sizes, self.axes.features, suffix)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the cells' probabilities from those of the bins."""
-        bins = self._bins
-        return {"theta": bins.spread(dirichlet.simplexes_of(draws, bins.sizes, suffix))}
 
     def _log_base(self, statistics: ValueCounts) -> Array:
         """Return the log density of numbers in open cells relative to that at the border."""
         out = np.zeros((1, len(statistics.sizes)))
-        for j in range(len(statistics.sizes)):
+        for j, own in enumerate(self.layout):
             values, counts = statistics.column(j)
-            borders = self.layout.borders_of(j)
-            beyond = (values < borders[0]) | (values > borders[-1])
-            out[0, j] = counts[:, beyond].sum(axis=0) @ self.layout.log_shape_of(j, values[beyond])
+            out[0, j] = counts.sum(axis=0) @ own.log_shape(values)
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw the cell of each number, then the number in it, in the decimals of the column."""
-        return self.layout.sample(self._drawn_codes(parameters, y, rng), rng)
+        codes = dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
+        return np.stack([own.sample(code, rng) for own, code in zip(self.layout, codes.T, strict=True)], axis=1)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
@@ -334,59 +219,51 @@ class Histogram(CutFamily[ValueCounts]):
     def coords(self) -> dict[str, Any]:
         """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
         names, features, lows, highs = [], [], [], []
-        for j, name in enumerate(self.axes.features):
-            borders = self.layout.borders_of(j)
-            for low, high in zip([-np.inf, *borders], [*borders, np.inf], strict=True):
+        for name, own in zip(self.axes.features, self.layout, strict=True):
+            for low, high in pairwise([-np.inf, *own.borders.tolist(), np.inf]):
                 names.append(f"{name} [{low:.15g}, {high:.15g})")
                 features.append(name)
-                lows.append(float(low))
-                highs.append(float(high))
+                lows.append(low)
+                highs.append(high)
         parts = {"bin_feature": features, "bin_low": lows, "bin_high": highs}
         return {"bin": names} | {key: ("bin", values) for key, values in parts.items()}
-
-    @property
-    @override
-    def variant(self) -> str:
-        """Number of bins of each feature."""
-        return f"bins: {self._bins.sizes}"
 
     @override
     def binned(self, statistics: ValueCounts) -> Array:
         """Return how often the values of each class are in each cell, (outcome, cell)."""
-        out = np.zeros((len(statistics.counts), sum(self.layout.sizes)))
-        for j, cells in enumerate(self.layout.slices()):
+        parts = [np.zeros((len(statistics.counts), 0))]
+        for j, own in enumerate(self.layout):
             values, counts = statistics.column(j)
-            borders = np.searchsorted(values, self.layout.borders_of(j))  # the first value beyond each
-            codes = np.repeat(np.arange(len(borders) + 1), np.diff([0, *borders, len(values)]))
-            out[:, cells] = [np.bincount(codes, own, len(borders) + 1) for own in counts]
-        return out
+            codes = own.codes(values)
+            parts.append(np.stack([np.bincount(codes, weight, len(own.widths)) for weight in counts]))
+        return np.concatenate(parts, axis=1)
 
     @property
     @override
     def sizes(self) -> tuple[int, ...]:
         """Number of cells of each feature."""
-        return self.layout.sizes
+        return tuple(len(own.widths) for own in self.layout)
 
     @property
     @override
     def widths(self) -> Array:
         """Width of each cell."""
-        return self.layout.widths
+        return np.concatenate([np.empty(0), *(own.widths for own in self.layout)])
 
     @override
     def codes(self, X: Array) -> Integers:
         """Return the cell of each number within those of its feature, (row, feature); −1 where it is missing."""
-        return self.layout.codes(X)
+        columns = [own.codes(values) for own, values in zip(self.layout, X.T, strict=True)]
+        return np.array(columns, dtype=np.intp).reshape(X.shape[::-1]).T
 
     @override
     def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
         """Return the bins of a feature under each a."""
-        own = self.layout.slices()[feature]
-        return Smoothings.of(
-            cast("tuple[float, ...]", self.a), counts, self.layout.shares[own], self.layout.widths[own]
-        )
+        own = self.layout[feature]
+        return Smoothings(tuple(Segments(counts, a * own.shares, own.widths) for a in np.ravel(self.a)))
 
     @override
     def _log_shape(self, X: Array) -> Array:
         """Return the sum of the log densities of values relative to their cells, (row)."""
-        return np.asarray(self.layout.log_shape(X).sum(axis=1))
+        columns = [own.log_shape(values) for own, values in zip(self.layout, X.T, strict=True)]
+        return np.asarray(np.reshape(columns, X.shape[::-1]).sum(axis=0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, override
 
@@ -16,7 +16,7 @@ from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.log_normal import LogNormal
-from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
 
@@ -56,12 +56,9 @@ class HurdleStatistics(Statistics):
         family: Family[Any] | None = None,
     ) -> Self:
         """Return the statistics of rows whose cells above 0 are of a family, by default log-normal."""
-        zero, others = split(X)
-        positive = LogNormal() if family is None else family
-        return cls(
-            Bernoulli().statistics(zero, y, axes, sample_weight),
-            positive.statistics(others, y, axes, sample_weight),
-        )
+        (zero, others), positive = split(X), family or LogNormal()
+        of_zeros = Bernoulli().statistics(zero, y, axes, sample_weight)
+        return cls(of_zeros, positive.statistics(others, y, axes, sample_weight))
 
     @override
     def __add__(self, other: Self) -> Self:
@@ -78,24 +75,9 @@ class HurdleStatistics(Statistics):
         return type(self)(self.zeros.pooled(), self.others.pooled())
 
     @override
-    def select(self, features: NDArray[np.bool_]) -> Self:
-        """Return both parts' statistics of some of the features."""
-        return type(self)(self.zeros.select(features), self.others.select(features))
-
-    @override
-    def reindex(self, axes: Axes) -> Self:
-        """Return both parts' statistics on axes with additional labels."""
-        return type(self)(self.zeros.reindex(axes), self.others.reindex(axes))
-
-    @override
-    def unstacked(self, axes: Axes) -> Self:
-        """Return both parts' statistics of several features from those of one."""
-        return type(self)(self.zeros.unstacked(axes), self.others.unstacked(axes))
-
-    @override
-    def labeled(self, labels: tuple[str, ...]) -> Self:
-        """Return both parts' statistics with other names of the classes."""
-        return type(self)(self.zeros.labeled(labels), self.others.labeled(labels))
+    def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
+        """Return both parts' statistics on other axes."""
+        return type(self)(self.zeros.mapped(axes, function), self.others.mapped(axes, function))
 
     @override
     def arrays(self) -> dict[str, Array]:
@@ -208,14 +190,11 @@ class Hurdle(Family[HurdleStatistics]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the beta priors of θ, and the priors of the family above 0."""
-        alpha, beta = np.asarray(self.alpha), np.asarray(self.beta)
-        zeros = prior_lines("theta", "Beta({alpha}, {beta})", self.axes, alpha=alpha, beta=beta)
-        return [*zeros, *self.family.priors()]
+        return [*self.of_zeros.priors(), *self.family.priors()]
 
     def mle(self, statistics: HurdleStatistics) -> Parameters:
         """Return the share of zeros and the family's estimate, where both exist."""
-        of_zeros = Bernoulli().mle(statistics.zeros)
-        return {**of_zeros, **self.family.mle(statistics.others)}
+        return {**Bernoulli().mle(statistics.zeros), **self.family.mle(statistics.others)}
 
     def map(self, statistics: HurdleStatistics) -> Parameters:
         """Return the mode of θ, (α + z − 1)/(α + β + n − 2), and that of the family."""
@@ -223,9 +202,9 @@ class Hurdle(Family[HurdleStatistics]):
 
     def posterior(self, statistics: HurdleStatistics) -> Self:
         """Return both posteriors."""
-        zeros, n = statistics.zeros.successes, statistics.zeros.n
-        alpha, beta = np.asarray(self.alpha) + zeros, np.asarray(self.beta) + n - zeros
-        return replace(self, family=self.family.posterior(statistics.others), alpha=alpha, beta=beta)
+        zeros: Any = self.of_zeros.posterior(statistics.zeros)
+        family = self.family.posterior(statistics.others)
+        return replace(self, family=family, alpha=zeros.alpha, beta=zeros.beta)
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
@@ -269,8 +248,7 @@ class Hurdle(Family[HurdleStatistics]):
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Return the sum of both parts' leave-one-out densities."""
         zero, others = split(X)
-        of_others = self.family.log_predictive_without(others, y)
-        return self.of_zeros.log_predictive_without(zero, y) + of_others
+        return self.of_zeros.log_predictive_without(zero, y) + self.family.log_predictive_without(others, y)
 
     def log_evidence(self, statistics: HurdleStatistics) -> Array:
         """Return the sum of both log evidences, (part): the parts are those of the family."""

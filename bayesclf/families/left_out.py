@@ -13,11 +13,11 @@ from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Family, Statistics
+from bayesclf.families.base import Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha
+from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha, learned_by
 from bayesclf.families.simplexes import SimplexFamily
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.wrapper import plain
 
 GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
@@ -33,7 +33,7 @@ NUMBERS = 2**22
 """Numbers (row × outcome, or entries of cells) that are kept in memory at once."""
 
 
-def learned_from_rows[F: Family[Any]](
+def learned_from_rows[F](
     family: F, statistics: Statistics, X: Any, y: Integers, weight: Array | None, class_prior: ClassPrior
 ) -> F:
     """Return a family with the α that is learned by leave-one-out; any other family as it is.
@@ -53,11 +53,12 @@ def learned_from_rows[F: Family[Any]](
     class_prior
         The posterior of π given all rows.
     """
-    if isinstance(family, Wrapper):
-        return replace(family, family=learned_from_rows(family.family, statistics, X, y, weight, class_prior))
-    counts: Any = family if isinstance(family, SimplexFamily) else None
-    if counts is None or not isinstance(counts.alpha, LearntAlpha) or counts.alpha.method != LEAVE_ONE_OUT:
+    settings, counts = learned_by(family), cast("Any", family)
+    if settings is None or settings.method != LEAVE_ONE_OUT:
         return family
+    if plain(family) is not family:
+        inside = learned_from_rows(counts.family, statistics, X, y, weight, class_prior)
+        return cast("F", replace(counts, family=inside))
     kept = family.informative(statistics)
     if not kept.any():
         return family
@@ -73,7 +74,7 @@ def learned_from_rows[F: Family[Any]](
         few = np.linspace(0, len(y) - 1, FEW_ROWS).astype(np.intp)
         times = len(y) / FEW_ROWS * (np.ones(FEW_ROWS) if weight is None else weight[few])
         coarse = criterion(counts, statistics, X[few], y[few], times, class_prior)
-    return cast("F", replace(counts, alpha=replace(counts.alpha, value=maximum(score, coarse))))
+    return cast("F", replace(counts, alpha=replace(settings, value=maximum(score, coarse))))
 
 
 def left_out_rows(weight: Array | None, rows: int) -> Integers:

@@ -90,7 +90,7 @@ class Moments(Statistics):
     def pooled(self) -> Self:
         """Return the moments of all rows under one label, means of classes combined by their weights."""
         labels = (slice(k, k + 1) for k in range(len(self.n)))
-        return reduce(add, (self._mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
+        return reduce(add, (self.mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 
     def constant(self) -> NDArray[np.bool_]:
         """Return, for each feature, whether its observed cells are all equal, up to rounding, or it has none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self, override
@@ -111,18 +111,12 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
         """Add θ, observing the counts of the words of each class."""
-        from bayesclf.families.pymc import observe_counts
-
-        theta = self.pymc_theta(self.simplexes()[0], suffix)
-        observe_counts(f"words{suffix}", theta, statistics.counts)
-
-    @override
-    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, (outcome, word)."""
         import pymc as pm
 
-        given = pm.Data(f"theta_alpha{suffix}", alpha) if isinstance(alpha, np.ndarray) else alpha
-        return pm.Dirichlet(f"theta{suffix}", given, dims=("outcome", f"word{suffix}"))
+        from bayesclf.families.pymc import observe_counts
+
+        theta = self.page_theta(pm.Data(f"theta_alpha{suffix}", np.asarray(self.alpha)), suffix)
+        observe_counts(f"words{suffix}", theta, statistics.counts)
 
     @override
     def page_theta(self, alpha: Any, suffix: str) -> Any:
@@ -140,11 +134,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         if (counts % 1 != 0).any():
             raise Refused("words that count a fraction have no PyMC model; give whole counts")
         pymc_models.documents(theta, counts, row, suffix)
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ, the probability of each word."""
-        return {"theta": draws[f"theta{suffix}"]}
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""

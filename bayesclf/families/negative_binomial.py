@@ -274,11 +274,8 @@ class NegativeBinomial(QuadratureFamily):
 
         from bayesclf.families.pymc import standardized_probability
 
-        names = ("median", "spread", "kappa", "m", "n", "total")
-        median, spread, kappa, m, n, total = (
-            pm.Data(f"dispersion_{name}{suffix}", value)
-            for name, value in zip(names, (*self.hyperparameters(), *self.rows()[:2]), strict=True)
-        )
+        given = enumerate((*self.hyperparameters(), *self.rows()[:2]))
+        median, spread, kappa, m, n, total = (pm.Data(f"dispersion_{i}{suffix}", value) for i, value in given)
         dims = ("outcome", f"feature{suffix}")
         r = pm.LogNormal(f"dispersion{suffix}", pt.log(median), spread, dims=dims)
         a, b = 1 + (kappa + n) * r, 1 + kappa * m + total
@@ -292,7 +289,7 @@ class NegativeBinomial(QuadratureFamily):
         return r, theta
 
     @override
-    def page_parameters(self, suffix: str) -> tuple[Any, Any]:
+    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any, Any]:
         """Add r and θ to the page; return mean and dispersion."""
         from bayesclf import pymc_models
 

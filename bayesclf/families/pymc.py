@@ -12,7 +12,7 @@ only the coordinates use the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,15 +41,15 @@ def observe_presences(suffix: str, theta: TensorVariable, n: Array, present: Arr
     observe_counts(f"absent{suffix}", 1 - theta, n - present)
 
 
-def add_simplexes(
-    alpha: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False
+def observe_simplexes(
+    alpha: Array, counts: Array, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False
 ) -> dict[int, Any]:
-    """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, and θ itself, (outcome, cell).
+    """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, observing the counts of their cells.
 
     Parameters
     ----------
-    alpha
-        Concentration of each cell, (outcome, cell): an array, or a variable where it is learned.
+    alpha, counts
+        Concentration and count of each cell, (outcome, cell).
     sizes
         Number of cells of each simplex.
     names
@@ -66,13 +66,14 @@ def add_simplexes(
     """
     by_size = {}
     for size, cells in dirichlet.cells_by_size(sizes).items():
-        of_size = _add_axes(size, sizes, names, suffix, of_all)
-        name = sized("theta", size, suffix)
-        given = alpha[:, cells].reshape((alpha.shape[0], len(of_size), size))
-        options = {"default_transform": PAIR} if of_all and (len(of_size), size) == (1, 2) else {}
-        if isinstance(alpha, np.ndarray):
-            given = pm.Data(f"theta_{size}_alpha{suffix}", given)
-        by_size[size] = pm.Dirichlet(name, given, dims=_simplex_dims(size, suffix, of_all), **options)
+        of, of_size = f"of_{size}{suffix}", [name for name, own in zip(names, sizes, strict=True) if own == size]
+        shape = (len(alpha), len(of_size), size)
+        dims = ALL if of_all else "outcome", f"simplex_{of}", f"value_{of}"
+        pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
+        given = pm.Data(f"alpha_{of}", alpha[:, cells].reshape(shape))
+        options = {"default_transform": PAIR} if shape == (1, 1, 2) else {}
+        by_size[size] = pm.Dirichlet(f"theta_{of}", given, dims=dims, **options)
+        observe_counts(f"counts_{of}", by_size[size], counts[:, cells].reshape(shape))
     return by_size
 
 
@@ -98,81 +99,17 @@ class _PairTransform(SimplexTransform):  # type: ignore[misc]
 PAIR = _PairTransform()
 
 
-_KEPT = "bayesclf_names_of_parameters"
-
-
-def keep_names(parameters: Iterable[str]) -> None:
-    """Keep the names of the parameters of all blocks, such as "theta_2" of a second block, in the open model."""
-    setattr(pm.modelcontext(None), _KEPT, frozenset(parameters))
-
-
-def sized(name: str, size: int, suffix: str) -> str:
-    """Return the name of what belongs to the simplexes of one size in the open model: "theta_2" for those of 2 cells.
-
-    Where a parameter of another block has the name that θ would have, it is "theta_of_2", as `simplexes_of` knows.
-    """
-    plain = dirichlet.sized("theta", size, suffix)
-    taken = plain in getattr(pm.modelcontext(None), _KEPT, ())
-    return dirichlet.sized(name, size, suffix, taken)
-
-
 ALL = "all_outcomes"
 """Axis of length 1 of what is the same for all classes."""
 
 
-def _simplex_dims(size: int, suffix: str, of_all: bool) -> tuple[str, str, str]:
-    return ALL if of_all else "outcome", sized("simplex", size, suffix), sized("value", size, suffix)
-
-
-def join_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str, dim: str) -> Any:
-    """Add θ (outcome, cell) above the simplexes of each size, its cells in the order of `posterior_`; return it."""
-    return pm.Deterministic(
-        f"theta{suffix}", flat_simplexes(by_size, sizes, suffix), dims=("outcome", f"{dim}{suffix}")
-    )
-
-
-def flat_simplexes(by_size: dict[int, Any], sizes: tuple[int, ...], suffix: str) -> Any:
-    """Return θ (outcome, cell) of the simplexes of each size, one simplex after the other."""
-    cells = list(dirichlet.cells_by_size(sizes).values())
-    flat = [theta.reshape((theta.shape[0], len(own))) for theta, own in zip(by_size.values(), cells, strict=True)]
-    if len(flat) == 1:
-        return flat[0]
-    return pt.concatenate(flat, axis=1)[:, pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))]
-
-
-def split_simplexes(theta: Any, sizes: tuple[int, ...], names: Sequence[str], suffix: str) -> dict[int, Any]:
-    """Return θ (outcome, cell) as `add_simplexes` does, whose axes of simplexes and cells it adds."""
-    by_size = {}
-    for size, cells in dirichlet.cells_by_size(sizes).items():
-        of_size = _add_axes(size, sizes, names, suffix)
-        by_size[size] = theta[:, cells].reshape((theta.shape[0], len(of_size), size))
-    return by_size
-
-
-def _add_axes(size: int, sizes: tuple[int, ...], names: Sequence[str], suffix: str, of_all: bool = False) -> list[str]:
-    """Add the axes of the simplexes of one size to the open model; return the names of these."""
-    of_size = [name for name, own in zip(names, sizes, strict=True) if own == size]
-    dims = _simplex_dims(size, suffix, of_all)
-    pm.modelcontext(None).add_coords({dims[1]: of_size, dims[2]: range(size), **({ALL: ["all"]} if of_all else {})})
-    return of_size
-
-
-def observe_simplexes(
-    by_size: dict[int, Any], counts: Array, sizes: tuple[int, ...], suffix: str, of_all: bool = False
-) -> None:
-    """Observe the counts (outcome, cell) of simplexes that `add_simplexes` made."""
-    for size, cells in dirichlet.cells_by_size(sizes).items():
-        name = sized("counts", size, suffix)
-        observe_counts(name, by_size[size], counts[:, cells].reshape(len(counts), -1, size))
-
-
 def observe_moments(
-    suffix: str, mu: TensorVariable, sigma2: TensorVariable, moments: tuple[Array, Array, Array]
+    suffix: str, mu: TensorVariable, sigma: TensorVariable, moments: tuple[Array, Array, Array]
 ) -> None:
     """Add the log likelihood of (n, x̄, S) of rows that are Normal(μ, σ²): −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²)."""
     names = zip(("n", "mean", "scatter"), moments, strict=True)
     n, mean, scatter = (pm.Data(f"x_{name}{suffix}", values) for name, values in names)
-    squares = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2
+    squares, sigma2 = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2, sigma**2
     pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
 
 
@@ -196,7 +133,7 @@ def observe_sums(
     pm.Potential(f"sums{suffix}", log_likelihood(*parameters, *held).sum())
 
 
-def observe_tables(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
+def observe_collapsed(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
     """Add that of counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell.
 
     Each cell has its share, 1/size, of its table's normalizer.
@@ -285,41 +222,21 @@ LARGEST_SAMPLED = 2**15
 """Completions × factors above which NUTS refuses their likelihood and its gradient."""
 
 
-def add_tables(layout: Layout, alpha: Any, suffix: str, counts: Array | None = None) -> Any:
-    """Add θ (outcome, cell) above its simplexes, those of each class and those of all, and return it.
-
-    Parameters
-    ----------
-    layout
-        The tables.
-    alpha
-        Concentration of each cell, (outcome, cell).
-    suffix
-        What is added to the names.
-    counts
-        Counts (outcome, cell) that the simplexes observe.
-    """
-    if not layout.class_free.any():
-        by_size = add_simplexes(alpha, layout.simplexes, layout.simplex_names(), suffix)
-        theta = join_simplexes(by_size, layout.simplexes, suffix, "cell")
-        if counts is not None:
-            observe_simplexes(by_size, counts, layout.simplexes, suffix)
-        return theta
+def observe_tables(layout: Layout, alpha: Array, counts: Array, suffix: str) -> Any:
+    """Add the simplexes of each class and those of all, observing counts (outcome, cell); return θ (outcome, cell)."""
     parts, cells = [], []
     for part, own, sizes, names in layout.by_classes():
         of_all = bool(part)
-        by_size = add_simplexes(alpha[:1, own] if of_all else alpha[:, own], sizes, names, part + suffix, of_all)
-        if counts is not None:
-            observed = counts[:, own].sum(axis=0, keepdims=True) if of_all else counts[:, own]
-            observe_simplexes(by_size, observed, sizes, part + suffix, of_all)
+        prior, observed = alpha[:, own], counts[:, own]
+        if of_all:
+            prior, observed = prior[:1], observed.sum(axis=0, keepdims=True)
+        by_size = observe_simplexes(prior, observed, sizes, names, part + suffix, of_all)
         for size, places in dirichlet.cells_by_size(sizes).items():
-            values = by_size[size].reshape((by_size[size].shape[0], len(places)))
+            values = by_size[size].reshape((len(prior), len(places)))
             parts.append(pt.repeat(values, len(layout.axes.labels), axis=0) if of_all else values)
             cells.append(np.flatnonzero(own)[places])
     order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
-    return pm.Deterministic(
-        f"theta{suffix}", pt.concatenate(parts, axis=1)[:, order], dims=("outcome", f"cell{suffix}")
-    )
+    return pt.concatenate(parts, axis=1)[:, order]
 
 
 def observe_completions(name: str, theta: TensorVariable, sums: Sums) -> None:

@@ -94,19 +94,12 @@ class GammaRate(CellFamily):
         return Density.of_cells("rate", xlogy(a, parameters["rate"]) - b * parameters["rate"])
 
     @override
-    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any]:
+    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any]:
         """Add λ to the open PyMC model; return it."""
-        import pymc as pm
-
-        a, b = (pm.Data(f"rate_{name}{suffix}", value) for name, value in zip("ab", self.state(), strict=True))
-        return (pm.Gamma(f"rate{suffix}", a, b, dims=("outcome", f"feature{suffix}")),)
-
-    @override
-    def page_parameters(self, suffix: str) -> tuple[Any]:
-        """Add λ to the page; return it."""
         from bayesclf import pymc_models
 
-        return (pymc_models.rates(*self.state(), suffix),)
+        a, b = state
+        return (pymc_models.rates(a, b, suffix),)
 
 
 @dataclass(frozen=True, repr=False)

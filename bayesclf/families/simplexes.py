@@ -114,8 +114,8 @@ class SimplexFamily[S: Statistics](Family[S]):
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
 
     @abstractmethod
-    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ to the open PyMC model and return it, or its parts.
+    def page_theta(self, alpha: Any, suffix: str) -> Any:
+        """Add θ to the open PyMC model by the functions of `bayesclf.pymc_models`; return it, or its parts.
 
         Parameters
         ----------
@@ -124,10 +124,6 @@ class SimplexFamily[S: Statistics](Family[S]):
         suffix
             What is added to the names.
         """
-
-    @abstractmethod
-    def page_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, of a concentration as for `pymc_theta`, by the functions of `bayesclf.pymc_models`; return it."""
 
     @abstractmethod
     def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
@@ -146,8 +142,9 @@ class SimplexFamily[S: Statistics](Family[S]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ from variables that hold the simplexes of one size each."""
-        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix)}
+        """Return θ from its own draws or from variables that hold the simplexes of one size each."""
+        own = draws.get(f"theta{suffix}")
+        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix) if own is None else own}
 
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""

@@ -130,12 +130,18 @@ class CellFamily(Family[CellSums]):
         """Return log ∫ exp(Σ η T − n A) p(θ | state) dθ of sums over n cells."""
 
     @abstractmethod
-    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, ...]:
-        """Add the parameters to the open PyMC model; return them."""
+    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any, ...]:
+        """Add the parameters to the open PyMC model, by `bayesclf.pymc_models`; return those of `distribution`.
 
-    @abstractmethod
-    def page_parameters(self, suffix: str) -> tuple[Any, ...]:
-        """Add the parameters to the open PyMC model, by `bayesclf.pymc_models`; return those of `distribution`."""
+        The state is that of these hyperparameters, numbers or variables.
+        """
+
+    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, ...]:
+        """Add the parameters to the open PyMC model, by default those of the page; return them."""
+        import pymc as pm
+
+        held = (pm.Data(f"state_{place}{suffix}", part) for place, part in enumerate(self.state()))
+        return self.page_parameters(suffix, *held)
 
     def given(self, parameters: Parameters) -> tuple[Array, ...]:
         """Return the parameters in their order."""
@@ -174,7 +180,7 @@ class CellFamily(Family[CellSums]):
 
         from bayesclf import pymc_models
 
-        own = self.page_parameters(suffix)
+        own = self.page_parameters(suffix, *self.state())
         pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
 
     @override

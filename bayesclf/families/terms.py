@@ -174,6 +174,12 @@ class Contributions:
         return cls(features, row.ravel(), feature.ravel(), flat, np.full(rows * width, np.nan))
 
     @classmethod
+    def of_cells(cls, features: Sequence[str], cells: Integers, theta: Array, pair: Pair) -> Self:
+        """Return log θ_kc/θ_k′c of the cell c of each feature, (row, feature); 0 where it is −1."""
+        ratios = pair.log_ratios_of_cells(theta, np.arange(len(cells))[:, None], np.maximum(cells, 0))
+        return cls.of_rows(each(features), np.where(cells >= 0, ratios, 0.0))
+
+    @classmethod
     def joined(cls, blocks: Sequence[Contributions], draws: int) -> Self:
         """Return the terms of several blocks, or of none, as those of one."""
         nothing = np.empty(0, dtype=np.intp)

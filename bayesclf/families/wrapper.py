@@ -104,3 +104,10 @@ class Wrapper(Family[Any]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of the wrapped family's parameters."""
         return self.family.dims()
+
+
+def plain(family: Any) -> Any:
+    """Return the family that others wrap, or the family itself."""
+    while isinstance(family, Wrapper):
+        family = family.family
+    return family

@@ -132,12 +132,9 @@ class GenerativeModel:
         """Return the PyMC model of the same prior, observing the statistics."""
         import pymc as pm
 
-        from bayesclf.families.pymc import keep_names
-
         self._require_labels()
         coords = {name: values for name, values in self.coords().items() if isinstance(values, list)}
         with pm.Model(coords=coords) as model:
-            keep_names(self.dims())
             self.class_prior.pymc(self.label_counts)
             for block in self.blocks:
                 block.family.pymc(block.statistics, block.suffix)

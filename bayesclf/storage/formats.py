@@ -40,7 +40,7 @@ def classes() -> dict[str, type]:
     )
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
-    from bayesclf.families.histogram import CellLayout
+    from bayesclf.families.histogram import Cells
     from bayesclf.models.base import Block
     from bayesclf.models.generative import GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
@@ -62,7 +62,7 @@ def classes() -> dict[str, type]:
             LearntAlpha,
             LKJ,
             ByEvidence,
-            CellLayout,
+            Cells,
             Choices,
             Selected,
             Smoothed,

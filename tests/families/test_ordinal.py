@@ -4,16 +4,12 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
-from helpers.families import PYTHON
 from numpy.testing import assert_allclose
-from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import stats
-from scipy.special import gammaln, logsumexp
 
 import bayesclf as bc
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal
 from bayesclf.families.ordinal import MOST_LEVELS
 from bayesclf.rules import RULES
@@ -38,63 +34,6 @@ def fitted(*sizes, n=40, seed=0, **options):
     X, y = data(*sizes, n=n, seed=seed)
     statistics = Ordinal(**options).statistics(X, y, axes_of(*sizes))
     return Ordinal(**options).resolve_prior(statistics), statistics
-
-
-def log_beta(alpha):
-    return gammaln(alpha).sum() - gammaln(alpha.sum())
-
-
-def every_set(counts, prior):
-    """Return log p(cuts, rows), and E[θ] (outcome, level), of each set of cuts between levels, term by term."""
-    size = len(prior)
-    found = []
-    for cuts in itertools.product([0, 1], repeat=size - 1):
-        of_level = np.cumsum([0, *cuts])
-        runs = [np.flatnonzero(of_level == run) for run in range(of_level[-1] + 1)]
-        of_number = stats.binom.pmf(len(runs) - 1, size - 1, 0.5) * 2 ** (size - 1)  # sets with as many cuts
-        log_joint = -np.log(size) - np.log(of_number)
-        alpha = np.array([prior[run].sum() for run in runs])
-        mean = np.empty(counts.shape)
-        for k, own in enumerate(counts):
-            n = np.array([own[run].sum() for run in runs])
-            log_joint += log_beta(alpha + n) - log_beta(alpha)
-            for run, theta in zip(runs, (alpha + n) / (alpha + n).sum(), strict=True):
-                mean[k, run] = theta
-        for run in runs:
-            shared = prior[run] + counts[:, run].sum(axis=0)
-            log_joint += log_beta(shared) - log_beta(prior[run])
-            mean[:, run] *= shared / shared.sum()
-        found.append((log_joint, mean, of_level))
-    return found
-
-
-def enumerated(family, feature=0):
-    """Return log p(rows), E[θ | rows], and the probability and E[θ | cuts, rows] of each α and set of cuts."""
-    counts, size = family.counts[:, family._slices[feature]], family.sizes[feature]
-    found = [one for alpha in family.alpha for one in every_set(counts, np.full(size, alpha))]
-    log_joint = np.array([one[0] for one in found]) - np.log(len(family.alpha))
-    weights = np.exp(log_joint - logsumexp(log_joint))
-    means = np.array([one[1] for one in found])
-    return logsumexp(log_joint), np.einsum("s,skl->kl", weights, means), weights, means
-
-
-# Sums over all sets of cuts
-
-
-@pytest.mark.parametrize("options", [{}, {"alpha": 2.5}, {"alpha": (0.1, 1.0, 30.0)}])
-@pytest.mark.parametrize("size", range(1, 7))
-def test_evidence_and_predictive_are_those_of_all_sets_of_cuts(size, options):
-    prior, statistics = fitted(size, 4, seed=size, **options)
-    posterior = prior.posterior(statistics)
-    mean = posterior.mean()["theta"][0]
-    for feature, own in enumerate(prior._slices):
-        log_evidence, expected, *_ = enumerated(posterior, feature)
-        assert_allclose(prior.log_evidence(statistics)[feature], log_evidence, rtol=1e-10, atol=1e-10)
-        assert_allclose(mean[:, own], expected, rtol=1e-10)
-    X = np.array([[size - 1, 3], [0, -1], [-2, 1]])
-    theta = [enumerated(posterior, feature)[1] for feature in range(2)]
-    expected = [np.log(theta[0][:, size - 1] * theta[1][:, 3]), np.log(theta[0][:, 0]), np.log(theta[1][:, 1])]
-    assert_allclose(posterior.log_predictive(X), expected, rtol=1e-10)
 
 
 def test_evidence_of_two_levels_is_that_of_betas_of_each_class_or_of_all():
@@ -128,46 +67,6 @@ def test_leaving_a_row_out_is_the_posterior_of_the_others():
         others = np.arange(len(y)) != row
         posterior = prior.posterior(prior.statistics(X[others], y[others], prior.axes))
         assert_allclose(found[row], posterior.log_predictive(X[[row]])[0], rtol=1e-10)
-
-
-def test_map_has_the_most_probable_a_and_cuts():
-    prior, statistics = fitted(6, 4)
-    mode = prior.map(statistics)["theta"][0]
-    for feature, own in enumerate(prior._slices):
-        *_, weights, means = enumerated(prior.posterior(statistics), feature)
-        assert_allclose(mode[:, own], means[weights.argmax()], rtol=1e-12)
-
-
-@pytest.mark.slow
-def test_draws_share_what_the_classes_share(rng):
-    """χ² of the levels of two rows of different classes, of one draw each: E[θ_kl θ_k'm] holds cuts, θ and φ."""
-    prior, statistics = fitted(4, n=12)
-    posterior = prior.posterior(statistics)
-    draws = posterior.draw(rng, 40_000)["theta"]
-    assert_allclose(draws.sum(axis=2), 1.0, rtol=1e-12)
-    one, other = (np.array([rng.choice(4, p=theta) for theta in draws[:, k]]) for k in (0, 2))
-    found = np.bincount(one * 4 + other, minlength=16)
-    expected = np.zeros((4, 4))
-    for alpha in (np.full(4, alpha) for alpha in posterior.alpha):
-        for log_joint, mean, of_level in every_set(posterior.counts, alpha):
-            shared = alpha + posterior.counts.sum(axis=0)
-            product = np.outer(mean[0], mean[2])
-            for run in range(of_level[-1] + 1):
-                own = np.flatnonzero(of_level == run)
-                phi, total = shared[own] / shared[own].sum(), shared[own].sum()
-                second = (np.outer(phi, phi) * total + np.diag(phi)) / (total + 1)  # E[φ φᵀ] of a Dirichlet
-                product[np.ix_(own, own)] *= second / np.outer(phi, phi)
-            expected += np.exp(log_joint) * product
-    expected *= len(draws) / expected.sum()
-    assert stats.chisquare(found, expected.ravel()).pvalue > 1e-4
-
-
-def test_drawn_sets_of_cuts_follow_their_probabilities(rng):
-    prior, statistics = fitted(5, alpha=0.6)
-    runs = prior.posterior(statistics).smoothings[0].each[0]
-    *_, weights, _ = enumerated(prior.posterior(statistics))
-    drawn = runs.cuts.draw(rng, 20_000)[:, 1:] @ 2 ** np.arange(4)[::-1]
-    assert stats.chisquare(np.bincount(drawn, minlength=16), 20_000 * weights).pvalue > 1e-4
 
 
 @pytest.mark.slow
@@ -272,47 +171,7 @@ def test_many_rows_have_finite_answers_near_their_shares(rng):
     assert np.isfinite(posterior.draw(rng, 10)["theta"]).all()
 
 
-def test_a_class_without_a_level_has_no_maximum_likelihood():
-    X, y = data(4, 3)
-    X[y == 1, 1] = -1
-    statistics = Ordinal().statistics(X, y, axes_of(4, 3))
-    with pytest.raises(DoesNotExist, match="class 'maybe' has no value in column 'v'"):
-        Ordinal().resolve_prior(statistics).mle(statistics)
-
-
 # PyMC
-
-
-@pytest.mark.slow
-def test_pymc_has_the_most_probable_cuts_and_their_density(rng):
-    """Log densities of two points differ as those of θ and φ, products of Dirichlet densities, and the rows."""
-    X, y = data(6, 4, 2, n=70, seed=3)
-    frame = pd.DataFrame(X, columns=["u", "v", "w"]).astype(object).where(X >= 0, None)
-    clf = bc.NaiveBayes({("u", "v", "w"): Ordinal()}, random_state=1).fit(frame, y)
-    block = clf.model_.blocks[0]
-    family, counts = block.family, block.statistics.counts
-    lengths = family._lengths
-    assert (lengths > 1).any()
-    assert (lengths > 1).sum() < len(lengths)
-    model = clf.model_.pymc()
-    free = [variable.name for variable in model.free_RVs]
-    log_density = remove_value_transforms(model).compile_logp(mode=PYTHON)
-    found, expected = [], []
-    for seed in range(2):
-        values = pm.draw([model[name] for name in (*free, "theta")], random_seed=seed, mode=PYTHON)
-        point = dict(zip(free, values, strict=False))
-        theta = family.from_pymc({name: value[None] for name, value in point.items()}, "")["theta"]
-        assert_allclose(theta[0], values[-1], rtol=1e-12)
-        found.append(float(log_density(point)))
-        starts = np.flatnonzero(family._begins)
-        alpha = family._prior_of_cells
-        of_runs = np.add.reduceat(theta[0], starts, axis=1)
-        total = ((np.add.reduceat(alpha, starts) - 1) * np.log(of_runs)).sum()
-        shares = theta[0, 0] / np.repeat(of_runs[0], lengths)
-        total += ((alpha - 1) * np.log(shares))[np.repeat(lengths > 1, lengths)].sum()
-        total += (counts * np.log(theta[0])).sum() + np.log(point["pi"]) @ np.bincount(y)
-        expected.append(total)
-    assert_allclose(found[1] - found[0], expected[1] - expected[0], rtol=1e-8)
 
 
 @pytest.mark.slow
@@ -325,24 +184,10 @@ def test_nuts_agrees_with_the_posterior_given_the_cuts():
     block = nuts.model_.blocks[0]
     family = block.family.posterior(block.statistics)
     runs, begins = family.smoothings[0].most_probable
-    np.testing.assert_array_equal(begins, family._begins)
-    rng = np.random.default_rng(0)
-    theta = np.concatenate(
-        [runs.given(begins[None], drawn(rng), runs._drawn_shares(begins[None], rng)) for _ in range(8000)]
-    )
+    theta = runs.cells(np.tile(begins, (8000, 1)), np.random.default_rng(0))
     found = nuts.draws_.parameters["theta"]
     assert_allclose(found.mean(axis=0), theta.mean(axis=0), atol=0.006)
     assert_allclose(found.std(axis=0), theta.std(axis=0), rtol=0.12)
-
-
-def drawn(rng):
-    """Return the function that draws θ of runs from their concentration, 0 where no run begins."""
-
-    def theta(alpha, sizes):
-        gamma = rng.gamma(alpha)
-        return gamma / gamma.sum(axis=-1, keepdims=True)
-
-    return theta
 
 
 # Columns and their order

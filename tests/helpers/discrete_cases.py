@@ -56,7 +56,7 @@ class CategoricalCase(Case):
     def to_pymc(self, parameters):
         by_size = {}
         for size, cells in zip(self.axes.sizes, self.slices(), strict=True):
-            by_size.setdefault(f"theta_{size}", []).append(parameters["theta"][:, :, cells])
+            by_size.setdefault(f"theta_of_{size}", []).append(parameters["theta"][:, :, cells])
         return {name: np.stack(parts, axis=2) for name, parts in by_size.items()}
 
     def cell_grid(self, feature):
@@ -159,7 +159,7 @@ class TablesCase(CategoricalCase):
     def to_pymc(self, parameters):
         by_size = {}
         for cells in self.slices():
-            by_size.setdefault(f"theta_{cells.stop - cells.start}", []).append(parameters["theta"][:, :, cells])
+            by_size.setdefault(f"theta_of_{cells.stop - cells.start}", []).append(parameters["theta"][:, :, cells])
         return {name: np.stack(parts, axis=2) for name, parts in by_size.items()}
 
     def naive_mle(self, X, y):

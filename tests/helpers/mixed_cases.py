@@ -166,7 +166,7 @@ class MixedCase(Case):
         ends = np.cumsum(simplexes)
         found = {}
         for width, end in zip(simplexes, ends, strict=True):
-            found.setdefault(f"theta_{width}", []).append(parameters["theta"][:, :, end - width : end])
+            found.setdefault(f"theta_of_{width}", []).append(parameters["theta"][:, :, end - width : end])
         for line, (width, end) in enumerate(zip(terms, np.cumsum(terms), strict=True)):
             found.setdefault(f"beta_{width}_terms", []).append(parameters["beta"][:, :, end - width : end])
             found.setdefault(f"sigma2_{width}_terms", []).append(parameters["sigma2"][:, :, line])

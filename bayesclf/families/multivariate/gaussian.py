@@ -360,7 +360,6 @@ class MultivariateGaussian(Family[Scatters]):
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
         import pymc as pm
-        import pytensor.tensor as pt
 
         from bayesclf import pymc_models
 
@@ -371,17 +370,13 @@ class MultivariateGaussian(Family[Scatters]):
             chol = pymc_models.lkj(float(prior.eta), sd_scale, None if self._shared else self.axes.labels, suffix)
             mu = pm.Normal(f"mu{suffix}", m, np.asarray(prior.mean_scale), dims=both)
         else:
-            _, kappa, nu, psi = self._hyperparameters()
+            (_, kappa, nu, _), c = self._hyperparameters(), None
             if self.learned:
                 if (nu != d + 1).any():
                     raise Refused(UPDATED)
                 c = pm.LogNormal(f"c{suffix}", np.log(d), SPREAD, dims=of_class)
-                nu = pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
-                sd = pt.sqrt(c[..., None] * self._one(np.asarray(self.scale)))
-                root = sd[..., None] * np.eye(d)
-            else:
-                nu, root = self._one(nu), np.linalg.cholesky(self._one(psi))
-            chol = pymc_models.covariance(nu, root, d, of_class, suffix)
+            nu = self._one(nu) if c is None else pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
+            chol = pymc_models.covariance(nu, self._root(c), d, of_class, suffix)
             mu = pm.MvNormal(f"mu{suffix}", m, chol=chol / np.sqrt(kappa)[:, None, None], dims=both)
         pymc_models.multivariate_normals(mu, chol, X, row, suffix)
 
@@ -422,15 +417,16 @@ class MultivariateGaussian(Family[Scatters]):
 
     def _bartlett(self, parameters: Parameters) -> Array:
         """Return Bartlett's factor of Σ, (draw, …, feature, feature)."""
-        if self.learned:
-            c = parameters["nu"] - len(self.axes.features) - 1
-            root = np.sqrt(c[..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(
-                len(self.axes.features)
-            )
-        else:
-            root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
-        own = np.linalg.solve(root, np.linalg.cholesky(parameters["Sigma"]))
+        c = parameters["nu"] - len(self.axes.features) - 1 if self.learned else None
+        own = np.linalg.solve(self._root(c), np.linalg.cholesky(parameters["Sigma"]))
         return np.asarray(np.linalg.inv(own).swapaxes(-1, -2))
+
+    def _root(self, c: Any) -> Any:
+        """Return a factor of Ψ, given c = ν − d − 1 (…), a number or a variable, where ν is learned."""
+        if c is None:
+            return np.linalg.cholesky(self._one(self._hyperparameters()[3]))
+        scale = self._one(np.asarray(self.scale))
+        return (c[..., None] * scale)[..., None] ** 0.5 * np.eye(scale.shape[-1])
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -444,13 +440,9 @@ class MultivariateGaussian(Family[Scatters]):
             L = np.zeros((*packed.shape[:2], d, d))
             L[..., *np.tril_indices(d)] = packed
             return {"mu": mu, "Sigma": (L @ L.swapaxes(-1, -2))[:, 0 if self._shared else slice(None)]}
-        if self.learned:
-            root = np.sqrt(draws[f"c{suffix}"][..., None] * self._one(np.asarray(self.scale)))[..., None] * np.eye(d)
-        else:
-            root = np.linalg.cholesky(self._one(self._hyperparameters()[3]))
         A = np.sqrt(draws[f"squares{suffix}"])[..., None] * np.eye(d)
         A[..., *np.triu_indices(d, 1)] = draws[f"above{suffix}"]
-        L = root @ np.linalg.inv(A).swapaxes(-1, -2)
+        L = self._root(draws.get(f"c{suffix}")) @ np.linalg.inv(A).swapaxes(-1, -2)
         return {"mu": mu, "Sigma": L @ L.swapaxes(-1, -2), **found}
 
     def _pymc_parameters(self, statistics: Scatters, suffix: str) -> tuple[TensorVariable, TensorVariable]:

@@ -188,20 +188,13 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        from bayesclf.families.pymc import add_tables, observe_completions
+        from bayesclf.families.pymc import observe_completions, observe_tables
 
         layout = self.layout(self.axes)
         counts, sums = row_counts.split(layout, statistics)
-        theta = add_tables(layout, self.simplexes()[0], suffix, counts)
+        theta = observe_tables(layout, self.simplexes()[0], counts, suffix)
         if len(sums):
             observe_completions(f"sums{suffix}", theta, sums)
-
-    @override
-    def pymc_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, (outcome, cell), above the simplexes of each size."""
-        from bayesclf.families.pymc import add_tables
-
-        return add_tables(self.layout(self.axes), alpha, suffix)
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:

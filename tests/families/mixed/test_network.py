@@ -142,7 +142,7 @@ def test_regressions_of_all_classes_have_one_variable_in_pymc(rng):
     assert shapes["beta_2_terms_shared"] == (1, 2, 2)
     differences = []
     for point in (prior.draw(rng, 1) for _ in range(3)):
-        values = {"theta_2": point["theta"][0][:, None], "beta_1_terms": point["beta"][0, :, None, :1]}
+        values = {"theta_of_2": point["theta"][0][:, None], "beta_1_terms": point["beta"][0, :, None, :1]}
         values |= {"sigma2_1_terms": point["sigma2"][0, :, :1], "sigma2_2_terms_shared": point["sigma2"][0, :1, 1:]}
         values["beta_2_terms_shared"] = point["beta"][0, :1, 1:].reshape(1, 2, 2)
         found = plain.compile_logp(mode=PYTHON)(values)

@@ -352,10 +352,10 @@ def test_the_pymc_model_has_one_variable_for_all_classes():
         theta = point["theta"][0][: 1 if part else None, cells]
         for size in {*sizes}:
             own = np.repeat(np.equal(sizes, size), sizes)
-            variable = model.rvs_to_values[model[f"theta_{size}{part}"]]
+            variable = model.rvs_to_values[model[f"theta_of_{size}{part}"]]
             simplexes = theta[:, own].reshape(len(theta), -1, size)
             values[variable.name] = (
-                model.rvs_to_transforms[model[f"theta_{size}{part}"]].forward(simplexes).eval(mode=PYTHON)
+                model.rvs_to_transforms[model[f"theta_of_{size}{part}"]].forward(simplexes).eval(mode=PYTHON)
             )
     theta = as_theta(point, clf)
     expected = sum(np.log(probability(theta, row, label)) for (_, row), label in zip(X.iterrows(), y, strict=True))

@@ -261,7 +261,7 @@ def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(family, rng):
     for theta in prior.draw(rng, 2)["theta"]:
         groups, log_prior, start = {}, 0.0, 0
         for size in layout.simplexes:
-            groups.setdefault(f"theta_{size}", []).append(theta[:, start : start + size])
+            groups.setdefault(f"theta_of_{size}", []).append(theta[:, start : start + size])
             log_prior += sum(stats.dirichlet.logpdf(row, np.full(size, 2.0)) for row in theta[:, start : start + size])
             start += size
         point = {name: np.stack(parts, axis=1) for name, parts in groups.items()}

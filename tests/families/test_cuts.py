@@ -1,0 +1,224 @@
+"""Families of cells in a row against enumeration of all sets of cuts, term by term, and their PyMC model."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from helpers.families import PYTHON
+from numpy.testing import assert_allclose
+from pymc.model.transform.conditioning import remove_value_transforms
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+import bayesclf as bc
+from bayesclf.errors import DoesNotExist
+from bayesclf.families import Axes, Histogram, Ordinal
+from bayesclf.families.cuts import CutSets
+
+LABELS = ("no", "maybe", "yes")
+
+
+def numbers(n=35, seed=0):
+    """Return numbers in tenths, many of them 0, some missing, and labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(3, size=n)
+    X = np.round(rng.normal(size=(n, 2)) + y[:, None], 1)
+    X[:, 1] = np.where(rng.random(n) < 0.4, 0.0, np.exp(2 * X[:, 1]))
+    return np.where(rng.random(X.shape) < 0.1, np.nan, X), y
+
+
+def levels(*sizes, n=40, seed=0):
+    """Return level codes that rise with the class, some missing, and labels."""
+    rng = np.random.default_rng(seed)
+    y, size = rng.integers(3, size=n), np.array(sizes)
+    X = np.clip((rng.normal(y[:, None] / 2, 0.6, (n, len(sizes))) * size / 2).round(), 0, size - 1).astype(np.intp)
+    return np.where(rng.random(X.shape) < 0.1, -1, X), y
+
+
+def fitted(family, X, y, axes):
+    statistics = family.statistics(X, y, axes)
+    return family.resolve_prior(statistics), statistics
+
+
+def histogram(n=35, **options):
+    return fitted(Histogram(**options), *numbers(n), Axes(LABELS, ("u", "v")))
+
+
+def ordinal(*sizes, n=40, seed=0, **options):
+    axes = Axes(LABELS, tuple("uvwxyz"[: len(sizes)]), tuple(tuple(range(size)) for size in sizes))
+    return fitted(Ordinal(**options), *levels(*sizes, n=n, seed=seed), axes)
+
+
+CASES = {
+    "histogram": histogram,
+    "histogram a=5": lambda: histogram(a=5.0),
+    "histogram of few cells": lambda: histogram(a=(0.5, 30.0), quantiles=4),
+    "ordinal": lambda: ordinal(6, 4),
+    "ordinal alpha=2.5": lambda: ordinal(5, 3, alpha=2.5),
+    **{f"ordinal of {m} levels": lambda m=m: ordinal(m, 2, seed=m, alpha=(0.1, 1.0, 30.0)) for m in (1, 2, 3, 4)},
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request):
+    return CASES[request.param]()
+
+
+def log_beta(alpha):
+    return gammaln(alpha).sum() - gammaln(alpha.sum())
+
+
+def every_set(segments):
+    """Return log p(cuts, rows), E[θ] (outcome, cell), and the bin of each cell, of each set of cuts, term by term."""
+    size, prior, found = len(segments.prior), segments.prior, []
+    for cuts in itertools.product([0, 1], repeat=size - 1):
+        of_cell = np.cumsum([0, *cuts])
+        bins = [np.flatnonzero(of_cell == place) for place in range(of_cell[-1] + 1)]
+        of_number = stats.binom.pmf(len(bins) - 1, size - 1, 0.5) * 2 ** (size - 1)  # sets with as many cuts
+        log_joint = -np.log(size) - np.log(of_number)
+        alpha = np.array([prior[own].sum() for own in bins])
+        mean = np.empty(segments.counts.shape)
+        for k, counts in enumerate(segments.counts):
+            n = np.array([counts[own].sum() for own in bins])
+            log_joint += log_beta(alpha + n) - log_beta(alpha)
+            for own, theta in zip(bins, (alpha + n) / (alpha + n).sum(), strict=True):
+                mean[k, own] = theta
+        for own in bins:
+            n = segments.counts[:, own].sum(axis=0)
+            shares = prior[own] + n if segments.given is None else segments.given[own]
+            if segments.given is None:
+                log_joint += log_beta(shares) - log_beta(prior[own])
+            else:
+                log_joint -= n.sum() * np.log(shares.sum())
+            mean[:, own] *= shares / shares.sum()
+        found.append((log_joint, mean, of_cell))
+    return found
+
+
+def enumerated(smoothings):
+    """Return log p(rows), E[θ | rows], and the probability and E[θ | cuts, rows] of each concentration and cuts."""
+    found = [one for segments in smoothings.each for one in every_set(segments)]
+    log_joint = np.array([one[0] for one in found]) - np.log(len(smoothings.each))
+    weights = np.exp(log_joint - logsumexp(log_joint))
+    means = np.array([one[1] for one in found])
+    return logsumexp(log_joint), np.einsum("s,skl->kl", weights, means), weights, means
+
+
+def test_evidence_mean_and_mode_are_those_of_all_sets_of_cuts(case):
+    prior, statistics = case
+    posterior = prior.posterior(statistics)
+    mean, mode, evidence = (
+        posterior.mean()["theta"][0],
+        prior.map(statistics)["theta"][0],
+        prior.log_evidence(statistics),
+    )
+    for feature, own in enumerate(prior._slices):
+        log_evidence, expected, weights, means = enumerated(posterior.smoothings[feature])
+        assert_allclose(evidence[feature], log_evidence, rtol=1e-10, atol=1e-10)
+        assert_allclose(mean[:, own], expected, rtol=1e-10)
+        assert_allclose(mode[:, own], means[weights.argmax()], rtol=1e-12)
+
+
+def test_sums_over_cuts_survive_thousands_of_nats(rng):
+    score = 4000 * rng.normal(size=(8, 8))
+    cuts = CutSets(score)
+    log_joint = []
+    for chosen in itertools.product([False, True], repeat=6):
+        ends = [0, *(1 + np.flatnonzero(chosen)), 7]
+        total = sum(score[i, j] for i, j in itertools.pairwise(ends))
+        log_joint.append(total + cuts.log_prior[len(ends) - 2])
+    assert_allclose(cuts.log_sum(), logsumexp(log_joint), rtol=1e-13)
+    assert_allclose(np.exp(cuts.log_prior) @ [1, 6, 15, 20, 15, 6, 1], 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["histogram of few cells", "ordinal alpha=2.5"])
+def test_drawn_cuts_follow_their_probabilities(name, rng):
+    prior, statistics = CASES[name]()
+    smoothings = prior.posterior(statistics).smoothings[0]
+    log_joint = np.array([one[0] for one in every_set(smoothings.each[0])])
+    weights = np.exp(log_joint - logsumexp(log_joint))
+    drawn = smoothings.each[0].cuts.draw(rng, 20_000)[:, 1:]
+    found = np.bincount(drawn @ 2 ** np.arange(drawn.shape[1])[::-1], minlength=len(weights)) / len(drawn)
+    assert (np.abs(found - weights) < 5 * np.sqrt(weights * (1 - weights) / len(drawn)) + 5 / len(drawn)).all()
+
+
+@pytest.mark.parametrize("name", ["histogram", "ordinal"])
+def test_draws_average_to_the_mean(name, rng):
+    prior, statistics = CASES[name]()
+    posterior = prior.posterior(statistics)
+    draws = posterior.draw(rng, 20_000)["theta"]
+    assert_allclose(draws[:, :, : prior.sizes[0]].sum(axis=2), 1.0, rtol=1e-12)
+    error = draws.std(axis=0) / np.sqrt(len(draws))
+    assert (np.abs(draws.mean(axis=0) - posterior.mean()["theta"][0]) < 5 * error + 1e-12).all()
+
+
+@pytest.mark.slow
+def test_draws_share_what_the_classes_share(rng):
+    """χ² of the levels of two rows of different classes, of one draw each: E[θ_kl θ_k'm] holds cuts, θ and φ."""
+    prior, statistics = ordinal(4, n=12)
+    posterior = prior.posterior(statistics)
+    draws = posterior.draw(rng, 40_000)["theta"]
+    assert_allclose(draws.sum(axis=2), 1.0, rtol=1e-12)
+    one, other = (np.array([rng.choice(4, p=theta) for theta in draws[:, k]]) for k in (0, 2))
+    found = np.bincount(one * 4 + other, minlength=16)
+    expected = np.zeros((4, 4))
+    for segments in posterior.smoothings[0].each:
+        for log_joint, mean, of_level in every_set(segments):
+            shared = segments.prior + segments.counts.sum(axis=0)
+            product = np.outer(mean[0], mean[2])
+            for run in range(of_level[-1] + 1):
+                own = np.flatnonzero(of_level == run)
+                phi, total = shared[own] / shared[own].sum(), shared[own].sum()
+                second = (np.outer(phi, phi) * total + np.diag(phi)) / (total + 1)  # E[φ φᵀ] of a Dirichlet
+                product[np.ix_(own, own)] *= second / np.outer(phi, phi)
+            expected += np.exp(log_joint) * product
+    expected *= len(draws) / expected.sum()
+    assert stats.chisquare(found, expected.ravel()).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("name", ["histogram", "ordinal"])
+def test_a_class_without_a_value_has_no_maximum_likelihood(name):
+    prior, _ = CASES[name]()
+    X, y = numbers() if name == "histogram" else levels(6, 4)
+    X[y == 1, 1] = np.nan if name == "histogram" else -1
+    with pytest.raises(DoesNotExist, match="class 'maybe' has no value in column 'v'"):
+        prior.mle(prior.statistics(X, y, prior.axes))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["histogram", "ordinal"])
+def test_pymc_has_the_most_probable_cuts_and_their_density(name):
+    """Log densities of two points differ as those of θ and φ, products of Dirichlet densities, and the rows."""
+    if name == "histogram":
+        X, y = numbers()
+        frame = pd.DataFrame(X, columns=["u", "v"])
+    else:
+        X, y = levels(6, 4, 2, n=70, seed=3)
+        frame = pd.DataFrame(X, columns=["u", "v", "w"]).astype(object).where(X >= 0, None)
+    clf = bc.NaiveBayes({tuple(frame): name}, random_state=1).fit(frame, y)
+    family, counts = clf.model_.blocks[0].family, clf.model_.blocks[0].family.binned(clf.model_.blocks[0].statistics)
+    modes = [own.most_probable for own in family.posterior(clf.model_.blocks[0].statistics).smoothings]
+    begins = np.concatenate([own for _, own in modes])
+    alpha = np.concatenate([segments.prior for segments, _ in modes])
+    starts = np.flatnonzero(begins)
+    lengths = np.diff(np.append(starts, begins.size))
+    long = np.repeat(lengths > 1, lengths) & (name == "ordinal")
+    assert 0 < (lengths > 1).sum() < len(lengths)
+    model = clf.model_.pymc()
+    free = [variable.name for variable in model.free_RVs]
+    log_density = remove_value_transforms(model).compile_logp(mode=PYTHON)
+    found, expected = [], []
+    for seed in range(2):
+        values = pm.draw([model[name] for name in free], random_seed=seed, mode=PYTHON)
+        point = dict(zip(free, values, strict=True))
+        theta = family.from_pymc({name: value[None] for name, value in point.items()}, "")["theta"][0]
+        of_bins = np.add.reduceat(theta, starts, axis=1)
+        total = ((np.add.reduceat(alpha, starts) - 1) * np.log(of_bins)).sum()
+        shares = theta[0] / np.repeat(of_bins[0], lengths)
+        total += ((alpha - 1) * np.log(shares))[long].sum()
+        total += (counts * np.log(theta)).sum() + np.log(point["pi"]) @ np.bincount(y)
+        found.append(float(log_density(point)))
+        expected.append(total)
+    assert_allclose(found[1] - found[0], expected[1] - expected[0], rtol=1e-8)
