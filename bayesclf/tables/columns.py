@@ -223,7 +223,7 @@ def to_frame(X: Any) -> pd.DataFrame:
     if repeated:
         some = listed([written(name, LONGEST_VALUE) for name in repeated], LISTED_NAMES)
         raise InputError(f"column names must differ, but {some} occurs more than once")
-    frame: pd.DataFrame = X if list(X.columns) == names else X.set_axis(names, axis=1)
+    frame: pd.DataFrame = X.set_axis(names, axis=1)
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
         _check_dtype(dtype, name)
