@@ -231,7 +231,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            self.notes_ = [*columns.notes_of(X), *columns.about_words(frame, self.columns_), *self.notes_, *remarks]
+            words = [] if sparse.issparse(X) else columns.about_words(frame, self.columns_)
+            self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
 
     def predict(
