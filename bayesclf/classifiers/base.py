@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -277,14 +277,20 @@ def innermost(estimator: Any) -> BayesClassifier | None:
     >>> innermost(make_pipeline(StandardScaler(), FrozenEstimator(bc.GaussianNB())))
     GaussianNB()
     """
-    while isinstance(estimator, Pipeline | FrozenEstimator):
-        estimator = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator.estimator
+    while isinstance(estimator, FrozenEstimator) or _is_pipeline(estimator):
+        estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.steps[-1][1]
     return estimator if isinstance(estimator, BayesClassifier) else None
+
+
+def _is_pipeline(estimator: Any) -> bool:
+    """Return whether an estimator is a pipeline; no other one makes scikit-learn's module of them be imported."""
+    module = sys.modules.get("sklearn.pipeline")
+    return module is not None and isinstance(estimator, module.Pipeline)
 
 
 def is_frozen(estimator: Any) -> bool:
     """Return whether `fit` leaves the classifier as it is."""
-    while isinstance(estimator, Pipeline):
+    while _is_pipeline(estimator):
         estimator = estimator.steps[-1][1]
     return isinstance(estimator, FrozenEstimator)
 
@@ -292,7 +298,7 @@ def is_frozen(estimator: Any) -> bool:
 def fitted_with(estimator: Any, X: Any, y: Any, **given: Any) -> Any:
     """Fit an estimator; what is given besides rows and labels, unless None, goes to the classifier inside it."""
     prefix, inside = "", estimator
-    while isinstance(inside, Pipeline):
+    while _is_pipeline(inside):
         name, inside = inside.steps[-1]
         prefix += f"{name}__"
     return estimator.fit(X, y, **{prefix + name: value for name, value in given.items() if value is not None})
@@ -300,7 +306,7 @@ def fitted_with(estimator: Any, X: Any, y: Any, **given: Any) -> Any:
 
 def transformed(estimator: Any, X: Any) -> Any:
     """Return rows as the classifier inside a fitted estimator is given them."""
-    while isinstance(estimator, Pipeline | FrozenEstimator):
+    while isinstance(estimator, FrozenEstimator) or _is_pipeline(estimator):
         if isinstance(estimator, FrozenEstimator):
             estimator = estimator.estimator
             continue

@@ -231,7 +231,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            self.notes_ = [*columns.notes_of(X), *columns.about_words(frame, self.columns_), *self.notes_, *remarks]
+            words = [] if sparse.issparse(X) else columns.about_words(frame, self.columns_)
+            self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
 
     def predict(
@@ -496,7 +497,6 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 
     def rows(self, X: Any) -> Rows:
         """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
-        check_is_fitted(self, "classes_")
         return self.encode(self.frame(X))
 
     def frame(self, X: Any) -> Table:
@@ -527,7 +527,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         self._check_columns(X, reset)
         if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
             # One side has no names of its own: scikit-learn has warned, and the columns count by their places.
-            frame = frame.set_axis(list(self._column_names), axis=1)
+            names = list(self._column_names)
+            frame = frame if list(frame.columns) == names else frame.set_axis(names, axis=1)
         return frame
 
     def _check_columns(self, X: Any, reset: bool) -> None:

@@ -90,8 +90,13 @@ def positive(X: Array, axes: Axes, name: str) -> tuple[Array, Array]:
 
 
 def products(values: Array, parameters: Array) -> Array:
-    """Return Σ_i v_ri p_dki of values (row, feature) and parameters (draw, outcome, feature), (draw, row, outcome)."""
-    return np.asarray(values @ parameters.transpose(0, 2, 1))
+    """Return Σ_i v_ri p_dki of values (row, feature) and parameters (draw, outcome, feature), (draw, row, outcome).
+
+    Draws are next to each other in memory.
+    """
+    draws, labels, features = parameters.shape
+    by_draw = np.ascontiguousarray(parameters.transpose(2, 1, 0)).reshape(features, labels * draws)
+    return np.moveaxis((values @ by_draw).reshape(len(values), labels, draws), 2, 0)
 
 
 def require(holds: NDArray[np.bool_], X: Array, axes: Axes, reason: str) -> None:

@@ -9,6 +9,7 @@ others is its leave-one-out density.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, ClassVar, Self, override
@@ -185,15 +186,27 @@ class CellFamily(Family[CellSums]):
     @override
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log p(x_i | θ_ik) over the observed cells, (draw, row, outcome)."""
-        seen, log_base, terms = self.observed(X, self.axes)
+        return np.asarray(self.log_density_given(parameters)(X))
+
+    @override
+    def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
+        """Return the function from rows to `log_density`, with η and A computed once."""
         etas, normalizer = self.natural(NUMPY, *self.given(parameters))
-        density = log_base.sum(axis=1)[:, None] - cells.products(seen, normalizer)
-        for term, eta in zip(terms, etas, strict=False):
-            never = np.isneginf(eta)
-            density += cells.products(term, np.where(never, 0.0, eta))
-            if never.any():
-                density[cells.products((term != 0).astype(float), never.astype(float)) > 0] = -np.inf
-        return np.asarray(density)
+        nevers = [np.isneginf(eta) for eta in etas]
+        finite = [np.where(never, 0.0, eta) for never, eta in zip(nevers, etas, strict=True)]
+
+        def log_density(X: Array) -> Array:
+            """Return it, (draw, row, outcome)."""
+            seen, log_base, terms = self.observed(X, self.axes)
+            columns = np.concatenate([-seen, *terms[: len(etas)]], axis=1)
+            density = cells.products(columns, np.concatenate([normalizer, *finite], axis=2))
+            density += log_base.sum(axis=1)[:, None]
+            for term, never in zip(terms, nevers, strict=False):
+                if never.any():
+                    density[cells.products((term != 0).astype(float), never.astype(float)) > 0] = -np.inf
+            return density
+
+        return log_density
 
     @override
     def log_predictive(self, X: Array) -> Array:

@@ -179,6 +179,7 @@ class LeftOut(Sized):
 
 
 def tempered(log_density: Array, log_prior: Array, parameters: Parameters) -> Array:
-    """Return log π + b + T·L, (draw, row, outcome), of log densities L (row, outcome)."""
-    bias = (log_prior + parameters["b"])[:, None, :]
-    return np.asarray(bias + parameters["T"][:, None, None] * log_density)
+    """Return log π + b + T·L, (draw, row, outcome), of log densities L (row, outcome); draws are next to each other."""
+    scores = log_density[:, :, None] * parameters["T"]
+    scores += (log_prior + parameters["b"]).T
+    return np.moveaxis(scores, 2, 0)

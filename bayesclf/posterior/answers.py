@@ -77,7 +77,7 @@ def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> tuple
 def _linear_mean(scores: LinearScores, rows: Rows) -> Array:
     """Return Σ_s w_s P(k | x, h_s) of equally weighted hypotheses with linear scores; as in `LinearMixture.proba`."""
     work = len(rows) * scores.labels * scores.coefficient.shape[2]
-    mixture = linear.LinearMixture(scores, Memory().array)
+    mixture = linear.LinearMixture(scores, _MEMORY.array)
     tasks = [rows[start : start + linear.TASK_ROWS] for start in range(0, len(rows), linear.TASK_ROWS)]
     return np.concatenate([np.empty((0, scores.labels)), *each(mixture.proba, tasks, work)])
 
@@ -120,6 +120,10 @@ class Memory(threading.local):
         if name not in self._held or len(self._held[name]) < size:
             self._held[name] = np.empty(size)
         return self._held[name][:size].reshape(shape)
+
+
+_MEMORY = Memory()
+"""That of sums over answers, which one call leaves to the next: a few arrays of `BLOCK_BYTES`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,13 +258,12 @@ def over_rows(
     hypotheses: HypothesisSet, rows: Rows, given_x: bool, *questions: Callable[[Answers], Array]
 ) -> list[Array]:
     """Return what is asked of the answers to all rows, (row, …) each: threads share out the blocks."""
-    memory = Memory()
 
     def of_block(block: slice) -> list[list[Array]]:
         """Return the questions' answers to one block of rows, part by part."""
         return [
             [question(some) for question in questions]
-            for some in block_answers(hypotheses, rows, block, given_x, memory)
+            for some in block_answers(hypotheses, rows, block, given_x, _MEMORY)
         ]
 
     # parts are made one after the other, and their blocks are large

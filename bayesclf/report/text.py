@@ -7,15 +7,17 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesclf.diagnostics import Diagnosis
 from bayesclf.interpretation.summary import READING, Priors
 from bayesclf.report.facts import Fact
 from bayesclf.report.table import cell
 from bayesclf.wording import first_upper, visible
+
+if TYPE_CHECKING:
+    from bayesclf.diagnostics import Diagnosis
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&]|^\s*\d+(?=[.)]\s)|^\s*[-+](?=\s))")
 """Characters that would mark up a stranger's names in Markdown."""

@@ -8,8 +8,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -168,6 +168,9 @@ TEXT_SAMPLE = 1000
 FLOAT_BYTES = 8
 """Longer numbers, of NumPy's ``longdouble``, become floats at once."""
 
+FEW_CELLS = 2**14
+"""Cells of a table that is small."""
+
 FIRST_ROWS = 64
 """Rows in which most columns have a number that is not nearly 0."""
 
@@ -183,7 +186,7 @@ type Table = pd.DataFrame | SparseTable
 
 def to_pandas(X: Any) -> Any:
     """Return a table of another library, such as Polars or PyArrow, as a pandas one, and anything else as it is."""
-    if isinstance(X, pd.DataFrame) or not nw.dependencies.is_into_dataframe(X):
+    if isinstance(X, pd.DataFrame | np.ndarray) or not nw.dependencies.is_into_dataframe(X):
         return X
     return nw.from_native(X, eager_only=True).to_pandas()
 
@@ -208,7 +211,12 @@ def to_frame(X: Any) -> pd.DataFrame:
     """
     X = to_pandas(X)
     if not isinstance(X, pd.DataFrame):
-        X = _of_array(X)
+        cells = _array(X)
+        require_cells(cells.shape)
+        X = pd.DataFrame(cells, columns=_numbered(cells.shape[1]), copy=False)
+        if cells.dtype.kind in "fiu":
+            return cast("pd.DataFrame", X)
+        X = X.infer_objects()
     require_cells(X.shape)
     names = [str(name) for name in X.columns]
     repeated = sorted(name for name, times in Counter(names).items() if times > 1)
@@ -253,8 +261,16 @@ def _has_bins(dtype: object) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) and isinstance(dtype.categories.dtype, pd.IntervalDtype)
 
 
-def _of_array(X: Any) -> pd.DataFrame:
-    """Return an array (row, feature), or what can be made one, as a DataFrame with columns x0, x1, …"""
+@cache
+def _numbered(columns: int) -> pd.Index:
+    """Return the names of the columns of an array, x0, x1, …"""
+    return pd.Index([f"x{j}" for j in range(columns)])
+
+
+def _array(X: Any) -> NDArray[Any]:
+    """Return an array (row, feature), or what can be made one, as such an array."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiu":
+        return X
     if hasattr(X, "frame") and hasattr(X, "target"):
         raise InputError("X must be a table, not a data set; give its table and labels, as in fit(data.X, data.y)")
     if isinstance(X, Mapping) and not sparse.issparse(X):  # a sparse table by keys is a dictionary too
@@ -270,7 +286,7 @@ def _of_array(X: Any) -> pd.DataFrame:
         raise InputError(
             "X is a single column, a Series; X.to_frame() makes a table of it, X.to_frame().T if it is one row"
         )
-    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+    if not isinstance(X, np.ndarray) and isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
         raise InputError(
             f"X is a lazy table of type {type(X).__name__}, whose rows are not in memory; collect them first, as "
             "X.collect() does in Polars and X.compute() in Dask"
@@ -281,7 +297,8 @@ def _of_array(X: Any) -> pd.DataFrame:
     if isinstance(X, np.ndarray) and X.dtype.names:
         raise InputError("X is a structured array; pandas.DataFrame(X) makes a table of its fields")
     try:
-        X = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+        of_any_size: Any = {"ensure_min_samples": 0, "ensure_min_features": 0}
+        return np.asarray(check_array(X, dtype=None, ensure_all_finite=False, **of_any_size))
     except ValueError as error:
         reason = str(error).partition(":\n")[0].partition("\n")[0]
         if reason.startswith("Complex"):
@@ -289,8 +306,6 @@ def _of_array(X: Any) -> pd.DataFrame:
         raise InputError(
             f"X must be a table of shape (row, feature), but {_lower(reason)}; Reshape your data: one row per example"
         ) from error
-    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])], copy=False)
-    return frame.infer_objects()
 
 
 def _lower(sentence: str) -> str:
@@ -419,10 +434,21 @@ def read_numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers:
     """Return the same columns as they lie in the table, to be read some rows at a time; errors as in `numbers`."""
     if len(names) > len(frame):  # then a column takes longer than its cells
         return Numbers(tuple(numbers(frame, names).T), len(frame))
-    cells = Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
+    cells = _small(frame, names) or Numbers(tuple(_real(frame[name], name) for name in names), len(frame))
     if not cells.ordinary:
         _refuse_large(frame, names, cells.columns)
     return cells
+
+
+def _small(frame: pd.DataFrame, names: tuple[str, ...]) -> Numbers | None:
+    """Return columns of a small table of numbers, of which pandas gives all in the time that one takes; else None."""
+    if frame.size > FEW_CELLS:
+        return None
+    cells = frame.to_numpy()
+    if cells.dtype.kind not in "iuf" or cells.dtype.itemsize > FLOAT_BYTES:
+        return None
+    place = {name: j for j, name in enumerate(frame.columns)}
+    return Numbers(tuple(cells[:, place[name]] for name in names), len(frame))
 
 
 def _refuse_large(frame: pd.DataFrame, names: tuple[str, ...], cells: Iterable[NDArray[Any]]) -> None:
