@@ -24,6 +24,7 @@ class ClassifierMethods:
     explain = explanation.explain
     loo = leave_one_out.loo
     predict_frame = predictions.predict_frame
+    def plot_reliability(self, X: Any, y: Any, rule: str | None = None, ax: Axes | None = None) -> Figure: ...
     predict_stream = prediction_files.predict_stream
     predictive_check = predictive_checks.predictive_check
     prior_summary = summaries.prior_summary

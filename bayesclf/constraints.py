@@ -89,14 +89,17 @@ class Number(Constraint):
     def allows(self, value: Any) -> bool:
         """Return whether a value is a number, or where allowed an array of them, within the bounds."""
         numbers = self._numbers(value)
-        if numbers is None:
+        if numbers is None or not numbers.size:
             return False
-        within = ~np.isnan(numbers) & (self.infinite | np.isfinite(numbers)) & (numbers > -np.inf)
-        within &= True if self.above is None else numbers > self.above
-        within &= True if self.least is None else numbers >= self.least
-        within &= True if self.below is None else numbers < self.below
-        within &= True if self.most is None else numbers <= self.most
-        return numbers.size > 0 and bool(np.all(within))
+        low, high = numbers.min(), numbers.max()  # NaN where a number is, of which no comparison holds
+        return bool(
+            -np.inf < low
+            and (self.infinite or high < np.inf)
+            and (self.above is None or low > self.above)
+            and (self.least is None or low >= self.least)
+            and (self.below is None or high < self.below)
+            and (self.most is None or high <= self.most)
+        )
 
     def _numbers(self, value: Any) -> Any:
         """Return what was given as floats, or None where it is something else."""
@@ -106,7 +109,7 @@ class Number(Constraint):
             return None
         try:
             given = np.asarray(value)
-            return None if given.dtype.kind not in "iufO" or _has_others(given) else given.astype(float)
+            return None if given.dtype.kind not in "iufO" or _has_others(given) else given.astype(float, copy=False)
         except (ValueError, TypeError, OverflowError):
             return None
 

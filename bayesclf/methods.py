@@ -12,6 +12,7 @@ METHODS = {
         "effects": "bayesclf.interpretation.explanation:effects",
         "explain": "bayesclf.interpretation.explanation:explain",
         "loo": "bayesclf.evaluation.leave_one_out:loo",
+        "plot_reliability": "bayesclf.plots.calibration:reliability_of",
         "predict_frame": "bayesclf.interpretation.predictions:predict_frame",
         "predict_stream": "bayesclf.interpretation.prediction_files:predict_stream",
         "predictive_check": "bayesclf.evaluation.predictive_checks:predictive_check",

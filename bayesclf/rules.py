@@ -246,7 +246,7 @@ RULES = {
         Rule("mean", "mean", "plug in the posterior mean of the parameters"),
         Rule("bayes-optimal", "posterior", "average the hypotheses' predictions over the posterior"),
         Rule("predictive", "posterior", "average, with the new x as further evidence"),
-        Rule("tempered", "tempered", "average, with the evidence counted as far as left-out rows bear it out"),
+        Rule("tempered", "tempered", "average, with the evidence scaled by leave-one-out"),
         Rule("gibbs", "posterior", "ask one hypothesis drawn from the posterior"),
     )
 }

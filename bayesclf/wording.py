@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
+from itertools import count
 
 NEGLIGIBLE = 1e-12
 """Rounding errors of sums of floats lie below this."""
@@ -125,15 +127,15 @@ def part_of(some: int, of: int, noun: str) -> str:
     return f"{some:,} {noun}" if some == of else f"{some:,} of {of:,} {noun}"
 
 
-def flagged_rows(flags: Iterable[object]) -> str:
-    """List the rows that are flagged, at least one, counted from 1.
+def flagged_rows(flags: Iterable[object], numbers: Iterable[int] | None = None) -> str:
+    """List the rows that are flagged, at least one, by their numbers, which otherwise count from 1.
 
     Examples
     --------
-    >>> flagged_rows([False, True, True]), flagged_rows([True])
-    ('rows 2, 3', 'row 1')
+    >>> flagged_rows([False, True, True]), flagged_rows([True]), flagged_rows([True, False], [3, 4])
+    ('rows 2, 3', 'row 1', 'row 3')
     """
-    rows = [position for position, flag in enumerate(flags, start=1) if flag]
+    rows = [number for flag, number in zip(flags, count(1) if numbers is None else numbers, strict=False) if flag]
     return f"row{'s' * (len(rows) > 1)} {listed(rows, LISTED_ROWS, IN_ALL)}"
 
 
@@ -317,8 +319,15 @@ def percent(share: float, error: float = float("nan")) -> str:
 
 
 def first_upper(sentence: str) -> str:
-    """Return a sentence that begins with a capital letter."""
-    return sentence[:1].upper() + sentence[1:]
+    """Return a sentence that begins with a capital letter, unless it begins with a symbol such as k̂.
+
+    Examples
+    --------
+    >>> first_upper("the rows"), first_upper("k̂ = 0.3")
+    ('The rows', 'k̂ = 0.3')
+    """
+    symbol = unicodedata.combining(sentence[1:2] or " ") > 0
+    return sentence if symbol else sentence[:1].upper() + sentence[1:]
 
 
 def in_names(column: str) -> str:

@@ -1,12 +1,9 @@
-"""The size of the package and its shape: lines, modules, circles of imports, and the files that a call enters.
+"""The size of the package: lines, modules, and the files that a reader opens to follow a call.
 
 Run ``python benchmarks/house.py`` for a table, ``--list WALK`` for the files of one walk. Code lines are lines that are
-neither blank, comment nor docstring. All imports count: lazy ones and those for types only, too. A file is entered when
-one of its functions is, in whatever thread, in the first such call of the process, imports aside; each walk has a
-process of its own.
+neither blank, comment nor docstring. A file is entered when one of its functions is, in whatever thread, in the first
+such call of the process, imports aside; each walk has a process of its own.
 """
-
-from __future__ import annotations
 
 import argparse
 import ast
@@ -44,117 +41,50 @@ def code_lines(text: str) -> int:
     return len(lines - docstrings)
 
 
-def modules() -> dict[str, Path]:
-    """Return the files of the package by the names of their modules."""
-    return {
-        ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
-        for path in sorted(PACKAGE.rglob("*.py"))
-    }
-
-
-def largest_circle(known: dict[str, Path]) -> int:
-    """Return the number of modules in the largest circle of imports, 0 where there is none."""
-    below: dict[str, set[str]] = {}
-    for name, path in known.items():
-        imports = [node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)]
-        found = [(f"{node.module}.{alias.name}", str(node.module)) for node in imports for alias in node.names]
-        below[name] = {next((one for one in pair if one in known), name) for pair in found} - {name}
-    reached = {name: reachable(below, name) for name in below}
-    together = [{other for other in found if name in reached[other]} for name, found in reached.items()]
-    return max(map(len, together), default=0)
-
-
-def reachable(below: dict[str, set[str]], start: str) -> set[str]:
-    """Return what a module imports, directly or through others."""
-    found: set[str] = set()
-    remaining = [*below[start]]
-    while remaining:
-        name = remaining.pop()
-        if name not in found:
-            found.add(name)
-            remaining += below[name]
-    return found
-
-
 def size() -> dict[str, object]:
-    """Return the measures of size and shape, by their names."""
-    known = modules()
-    count = {name: code_lines(path.read_text("utf-8")) for name, path in known.items()}
+    """Return the measures of size, by their names."""
+    count = {path: code_lines(path.read_text("utf-8")) for path in PACKAGE.rglob("*.py")}
     tests = sum(len(path.read_text("utf-8").splitlines()) for path in TESTS.rglob("*.py"))
     own = [cls for cls in bc.GaussianNB.__mro__ if cls.__module__.startswith("bayesclf")]
     return {
         "code lines": f"{sum(count.values()):,}",
-        "modules": len(known),
+        "modules": len(count),
         f"modules below {FEWEST} code lines": sum(lines < FEWEST for lines in count.values()),
         f"modules above {MOST} code lines": sum(lines > MOST for lines in count.values()),
         "lines of tests": f"{tests:,}",
-        "modules in the largest circle of imports": largest_circle(known),
         "names in bayesclf": len(bc.__all__),
         "own classes in the MRO of GaussianNB": len(own),
     }
 
 
-def breast_cancer() -> tuple[Any, Any]:
-    """Return five columns and the labels that all walks take."""
-    table = bc.datasets.load("sklearn:breast_cancer")
-    return table.X.iloc[:, :5], table.y
+def naive_bayes(X: Any, y: Any) -> Any:
+    return bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
 
 
-def exact() -> Callable[[], object]:
-    """Fit naive Bayes in closed form."""
-    X, y = breast_cancer()
-    return lambda: bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
-
-
-def predict() -> Callable[[], object]:
-    """Predict by the Bayes-optimal rule."""
-    X, y = breast_cancer()
-    clf = bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
-    return lambda: clf.predict(X, rule="bayes-optimal")
-
-
-def logistic() -> Callable[[], object]:
-    """Fit the default logistic regression."""
-    X, y = breast_cancer()
-    return lambda: bc.LogisticRegression(random_state=1).fit(X, y)
-
-
-def stream() -> Callable[[], object]:
-    """Fit naive Bayes in batches."""
-    X, y = breast_cancer()
+def stream(X: Any, y: Any) -> object:
     parts = [X[start : start + 100].assign(label=y[start : start + 100]) for start in range(0, len(X), 100)]
-    return lambda: bc.NaiveBayes(random_state=1).fit_stream(pd.concat(parts), "label")
+    return bc.NaiveBayes(random_state=1).fit_stream(pd.concat(parts), "label")
 
 
-def compare() -> Callable[[], object]:
-    """Compare two classifiers under every rule."""
-    X, y = breast_cancer()
-    return lambda: bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, X, y)
-
-
-def diagnose() -> Callable[[], object]:
-    """Run all checks of a classifier."""
-    X, y = breast_cancer()
-    clf = bc.NaiveBayes(random_state=1).fit(X, y)
-    return lambda: clf.diagnose(X, y)
-
-
-def report() -> Callable[[], object]:
-    """Write the report of a classifier."""
-    X, y = breast_cancer()
-    clf = bc.NaiveBayes(random_state=1).fit(X, y)
-    return lambda: clf.report(Path(tempfile.mkdtemp()) / "report.html", X, y)
-
-
-WALKS = {
-    "predict": predict,
-    "fit exact": exact,
-    "fit logistic": logistic,
-    "compare": compare,
-    "diagnose": diagnose,
-    "report": report,
-    "stream": stream,
+WALKS: dict[str, tuple[Callable[..., object], bool]] = {
+    "predict": (lambda clf, X, y: clf.predict(X, rule="bayes-optimal"), True),
+    "fit exact": (naive_bayes, False),
+    "fit logistic": (lambda X, y: bc.LogisticRegression(random_state=1).fit(X, y), False),
+    "compare": (lambda X, y: bc.compare({"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}, X, y), False),
+    "diagnose": (lambda clf, X, y: clf.diagnose(X, y), True),
+    "report": (lambda clf, X, y: clf.report(Path(tempfile.mkdtemp()) / "report.html", X, y), True),
+    "stream": (stream, False),
 }
+"""What is called with five columns of breast cancer and its labels, and whether with a fitted classifier first."""
+
+
+def walked(name: str) -> list[str]:
+    """Return the files that a walk enters."""
+    table = bc.datasets.load("sklearn:breast_cancer")
+    call, with_fit = WALKS[name]
+    given = (table.X.iloc[:, :5], table.y)
+    given = (naive_bayes(*given), *given) if with_fit else given
+    return entered(lambda: call(*given))
 
 
 def entered(call: Callable[[], object]) -> list[str]:
@@ -163,7 +93,6 @@ def entered(call: Callable[[], object]) -> list[str]:
     monitoring = sys.monitoring
 
     def started(code: CodeType, _: int) -> object:
-        """Keep the file of a function that starts, the first time."""
         path = Path(code.co_filename)
         if not path.is_relative_to(PACKAGE):
             return monitoring.DISABLE
@@ -199,7 +128,7 @@ def main() -> None:
     parser.add_argument("--list", choices=WALKS, help="the files of one walk")
     walk = parser.parse_args().list
     if walk:
-        print(*entered(WALKS[walk]()), sep="\n")
+        print(*walked(walk), sep="\n")
         return
     for name, measure in size().items():
         print(f"{name:45} {measure:>8}")

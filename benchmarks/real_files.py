@@ -3,29 +3,20 @@
 Run ``python benchmarks/real_files.py`` for all tables in twelve layouts, or name some with ``--tables`` and
 ``--layouts``. For each file the columns say whether it was answered, the smallest log loss, its difference from the one
 of the table in memory, and, for the first layout, the processor time over that of a tuned logistic regression of
-scikit-learn (``LogisticRegressionCV`` of ten values of C on one-hot columns) on the same folds.
+scikit-learn (`common.tuned`) on the same folds.
 """
-
-from __future__ import annotations
 
 import argparse
 import csv
 import tempfile
-import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.compose import make_column_transformer
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegressionCV
-from sklearn.model_selection import StratifiedKFold, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from common import cpu, timed, tuned
+from sklearn.model_selection import StratifiedKFold
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -45,22 +36,19 @@ def with_numbers(frame: pd.DataFrame, write: Callable[[float], str]) -> pd.DataF
     return frame.assign(**{name: frame[name].map(write, na_action="ignore") for name in own})
 
 
-def decimal_comma(frame: pd.DataFrame) -> str:
-    """Return a table as a European spreadsheet writes it."""
-    return plain(with_numbers(frame, lambda x: repr(x).replace(".", ",")), sep=";")
-
-
 def with_rows(frame: pd.DataFrame) -> str:
     """Return a table with an identifier, a date and a constant column."""
     days = pd.date_range("2020-01-01", periods=len(frame)).strftime("%d.%m.%Y")
-    return plain(
-        frame.assign(row_id=1000 + np.arange(len(frame)), day=days, unit="kg")[["row_id", "day", "unit", *frame]]
-    )
+    more = frame.assign(row_id=1000 + np.arange(len(frame)), day=days, unit="kg")
+    return plain(more[["row_id", "day", "unit", *frame]])
 
 
 LAYOUTS: dict[str, tuple[Callable[[pd.DataFrame], str], str, str, dict[str, Any]]] = {
     "csv": (plain, "t.csv", "utf-8", {}),
-    "semicolon, decimal comma": (decimal_comma, "t.csv", "utf-8", {}),
+    "semicolon, decimal comma": (
+        lambda frame: plain(with_numbers(frame, lambda x: repr(x).replace(".", ",")), sep=";"),
+        *("t.csv", "utf-8", {}),
+    ),
     "tabs in .txt": (lambda frame: plain(frame, sep="\t"), "t.txt", "utf-8", {}),
     "bars": (lambda frame: plain(frame, sep="|"), "t.dat", "utf-8", {}),
     "UTF-16 of a spreadsheet": (lambda frame: plain(frame, sep="\t"), "t.csv", "utf-16", {}),
@@ -78,30 +66,18 @@ LAYOUTS: dict[str, tuple[Callable[[pd.DataFrame], str], str, str, dict[str, Any]
 """How a table is written, the file's name, its encoding, and options that its owner would have to give."""
 
 
-def best(X: pd.DataFrame, y: pd.Series, seed: int = 0) -> tuple[float, float]:
+def best(X: pd.DataFrame, y: pd.Series) -> tuple[float, float]:
     """Return the smallest log loss of the default comparison, and its processor time."""
-    start = time.process_time()
+    start = cpu()
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression()}
-    table = bc.compare(models, X, y, random_state=seed).table
-    return float(table["log_loss"].min()), time.process_time() - start
+    table = bc.compare(models, X, y, random_state=0, progress=False).table
+    return float(table["log_loss"].min()), cpu() - start
 
 
-def peer_seconds(X: pd.DataFrame, y: pd.Series) -> float:
-    """Return the processor time of a tuned logistic regression on five folds."""
-    words = [name for name in X if X[name].dtype.kind not in "iuf"]
-    numbers = [name for name in X if name not in words]
-    prepared = make_column_transformer(
-        (make_pipeline(SimpleImputer(), StandardScaler()), numbers),
-        (make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder(handle_unknown="ignore")), words),
-    )
-    peer = make_pipeline(prepared, LogisticRegressionCV(Cs=10, cv=5, scoring="neg_log_loss", max_iter=1000))
-    X = X.astype(dict.fromkeys(words, object)).where(X.notna(), np.nan)
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", FutureWarning)
-        cross_val_score(peer, X, y, scoring="neg_log_loss", cv=StratifiedKFold(5, shuffle=True, random_state=0))
-    return time.process_time() - start
+def peer(X: pd.DataFrame, y: pd.Series) -> None:
+    """Fit a tuned logistic regression on five folds, and predict."""
+    for training, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X, y):
+        tuned(X.iloc[training], y.iloc[training]).fit(X.iloc[training], y.iloc[training]).predict_proba(X.iloc[test])
 
 
 def main() -> None:
@@ -127,7 +103,7 @@ def main() -> None:
                     lines.append((name, layout, "refused", np.nan, np.nan, np.nan))
                     print(f"{name}, {layout}: {reason}", flush=True)
                     continue
-            ratio = seconds / peer_seconds(found.X, found.y) if layout == "csv" else np.nan
+            ratio = seconds / timed(lambda found=found: peer(found.X, found.y)) if layout == "csv" else np.nan
             lines.append((name, layout, "answered", loss, loss - expected, ratio))
             print(*lines[-1], flush=True)
     names = ["table", "layout", "outcome", "log_loss", "difference", "cpu_over_peer"]

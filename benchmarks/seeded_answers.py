@@ -4,12 +4,10 @@
 the largest difference of each classifier, and ends with status 1 where one is above ``--within``.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,67 +42,56 @@ def small_table() -> tuple[pd.DataFrame, np.ndarray]:
     return X, np.array(["ill", "mild", "well"])[codes]
 
 
-def with_gaps(X: pd.DataFrame) -> pd.DataFrame:
-    """Return a table with an eighth of its cells missing."""
-    return X.mask(np.random.default_rng(9).random(X.shape) < 0.125)
-
-
-def cases() -> Iterator[tuple[str, Callable[[], tuple[Any, Any, Any]]]]:
-    """Yield the name of each case, and a function that returns a classifier, its rows and their labels."""
+def cases() -> Iterator[tuple[str, Any, Any, Any]]:
+    """Yield the name of each case, a classifier, its rows and their labels."""
     X, y = small_table()
-    gaps = with_gaps(X)
+    gaps = X.mask(np.random.default_rng(9).random(X.shape) < 0.125)
     columns, seed = NUMBERS + WORDS, {"random_state": 3}
     exact = {"inference": bc.engines.Exact(draws=200), **seed}
-
-    def case(classifier: Any, rows: pd.DataFrame, labels: Any = y) -> Callable[[], tuple[Any, Any, Any]]:
-        return lambda: (classifier, rows, labels)
-
-    yield "nb", case(bc.NaiveBayes(**exact), gaps[columns])
-    yield "nb gaussian", case(bc.NaiveBayes(families="gaussian", **exact), gaps[columns])
-    for families in ("auto", "histogram"):
-        yield f"nb {families}", case(bc.NaiveBayes(families=families, **exact), gaps[columns])
-    yield "nb select", case(bc.NaiveBayes(select=True, **exact), X[columns])
-    yield "nb ordinal", case(bc.NaiveBayes({"ward": Ordinal(["north", "west", "east"])}, **exact), gaps[columns])
-    yield "nb missing level", case(bc.NaiveBayes(missing="level", **exact), gaps[columns])
-    block = {("ward", "age"): "conditional-gaussian"}
-    yield "nb block", case(bc.NaiveBayes(block, **exact), X[columns])
-    yield "categorical", case(bc.CategoricalNB(**exact), gaps[WORDS])
-    yield "bernoulli", case(bc.BernoulliNB(**exact), gaps[EVENTS])
-    yield "multinomial", case(bc.MultinomialNB(**exact), X[COUNTS])
-    for variance in ("class-feature", "feature", "class", "shared"):
-        yield f"gnb {variance}", case(bc.GaussianNB(variance=variance, **exact), gaps[NUMBERS])
-    for covariance in ("shared", "class"):
-        yield f"gda {covariance}", case(bc.GaussianDiscriminantAnalysis(covariance=covariance, **exact), X[NUMBERS])
     gap_engine = {"inference": bc.engines.Augmentation(draws=50, chains=2), **seed}
-    yield "gda with gaps", case(bc.GaussianDiscriminantAnalysis(**gap_engine), gaps[NUMBERS])
-    yield "joint", case(bc.JointBayes(**exact), X[WORDS])
-    yield "tan", case(bc.BayesNetClassifier(**exact), X[columns])
-    yield "tan with gaps", case(bc.BayesNetClassifier(**gap_engine), gaps[WORDS])
+    laplace = {"inference": bc.engines.Laplace(draws=300), **seed}
+    yield "nb", bc.NaiveBayes(**exact), gaps[columns], y
+    yield "nb gaussian", bc.NaiveBayes(families="gaussian", **exact), gaps[columns], y
+    for families in ("auto", "histogram"):
+        yield f"nb {families}", bc.NaiveBayes(families=families, **exact), gaps[columns], y
+    yield "nb select", bc.NaiveBayes(select=True, **exact), X[columns], y
+    yield "nb ordinal", bc.NaiveBayes({"ward": Ordinal(["north", "west", "east"])}, **exact), gaps[columns], y
+    yield "nb missing level", bc.NaiveBayes(missing="level", **exact), gaps[columns], y
+    yield "nb block", bc.NaiveBayes({("ward", "age"): "conditional-gaussian"}, **exact), X[columns], y
+    yield "categorical", bc.CategoricalNB(**exact), gaps[WORDS], y
+    yield "bernoulli", bc.BernoulliNB(**exact), gaps[EVENTS], y
+    yield "multinomial", bc.MultinomialNB(**exact), X[COUNTS], y
+    for variance in ("class-feature", "feature", "class", "shared"):
+        yield f"gnb {variance}", bc.GaussianNB(variance=variance, **exact), gaps[NUMBERS], y
+    for covariance in ("shared", "class"):
+        yield f"gda {covariance}", bc.GaussianDiscriminantAnalysis(covariance=covariance, **exact), X[NUMBERS], y
+    yield "gda with gaps", bc.GaussianDiscriminantAnalysis(**gap_engine), gaps[NUMBERS], y
+    yield "joint", bc.JointBayes(**exact), X[WORDS], y
+    yield "tan", bc.BayesNetClassifier(**exact), X[columns], y
+    yield "tan with gaps", bc.BayesNetClassifier(**gap_engine), gaps[WORDS], y
     for structure in ("all-trees", "all-forests"):
-        yield structure, case(bc.BayesNetClassifier(structure, **exact), X[WORDS])
-    yield "aode", case(bc.AODE(inference="map", **seed), X[WORDS])
+        yield structure, bc.BayesNetClassifier(structure, **exact), X[WORDS], y
+    yield "aode", bc.AODE(inference="map", **seed), X[WORDS], y
     words = np.array(["spam", "money", "meeting", "lunch", "now", "report"])
     rng = np.random.default_rng(4)
     documents = [" ".join(rng.choice(words, 8, p=np.roll([0.4, 0.2, 0.1, 0.1, 0.1, 0.1], 2 * (k == "ill")))) for k in y]
-    yield "text", case(bc.TextNB(**exact), pd.Series(documents))
-    laplace = {"inference": bc.engines.Laplace(draws=300), **seed}
-    yield "lr", case(bc.LogisticRegression(**seed), gaps[columns])
-    yield "lr laplace", case(bc.LogisticRegression(**laplace), X[columns])
-    yield "lr given scale", case(bc.LogisticRegression(prior_scale=2.5, **laplace), gaps[columns])
-    yield "lr scales", case(bc.LogisticRegression(prior_scale={"age": 1.0, "dose": 2.0}, **laplace), X[NUMBERS])
-    yield "lr reference", case(bc.LogisticRegression(prior_form="reference", prior_scale=1.0, **laplace), X[NUMBERS])
+    yield "text", bc.TextNB(**exact), pd.Series(documents), y
+    yield "lr", bc.LogisticRegression(**seed), gaps[columns], y
+    yield "lr laplace", bc.LogisticRegression(**laplace), X[columns], y
+    yield "lr given scale", bc.LogisticRegression(prior_scale=2.5, **laplace), gaps[columns], y
+    yield "lr scales", bc.LogisticRegression(prior_scale={"age": 1.0, "dose": 2.0}, **laplace), X[NUMBERS], y
+    yield "lr reference", bc.LogisticRegression(prior_form="reference", prior_scale=1.0, **laplace), X[NUMBERS], y
     for name in ("iris", "wine", "breast_cancer"):
         table = bc.datasets.load(f"sklearn:{name}")
-        yield f"nb {name}", case(bc.NaiveBayes(**exact), table.X, table.y)
-        yield f"nb auto {name}", case(bc.NaiveBayes(families="auto", **exact), table.X, table.y)
-        yield f"lr map {name}", case(bc.LogisticRegression(inference="map", **seed), table.X, table.y)
+        yield f"nb {name}", bc.NaiveBayes(**exact), table.X, table.y
+        yield f"nb auto {name}", bc.NaiveBayes(families="auto", **exact), table.X, table.y
+        yield f"lr map {name}", bc.LogisticRegression(inference="map", **seed), table.X, table.y
 
 
 def answers() -> dict[str, np.ndarray]:
     """Return P(y | x) (row, outcome) by "case, rule"; a rule that the classifier lacks has the name of its error."""
     found: dict[str, np.ndarray] = {}
-    for name, made in cases():
-        clf, X, y = made()
+    for name, clf, X, y in cases():
         clf.fit(X, y)
         rows = X.iloc[:ROWS]
         for rule in bc.rules.RULES:

@@ -1,4 +1,4 @@
-"""The benchmarks of logistic regression: a wrong posterior is caught, and the README's tables are the results'."""
+"""The benchmarks: a missed goal and a wrong posterior are said, and pages are what results say."""
 
 import json
 import sys
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.dummy import DummyClassifier
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 CHAINS, DRAWS, PARAMETERS = 4, 500, 6
@@ -27,15 +28,8 @@ def _scripts():
 
 
 @pytest.fixture(scope="module")
-def agreement():
-    return import_module("agreement")
-
-
-@pytest.fixture(scope="module")
-def wine():
-    """Return the problem of wine's three classes with a prior that scikit-learn can have."""
-    problems = import_module("problems")
-    return problems.load("wine", problems.Prior(intercept=np.inf, form="symmetric"))
+def samplers():
+    return import_module("samplers")
 
 
 def draws(seed, parameters=PARAMETERS):
@@ -55,130 +49,165 @@ def changed(values, shift=0.0, stretch=1.0):
     return out
 
 
-def test_right_posteriors_agree(agreement):
-    found = agreement.compare({f"peer {seed}": draws(seed) for seed in range(3)})
-    assert found.disagreements == []
-    assert found.parameters == PARAMETERS
+def test_right_posteriors_agree(samplers):
+    assert samplers.disagreements({f"peer {seed}": draws(seed) for seed in range(3)}) == []
 
 
-@pytest.mark.parametrize(
-    ("change", "quantity", "fine"), [({"shift": 0.4}, "mean", "sd"), ({"stretch": 1.4}, "sd", "mean")]
-)
+@pytest.mark.parametrize(("change", "quantity"), [({"shift": 0.4}, "mean"), ({"stretch": 1.4}, "sd")])
 @pytest.mark.parametrize("peers", [2, 3])
-def test_a_wrong_posterior_is_caught(agreement, change, quantity, fine, peers):
+def test_a_wrong_posterior_is_caught(samplers, change, quantity, peers):
     right = {f"right {seed}": draws(seed) for seed in range(1, peers)}
-    found = agreement.compare({"wrong": changed(draws(0), **change), **right})
-    assert any(sentence.startswith(f"a posterior {quantity} of wrong is ") for sentence in found.disagreements)
-    assert found.largest["wrong"][fine] <= found.bound
+    said = samplers.disagreements({"wrong": changed(draws(0), **change), **right})
+    assert any(sentence.startswith(f"a posterior {quantity} of wrong is ") for sentence in said)
+    other = {"mean": "sd", "sd": "mean"}[quantity]
+    assert not any(sentence.startswith(f"a posterior {other} of wrong is ") for sentence in said)
 
 
-def test_the_bound_holds_for_all_comparisons_together(agreement):
-    found = agreement.compare({"one": draws(0), "other": draws(1)})
+def test_the_bound_holds_for_all_comparisons_together(samplers):
     comparisons = 2 * 2 * PARAMETERS
-    below = 1 - 2 * stats.norm.sf(found.bound)
-    assert 1 - agreement.FALSE_ALARM <= below**comparisons < 1 - 0.99 * agreement.FALSE_ALARM
+    below = 1 - 2 * stats.norm.sf(samplers.z_bound(2, PARAMETERS))
+    assert 1 - samplers.FALSE_ALARM <= below**comparisons < 1 - 0.99 * samplers.FALSE_ALARM
 
 
 @pytest.mark.parametrize("quantity", ["mean", "sd"])
-def test_errors_are_as_large_as_they_are_said_to_be(agreement, quantity):
-    estimates = [agreement.estimate(draws(seed), quantity) for seed in range(60)]
+def test_errors_are_as_large_as_they_are_said_to_be(samplers, quantity):
+    estimates = [samplers.estimate(draws(seed), quantity) for seed in range(60)]
     z = np.concatenate(
         [
-            (one.value - other.value) / np.hypot(one.error, other.error)
+            (one[0] - other[0]) / np.hypot(one[1], other[1])
             for one, other in zip(estimates[::2], estimates[1::2], strict=True)
         ]
     )
     assert abs(z.std() - 1) < 4 / np.sqrt(2 * len(z))
-    pooled = agreement.pool(estimates)
+    value, error = samplers.pool(estimates)
     truth = stats.lognorm(0.3).mean() if quantity == "mean" else stats.lognorm(0.3).std()
-    assert np.abs((pooled.value - truth) / pooled.error).max() < 4
+    assert np.abs((value - truth) / error).max() < 4
 
 
 @pytest.fixture
-def answers(monkeypatch, tmp_path):
-    """Start no process: each peer answers with right draws, changed as this mapping says, or fails as it says."""
-    fresh = import_module("fresh")
-    answers = {"bayesclf": {}, "pymc": {}}
+def peers(samplers, monkeypatch):
+    """Let each peer answer with right draws, changed as this mapping says."""
+    changes = {"bayesclf": {}, "pymc": {}}
 
-    def run(task, seed, fits):
-        answer = answers[task.peer]
-        if isinstance(answer, str):
-            raise fresh.Failed(answer)
-        theta = (2, 14)  # of wine: two vectors of an intercept and 13 weights
-        own = list(answers).index(task.peer)
-        found = [changed(draws([own, seed, fit], np.prod(theta)), **answer) for fit in range(fits)]
-        seconds = 1.0 + own
-        return fresh.Measured(0.5, [seconds] * fits, [one.reshape(CHAINS, DRAWS, *theta) for one in found])
+    def sampled(name, problem, seed):
+        parameters = problem.vectors * (1 + problem.X.shape[1])
+        return changed(draws([list(changes).index(name), seed], parameters), **changes[name]), 2.0
 
-    monkeypatch.setattr(fresh, "run", run)
-    monkeypatch.setattr(import_module("logistic"), "CACHES", tmp_path)
-    return answers
+    monkeypatch.setattr(samplers, "sampled", sampled)
+    return changes
 
 
-COMMAND = ["--data", "wine", "--peers", "bayesclf,pymc", "--repeats", "2"]
+COMMAND = ["--data", "wine", "--peers", "bayesclf", "pymc", "--repeats", "2"]
 
 
-def test_peers_that_agree_end_well(answers, tmp_path, capsys):
-    file = tmp_path / "results" / "logistic.json"
-    assert import_module("logistic").main([*COMMAND, "--cold", "--json", str(file)]) == 0
+def test_peers_that_agree_end_well(samplers, peers, tmp_path, capsys):
+    file = tmp_path / "results" / "samplers.json"
+    assert samplers.main([*COMMAND, "--json", str(file)]) == 0
     result = json.loads(file.read_text(encoding="utf-8"))
     found = result["tables"]["wine"]
     assert (found["rows"], found["columns"], found["classes"]) == (178, 13, 3)
-    assert found["peers"]["pymc"]["fit"] == [2.0, 2.0]
-    assert found["peers"]["pymc"]["cold"] == 2.0
-    assert found["agreement"]["parameters"] == 28
-    assert {"Python", "bayesclf", "nutpie", "pymc"} <= set(result["versions"])
-    assert import_module("tables").logistic(result) in capsys.readouterr().out
+    assert found["peers"]["pymc"]["seconds"] == [2.0, 2.0]
+    assert samplers.table(result["tables"]) in capsys.readouterr().out
 
 
-def test_a_wrong_peer_ends_with_status_1(answers, capsys):
-    answers["pymc"] = {"shift": 0.4}
-    assert import_module("logistic").main(COMMAND) == 1
+def test_a_wrong_peer_ends_with_status_1(samplers, peers, capsys):
+    peers["pymc"] = {"shift": 0.4}
+    assert samplers.main(COMMAND) == 1
     assert "wine: a posterior mean of pymc is " in capsys.readouterr().err
 
 
-def test_a_peer_that_fails_ends_with_status_1(answers, capsys):
-    answers["pymc"] = "over 3 s"
-    assert import_module("logistic").main(COMMAND) == 1
-    said = capsys.readouterr()
-    assert said.err == "wine: pymc over 3 s\n"
-    assert "| pymc | over 3 s |" in said.out
+def test_a_peer_that_is_not_installed_is_named(samplers, peers, capsys, monkeypatch):
+    monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == "pymc" else name)
+    assert samplers.main(COMMAND) == 0
+    assert "wine, pymc is left out: pymc is not installed\n" in capsys.readouterr().out
 
 
-@pytest.mark.slow
-def test_a_fresh_process_measures_each_fit(wine, tmp_path):
-    fresh, sklearn = import_module("fresh"), import_module("peers.sklearn_peer")
-    wine.save(tmp_path / "problem.npz")
-    task = fresh.Task("sklearn", {"solver": "newton-cholesky"}, tmp_path / "problem.npz", tmp_path, 600.0)
-    found = fresh.run(task, seed=0, fits=2)
-    here = sklearn.draws(sklearn.fit(wine.X, wine.y, wine.prior, 0, solver="newton-cholesky"))
-    assert here.shape == (1, 1, 2, 14)
-    assert len(found.fits) == 2
-    assert found.imports > 0 < min(found.fits)
-    for one in found.draws:
-        np.testing.assert_allclose(one, here, rtol=1e-12)
-    with pytest.raises(fresh.Failed, match="over 0 s"):
-        fresh.run(fresh.Task("sklearn", {}, task.problem, tmp_path, 0.01), seed=0, fits=1)
-    with pytest.raises(fresh.Failed, match=r"failed: TypeError: .*unexpected keyword argument 'speed'"):
-        fresh.run(fresh.Task("sklearn", {"speed": 1}, task.problem, tmp_path, 600.0), seed=0, fits=1)
+class TestRows:
+    """`all.py`: values, goals, and what becomes of rows that are left out or fail."""
+
+    @pytest.fixture
+    def lines(self, monkeypatch, tmp_path, capsys):
+        """Return what a run of made-up rows prints, its status, its results and its page."""
+        every, rows = import_module("all"), import_module("rows")
+
+        def missing(n):
+            raise import_module("samplers").NotHere("no such peer")
+            yield
+
+        def failing(n):
+            yield rows.Pair(lambda: 1 / 0)
+
+        def numbers(*ratios):
+            return lambda n: (rows.Pair(lambda r=ratio: r * n, lambda: n) for ratio in ratios)
+
+        def slower(n):
+            yield rows.Pair(lambda: sum(range(3 * n)), lambda: sum(range(n)))
+
+        made = [
+            rows.Row("{n} below", numbers(0.5, 3.0, 0.5), 1.0, largest=2.0, number=True, sizes=(7, 5)),
+            rows.Row("above", numbers(3.0), 2.0, more=True, number=True, sizes=(1, 1)),
+            rows.Row("three times", slower, 1.5, sizes=(10**6, 10**5)),
+            rows.Row("left out", missing, 1.0),
+            rows.Row("failing", failing, 1.0),
+        ]
+        monkeypatch.setattr(every, "ROWS", made)
+        monkeypatch.setattr(every, "PAGE", every.ROOT / "docs" / "results" / "unwritten.md")
+        monkeypatch.setattr(Path, "write_text", lambda path, text, **_: pages.append((path.name, text)))
+        pages = []
+        status = every.main(["--quick", "--table", "--json", str(tmp_path / "all.json")])
+        result, page = (text for _, text in sorted(pages))
+        return status, capsys.readouterr().out, json.loads(result), page
+
+    def test_each_row_has_a_line_with_its_goal(self, lines):
+        status, printed, result, page = lines
+        assert status == 1  # one fails
+        found = {line["work"]: line for line in result["rows"]}
+        assert [(line["value"], line["met"]) for line in result["rows"][:3]] == [(0.5, True), (3.0, False), (3.0, True)]
+        assert 1.5 < found["three times"]["value"] < 6
+        assert found["three times"]["met"] is False
+        assert [line.split()[0] for line in printed.splitlines()] == [
+            "met",
+            "missed",
+            "met",
+            "missed",
+            "left",
+            "failed",
+        ]
+        assert "| 5 below | 0.5 × | ≤ 1 | met |" in page
+        assert "| above | 3 × | ≥ 2 | met |" in page
+        assert "| left out | no such peer |  | left out |" in page
+        assert "`python benchmarks/all.py --quick --table` wrote this page" in page
+        assert "2 of 4 goals are met" in page
+
+    def test_rows_are_named_once(self):
+        names = [row.work for row in import_module("rows").ROWS]
+        assert len(names) == len(set(names)) > 30
 
 
-@pytest.mark.parametrize("classes", [2, 3])
-def test_both_optimizers_reach_the_same_mode(wine, classes):
-    script, problems = import_module("logistic_map"), import_module("problems")
-    rows = wine.y < classes
-    X = wine.X[rows] - wine.X[rows].mean(axis=0)
-    found = script.measure(problems.Problem(X, wine.y[rows], wine.prior), 1)["optimizers"]
-    assert set(found) == set(script.OPTIMIZERS)
-    for name, optimizer in script.OPTIMIZERS.items():
-        if optimizer.tight:
-            assert found[name]["gradient"] < 10 * script.TIGHT
-            assert found[name]["sds"] < script.EQUAL
+def test_the_page_of_held_out_losses_has_the_results():
+    held_out = import_module("held_out")
+    assert held_out.page() == held_out.PAGE.read_text(encoding="utf-8")
 
 
-def test_the_readme_has_the_tables_of_the_results():
-    readme = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
-    assert import_module("tables").rewritten(readme, BENCHMARKS / "results") == readme
+def test_held_out_losses_are_of_rows_that_were_left_out():
+    held_out = import_module("held_out")
+    X, y = some_rows()
+
+    def ways(rows, labels):
+        assert len(rows) == len(labels) == 48
+        return {"shares": (DummyClassifier(strategy="prior"), None), "refused": (Refusing(), None)}
+
+    found = held_out.losses(held_out.Study("", None, ways), X, y)
+    assert list(found) == ["shares"]
+    assert len(found["shares"]["log_loss"]) == 5
+    assert np.mean(found["shares"]["log_loss"]) == pytest.approx(
+        stats.entropy(np.unique(y, return_counts=True)[1]), abs=0.02
+    )
+
+
+class Refusing:
+    def fit(self, X, y):
+        raise ValueError("no")
 
 
 class TestChecks:
@@ -236,44 +265,17 @@ class TestChecks:
             assert checks.separable(X, y) == separable
 
 
-class TestPasses:
-    def test_passes_read_all_rows_and_are_measured_next_to_a_scan(self, tmp_path, monkeypatch):
-        passes = import_module("passes")
-        monkeypatch.setattr(passes.logistic_stream, "KEPT_CELLS", 0)  # restored afterwards
-        monkeypatch.setattr(import_module("parquet_tables"), "GROUP", 300)
-        folder = tmp_path / "table"
-        folder.mkdir()
-        passes.TABLE.write(folder, 4000)
-        assert len(pd.read_parquet(folder)) == 4000
-        read = []
-        derivatives_of = passes.derivatives_of
-
-        def counted(theta, part):
-            read.append(len(part.X))
-            return derivatives_of(theta, part)
-
-        monkeypatch.setattr(passes, "derivatives_of", counted)
-        found = passes.newton(folder, 1)
-        assert sum(read) == 2 * 4000  # a first pass is left out
-        assert found["columns of the design"] == 20 + 10 * 6
-        assert found["pass"]["clock"]["ours"] > 0
-
-
-def test_generated_tables(tmp_path):
+def test_generated_tables(tmp_path, monkeypatch):
     """Files of equal size, each of several row groups, with columns that depend on the label."""
     import pyarrow.parquet as pq
 
-    parquet_tables = import_module("parquet_tables")
-    table = parquet_tables.Generated(files=2, classes=3, numbers=2, levels=[2, 5])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parquet_tables, "GROUP", 2_000)
-        with table.written(10_001, tmp_path) as (folder, about):
-            files = sorted(folder.iterdir())
-            assert [file.name for file in files] == ["0.parquet", "1.parquet"]
-            assert [pq.ParquetFile(file).metadata.num_row_groups for file in files] == [3, 3]
-            frame = pd.concat(pd.read_parquet(file) for file in files)
-    assert not folder.exists()
-    assert about["rows"] == 10_001
+    streams = import_module("streams")
+    monkeypatch.setattr(streams, "GROUP", 2_000)
+    streams.Generated(files=2, classes=3, numbers=2, levels=[2, 5]).write(tmp_path, 10_001)
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["0.parquet", "1.parquet"]
+    assert [pq.ParquetFile(file).metadata.num_row_groups for file in files] == [3, 3]
+    frame = pd.concat(pd.read_parquet(file) for file in files)
     assert frame.columns.tolist() == ["x0", "x1", "w0", "w1", "y"]
     assert [len(frame[name].unique()) for name in ("w0", "w1", "y")] == [2, 5, 3]
     means = frame.groupby("y")["x1"].mean()

@@ -231,7 +231,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            self.notes_ = [*columns.notes_of(X), *self.notes_, *remarks]
+            self.notes_ = [*columns.notes_of(X), *columns.about_words(frame, self.columns_), *self.notes_, *remarks]
         return self
 
     def predict(

@@ -28,11 +28,11 @@ app = options.app(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-app.command("compare")(compare.compare)
-app.command("learning-curve")(learning_curve.learning_curve)
-app.command("fit")(models.fit)
-app.command("predict")(models.predict)
-app.command("report")(models.report)
+app.command("compare", epilog=options.HOW_READ)(compare.compare)
+app.command("learning-curve", epilog=options.HOW_READ)(learning_curve.learning_curve)
+app.command("fit", epilog=options.HOW_READ)(models.fit)
+app.command("predict", epilog=options.HOW_READ)(models.predict)
+app.command("report", epilog=options.HOW_READ)(models.report)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")
 

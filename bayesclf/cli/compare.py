@@ -32,7 +32,7 @@ def compare(
     cv: options.Folds = 5,
     repeats: Annotated[
         int | None,
-        option("--repeats", "N", "Repetitions of the cross-validation, with other folds.", "as many as matter, ≤ 5"),
+        option("--repeats", "N", "Repetitions with other folds.", "as many as matter, ≤ 5"),
     ] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
@@ -46,19 +46,27 @@ def compare(
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     stack: Annotated[
         bool,
-        typer.Option("--stack", help="Add a mixture of all lines, weighted by their log scores on held-out rows."),
+        typer.Option("--stack", help="Add a mixture of all lines, weighted by held-out log scores."),
     ] = False,
+    peers: Annotated[
+        bool,
+        typer.Option(
+            "--peers/--no-peers",
+            help="Add gradient boosting, where it is fast.",
+            show_default=False,
+        ),
+    ] = True,
     max_minutes: Annotated[
         float | None,
         option("--max-minutes", "M", "Leave out the fits that remain once this time is over.", False),
     ] = None,
     report: Annotated[
         str | None,
-        option("--report", "FILE.html", "Write a page about the comparison; text where it ends in .md or .json."),
+        option("--report", "FILE.html", "Write a page; text where it ends in .md or .json."),
     ] = None,
     json: Annotated[
         str | None,
-        option("--json", "FILE", 'Write all numbers, - for stdout; undefined ones are null, infinite ones "inf".'),
+        option("--json", "FILE", "Write all numbers, - for stdout."),
     ] = None,
     *,
     reading: dict[str, Any],
@@ -86,7 +94,7 @@ def compare(
     if not quiet:
         show_training(stdout(), training)
     limit = None if max_minutes is None else 60 * max_minutes
-    more: dict[str, Any] = {"cost": costs, "reject": reject, "stack": stack, "max_seconds": limit}
+    more: dict[str, Any] = {"cost": costs, "reject": reject, "stack": stack, "boosting": peers, "max_seconds": limit}
     comparison = _compare(training, chosen, more)
     issues = issues_of_columns(comparison)
     if (path := outputs["--json"]) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,11 +70,11 @@ def _line(info: DatasetInfo) -> tuple[str, ...]:
 
 
 @app.command("show")
-@options.reads_files
+@partial(options.reads_files, shown=True)
 def show(
     name: Name,
     target: options.Target = None,
-    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    max_bytes: options.ShownMaxBytes = options.MAX_BYTES,
     *,
     reading: dict[str, Any],
 ) -> None:

@@ -170,7 +170,7 @@ def _described(
     """Return features and labels of the columns in use with their description."""
     described = describe_columns(frame, dataset.target, kinds)
     X = frame.drop(columns=dataset.target)
-    X.attrs[columns.NOTES] = dataset.notes
+    X.attrs[columns.NOTES] = (*filter(None, described["note"]), *dataset.notes)
     return Training(dataset, X, frame[dataset.target], described, dropped)
 
 

@@ -44,8 +44,7 @@ def fit(
         option(
             "--unlabeled",
             "HOW",
-            "What to do with rows without a label: drop them; error, to refuse them; or use them, to learn from them "
-            "too, which every model but lr, aode and averages over trees can.",
+            "Rows without a label: drop or use them, or error. lr, aode and averages over trees cannot use them.",
         ),
     ] = options.UNLABELED[0],
     max_bytes: options.MaxBytes = options.MAX_BYTES,

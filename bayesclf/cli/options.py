@@ -6,10 +6,11 @@ import ast
 import csv
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 
@@ -200,17 +201,17 @@ TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="A file, or 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL.nc", help="A file that `bayesclf fit` wrote.")]
 Target = Annotated[str | None, option("--target", "COL", "The column to predict; named data sets have one.", False)]
 TextColumn = Annotated[str | None, option("--text", "COL", "Take this column of text as the only feature.", False)]
-Drop = Annotated[list[str] | None, option("--drop", "COL", "Leave a column out; can be repeated.", False)]
+Drop = Annotated[list[str] | None, option("--drop", "COL", "Leave a column out.", False)]
 Kinds = Annotated[
     list[str] | None,
-    option("--kind", "COL=KIND", "Treat a column as category, number or text; can be repeated.", False),
+    option("--kind", "COL=KIND", "Treat a column as category, number or text.", False),
 ]
 Sets = Annotated[
     list[str] | None,
     option(
         "--set",
         "MODEL.NAME=VALUE",
-        "Set a parameter of a model or engine, as in Python: lr.prior_scale=1, nuts.draws=2000; can be repeated.",
+        "Set a parameter of a model or engine: lr.prior_scale=1, nuts.draws=2000.",
         False,
     ),
 ]
@@ -219,7 +220,7 @@ Missing = Annotated[
     option(
         "--missing",
         "[COL=]VALUE",
-        "Take a value of a column, or of all, for missing, such as 0; can be repeated.",
+        "A value that means missing.",
         False,
     ),
 ]
@@ -235,7 +236,7 @@ READING: dict[str, Any] = {
     "skip_rows": Annotated[str | None, option("--skip-rows", "N,…", "Leave out lines by numbers, from 1.", False)],
     "keep": Annotated[
         list[str] | None,
-        option("--keep", "COL", "Keep a column that looks useless, such as an id; can be repeated.", False),
+        option("--keep", "COL", "Keep a column that looks useless, such as an id.", False),
     ],
     "labels_as_written": Annotated[
         bool, typer.Option("--labels-as-written", help="Keep labels apart that differ in case or blanks.")
@@ -245,29 +246,35 @@ READING: dict[str, Any] = {
     ],
 }
 """How a file is read, by names of `ReadOptions`; what is not given is found."""
+HOW_READ = (
+    "--drop, --kind, --set, --missing and --keep can be repeated. For options of reading files, such as --separator, "
+    "see bayesclf datasets show --help."
+)
+"""What the help of other commands says of them."""
 MaxBytes = Annotated[
-    int, option("--max-bytes", "N", "Most bytes that a packed table (gz, parquet) may take once it is unpacked.")
+    int, typer.Option("--max-bytes", metavar="N", help="Most bytes of a packed table, unpacked.", hidden=True)
 ]
+ShownMaxBytes = Annotated[int, option("--max-bytes", "N", "Most bytes of a packed table (gz, parquet), unpacked.")]
 InBatches = Annotated[
     bool,
     typer.Option(
         "--stream",
-        help="Read the table batch by batch, in bounded memory, as large files, folders and globs are in any case.",
+        help="Read the table in batches, as large files, folders and globs are in any case.",
     ),
 ]
 SafeCsv = Annotated[
     bool,
     typer.Option(
         "--safe-csv",
-        help="Put ' before words that a spreadsheet would run as a formula: those that begin with =, +, -, @ or a tab.",
+        help="Put ' before words that a spreadsheet would run as a formula.",
     ),
 ]
 CostFile = Annotated[
-    str | None, option("--cost", "FILE", "Costs as csv: one row per true label, one column per predicted label.")
+    str | None, option("--cost", "FILE", "Costs as csv: a row per true label, a column per predicted one.")
 ]
 Reject = Annotated[
     float | None,
-    option("--reject", "P", "Leave rows undecided where the expected cost of the best decision is above P."),
+    option("--reject", "P", "Leave rows undecided whose smallest expected cost is above P."),
 ]
 Models = Annotated[str, option("--models", "NAMES", f"Comma-separated list of {MODEL_NAMES}.")]
 Rules = Annotated[
@@ -276,9 +283,9 @@ Rules = Annotated[
 ]
 Inference = Annotated[str, option("--inference", "NAME", f"One of {ENGINE_NAMES}; or MODEL=NAME,… for each model.")]
 Folds = Annotated[int, option("--cv", "K", "Folds of the cross-validation.")]
-Repeats = Annotated[int, option("--repeats", "N", "Repetitions of the cross-validation, with other folds.")]
+Repeats = Annotated[int, option("--repeats", "N", "Repetitions with other folds.")]
 Seed = Annotated[int, option("--seed", "N", "Random seed.")]
-Jobs = Annotated[int, option("--jobs", "N", "Number of processes; it does not change the results.")]
+Jobs = Annotated[int, option("--jobs", "N", "Number of processes.")]
 
 
 UNLABELED = ("drop", "error", "use")
@@ -414,8 +421,11 @@ def missing_values(given: Sequence[str] | None) -> dict[str | None, list[object]
     return values
 
 
-def reads_files(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of `READING` to a command, which gets those that were given as `reading`."""
+def reads_files(command: Callable[..., None], shown: bool = False) -> Callable[..., None]:
+    """Add the options of `READING` to a command, which gets those that were given as `reading`.
+
+    `shown` is whether its help lists them; the help of other commands says where they are listed.
+    """
     own = signature(command, eval_str=True)
 
     def run(**given: Any) -> None:
@@ -426,10 +436,12 @@ def reads_files(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, reading=_reading({name: value for name, value in reading.items() if value not in (None, [])}))
 
     parameters = [option for name, option in own.parameters.items() if name != "reading"]
-    parameters += [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False if name == "labels_as_written" else None, annotation=kind)
-        for name, kind in READING.items()
-    ]
+    for name, kind in READING.items():
+        what, told = get_args(kind)
+        told = copy(told)
+        told.hidden = not shown
+        default = False if name == "labels_as_written" else None
+        parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[what, told]))
     setattr(run, "__signature__", own.replace(parameters=parameters))  # noqa: B010
     run.__annotations__ = {option.name: option.annotation for option in parameters}
     run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__

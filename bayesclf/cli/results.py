@@ -16,6 +16,7 @@ from rich.text import Text
 
 from bayesclf.cli.console import plain_table
 from bayesclf.engines.inference import ENGINES
+from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.stack import STACK
 from bayesclf.report.text import plain
 from bayesclf.report.verdict import DEFINED, verdict
@@ -142,8 +143,10 @@ def _engine_of(comparison: Comparison, model: str) -> str:
     """Return the engine of a model, the class of one that has none, "mixture" of a stack, or "refused"."""
     if model == STACK and comparison.mixture is not None:
         return "mixture"
+    if model == BOOSTING and model in comparison.peers:
+        return "scikit-learn"
     if model in comparison.peers:
-        return type(comparison.peers[model]).__name__
+        return type(last_step(comparison.peers[model])).__name__
     if model in comparison.left_out:
         return LEFT_OUT
     return engine_name(comparison.fits[model]) if model in comparison.fits else "refused"

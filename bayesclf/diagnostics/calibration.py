@@ -15,6 +15,7 @@ from bayesclf.diagnostics.held_out import HeldOut, NotApplicable, Skipped
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.judgments import Z_GAIN, Gain, Step
 from bayesclf.evaluation.scores import RowScores
+from bayesclf.tables.columns import row_numbers
 
 SCORES = {"log_loss": "log loss", "brier": "Brier score"}
 
@@ -220,7 +221,7 @@ def disagreement(context: Context) -> Answer:
     codes = np.column_stack(list(decided.values()))
     differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
     classes = context.training.classes
-    labels = {"row": 1 + answers.numbers[differ], "label": classes[answers.y[differ]]}
+    labels = {"row": row_numbers(context.training.table, answers.numbers[differ]), "label": classes[answers.y[differ]]}
     chosen = {rule: classes[code[differ]] for rule, code in decided.items()}
     evidence = pd.DataFrame(labels | chosen).sort_values("row", ignore_index=True)
     which = f"{len(differ)} of {len(codes)} held-out rows"

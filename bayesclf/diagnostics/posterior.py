@@ -27,6 +27,7 @@ from bayesclf.evaluation.predictive_checks import replicated_cells
 from bayesclf.families.multivariate.gaussian import INVERSE_WISHART
 from bayesclf.models.base import Model, Rows
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
+from bayesclf.tables.columns import row_numbers
 from bayesclf.wording import listed, named, part_of
 
 CHAINS = "draws of Markov chains"
@@ -269,7 +270,9 @@ def influential_rows(context: Context) -> Answer:
     order = np.argsort(-khat, kind="stable")
     above = int((~(khat <= limit)).sum())
     labels = labelled.labels[numbers]
-    evidence = pd.DataFrame({"row": 1 + numbers[order], "label": labels[order], "pareto_k": khat[order]})
+    evidence = pd.DataFrame(
+        {"row": row_numbers(labelled.table, numbers[order]), "label": labels[order], "pareto_k": khat[order]}
+    )
     scope = part_of(len(khat), len(labelled), "rows")
     if not above:
         return passed(f"largest k̂ {khat.max():.2f} (limit {limit:.2f}) of {scope}", evidence.head(1))

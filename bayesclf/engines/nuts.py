@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib import import_module
 from itertools import count
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -287,10 +289,9 @@ def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
     initial_point
         From a chain's seed to the point where it starts.
     """
-    from nutpie.compile_pymc import CompiledPyMCModel
-
+    model = _nutpie().compile_pymc.CompiledPyMCModel
     size = density.size
-    return CompiledPyMCModel(
+    return model(
         dims={},
         compiled_logp_func=density.function,
         compiled_expand_func=_identity(),
@@ -306,6 +307,22 @@ def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
         _shapes={"x": (size,)},
         _coords={},
     )
+
+
+@cache
+def _nutpie() -> Any:
+    """Import nutpie without ArviZ, of which it makes trees that `_read` does without, and which takes long to import.
+
+    What nutpie has of ArviZ meanwhile imports the package when it is asked for a name.
+    """
+    if "arviz" in sys.modules:
+        return import_module("nutpie")
+    sys.modules["arviz"] = arviz = ModuleType("arviz")
+    arviz.__getattr__ = lambda name: getattr(import_module("arviz"), name)  # type: ignore[method-assign]
+    try:
+        return import_module("nutpie")
+    finally:
+        del sys.modules["arviz"]
 
 
 @cache
@@ -335,8 +352,6 @@ def _run_nutpie(
     model: Any, settings: NUTS, seed: int, tell: Tell, options: Mapping[str, Any] = MappingProxyType({})
 ) -> tuple[Array, xr.Dataset]:
     """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
-    import nutpie
-
     chains: list[Any] = []
     total = settings.chains * (settings.draws + (settings.tune or TUNE))
 
@@ -344,7 +359,7 @@ def _run_nutpie(
         """Keep what nutpie says of each chain."""
         chains[:] = now
 
-    run = nutpie.sample(
+    run = _nutpie().sample(
         model,
         draws=settings.draws,
         tune=settings.tune or TUNE,

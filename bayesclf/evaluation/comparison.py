@@ -48,6 +48,12 @@ __all__ = [
 ]
 
 
+BOOSTING_SECONDS = 10.0
+"""Time that gradient boosting may take, even where it takes longer than the models."""
+
+LONGER = "it takes longer than the other models"
+"""Why there is no line of gradient boosting."""
+
 MOST_REPEATS, MOST_ANSWERS = 5, 5_000
 """Most repeats, and most answers of a model in all, where the repeats are not given."""
 
@@ -151,10 +157,15 @@ class Comparison(Displayed, ComparisonMethods):
     @cached_property
     def best(self) -> tuple[str, str]:
         """The model and rule to use: of the models, each at its `leader`, the one with the smallest mean log loss."""
-        leaders = [self.leader(model) for model in self.models if self.rules_of(model)]
+        leaders = self.leaders
         if not leaders:
             raise Refused("no rule could answer under any model; the column `reason` of `table` says why")
         return min(leaders, key=lambda key: mean(self, key, "log_loss"))
+
+    @property
+    def leaders(self) -> list[tuple[str, str]]:
+        """Each model that has answers and can be the one to use, which gradient boosting cannot, at its `leader`."""
+        return [self.leader(model) for model in self.models if model != peers.BOOSTING and self.rules_of(model)]
 
     def leader(self, model: str) -> tuple[str, str]:
         """Return a model and the rule to use: its own, unless another has a clearly smaller log loss.
@@ -173,7 +184,7 @@ class Comparison(Displayed, ComparisonMethods):
     @property
     def settled(self) -> bool:
         """Whether other folds of the same rows would not change what the verdict says of the models."""
-        leaders = [self.leader(model) for model in self.models if self.rules_of(model)]
+        leaders = self.leaders
         if not leaders:
             return True
         best = self.best
@@ -201,20 +212,31 @@ class Comparison(Displayed, ComparisonMethods):
 
     @property
     def disagreements(self) -> pd.DataFrame:
-        """The rows, of the first repeat, on which the rules of one model decide differently: one column per rule."""
-        frames = []
-        for model in self.models:
-            decided = {
-                rule: self.answers[model, rule].scores[0].log_proba.argmax(axis=1) for rule in self.rules_of(model)
-            }
-            if len(decided) < 2:
-                continue
-            codes = np.column_stack(list(decided.values()))
-            differ = np.flatnonzero((codes != codes[:, :1]).any(axis=1))
-            rows = self.tested[0][differ]
-            frame = pd.DataFrame({"model": model, "row": rows, "label": self.classes[self.y[rows]]})
-            frames.append(frame.assign(**{rule: self.classes[code[differ]] for rule, code in decided.items()}))
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["model", "row", "label"])
+        """The rows, of the first repeat, on which the rules of one model decide differently.
+
+        Columns: `model`; `row`, the place in `X` from 0; `label`; `gap`, the largest difference between two rules in
+        the probability of a class; by rule the predicted label, and `P(…)`, the probability of the true label; then the
+        cells. The largest gap comes first. `gibbs`, which draws a hypothesis for each row, is not in the gap, and rows
+        on which it alone differs come last.
+        """
+        return pd.concat([self._disagreements_of(model) for model in self.models], ignore_index=True)
+
+    def _disagreements_of(self, model: str) -> pd.DataFrame:
+        """Return the lines of a model."""
+        rules, rows = self.rules_of(model), self.tested[0]
+        label = self.y[rows]
+        proba = np.array([np.exp(self.answers[model, rule].scores[0].log_proba) for rule in rules])  # (rule, row, …)
+        if len(rules) < 2:
+            return pd.DataFrame({"model": [], "row": rows[:0], "label": self.classes[label[:0]], "gap": []})
+        decided, own = proba.argmax(axis=2), [rule != "gibbs" for rule in rules]
+        differ = np.flatnonzero(np.ptp(decided, axis=0))
+        gap, settled = np.ptp(proba[own], axis=0).max(axis=1), np.ptp(decided[own], axis=0) == 0
+        differ = differ[np.lexsort([-gap[differ], settled[differ]])]
+        found = {"model": model, "row": rows[differ], "label": self.classes[label[differ]], "gap": gap[differ]}
+        found |= {rule: self.classes[code[differ]] for rule, code in zip(rules, decided, strict=True)}
+        found |= {f"P({rule})": one[differ, label[differ]] for rule, one in zip(rules, proba, strict=True)}
+        cells = self.X.iloc[rows[differ]].reset_index(drop=True)
+        return pd.concat([pd.DataFrame(found), cells], axis=1)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -302,6 +324,7 @@ def compare(
     cost: Any = None,
     reject: float | None = None,
     stack: bool = False,
+    boosting: bool = False,
     data: str = "",
     max_seconds: float | None = None,
 ) -> Comparison:
@@ -343,6 +366,10 @@ def compare(
         Whether to add the line ``"stack"``: all lines with log scores, mixed by the weights that score best on held-out
         rows. Each fold is scored with weights from the answers to the rows outside it, which costs no further fit;
         `bayesclf.evaluation.stack.stacked` says what that leaves open. `Comparison.stack` returns the classifier.
+    boosting : bool
+        Whether to add the line ``"boosting"``: scikit-learn's gradient boosting on the same folds, which shows what a
+        black box would gain. It is never the model to use, and is left out for texts, and where it takes longer than
+        the models and than ten seconds.
     data : str
         Name of the table, for the report.
     max_seconds : float or None
@@ -372,10 +399,11 @@ def compare(
     1  DummyClassifier           —      0.50
     """
     models = peers.named(models)
-    require(Flag(), stack=stack)
+    require(Flag(), stack=stack, boosting=boosting)
     require(OrNone(Number(above=0)), max_seconds=max_seconds)
-    if stack and STACK in models:
-        raise InputError(f"a model is named {STACK!r}, as the line of the stack is; give it another name")
+    for taken in ((STACK,) if stack else ()) + ((peers.BOOSTING,) if boosting else ()):
+        if taken in models:
+            raise InputError(f"a model is named {taken!r}, as a line of the comparison is; give it another name")
     asked = checked_rules(rules)
     require_jobs(n_jobs=n_jobs)
     seed, (frame, y, remarks) = seed_of(random_state), labeled_table(X, y, cv)
@@ -386,7 +414,8 @@ def compare(
     most = int(np.clip(MOST_ANSWERS // len(codes), 1, MOST_REPEATS)) if several else 1 if repeats is None else repeats
     folds = folds_of(cv, most, frame, labels, codes, seed)
     question = Question(asked, costs)
-    end = time.perf_counter() + (float("inf") if max_seconds is None else max_seconds)
+    start = time.perf_counter()
+    end = start + (float("inf") if max_seconds is None else max_seconds)
     finished: dict[tuple[str, int], Any] = {}
     comparison = None
     for times in range(1, most + 1) if several else [folds.repeats]:
@@ -401,6 +430,13 @@ def compare(
         if late or times == most or time.perf_counter() > end or comparison.settled:
             break
     assert comparison is not None
+    if boosting and comparison.leaders and not comparison.left_out and isinstance(peers.rows(frame), pd.DataFrame):
+        models = {**models, peers.BOOSTING: peers.boosting(frame)}
+        units = [(peers.BOOSTING, n) for n in (*range(len(own.splits)), -1)]
+        now = time.perf_counter()
+        limit = min(end, now + max(now - start, BOOSTING_SECONDS))
+        finished |= _within(limit, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
+        comparison = _comparison(models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds)
     target = str(getattr(y, "name", None) or "")
     comparison = replace(comparison, target=target, data=data, date=day.today().isoformat(), read=notes_of(X))
     return replace(comparison, **with_line(comparison, comparison.notes, comparison.seconds)) if stack else comparison
@@ -424,7 +460,8 @@ def _comparison(
         own = peers.rules_of(models[name], question.rules)
         if any((name, index) not in finished for index in (*range(len(folds.splits)), -1)):
             left_out.append(name)
-            answers |= {(name, rule): Answers((), _over(max_seconds)) for rule in own}
+            reason = LONGER if name == peers.BOOSTING else _over(max_seconds)
+            answers |= {(name, rule): Answers((), reason) for rule in own}
             continue
         parts: list[Evaluation] = [finished[name, index] for index in range(len(folds.splits))]
         for rule in own:

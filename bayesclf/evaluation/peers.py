@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from bayesclf.arrays import Array
 from bayesclf.classifiers import CLASSIFIERS, BayesClassifier
@@ -20,9 +20,16 @@ from bayesclf.engines import MLE
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.rules import RULES, resolve
+from bayesclf.tables.columns import kind_of
 
 NO_RULE = "—"
 """What stands for the rule of a classifier that has none."""
+
+BOOSTING = "boosting"
+"""The name of gradient boosting among the models of a comparison; it is never the one to use."""
+
+MOST_LEVELS = 254
+"""Levels of a column that boosting tells apart, the most frequent ones."""
 
 GIVEN_EDGES = "network"
 """What a network is called whose edges were given, as ``"tan"`` is one that learns its tree."""
@@ -58,8 +65,8 @@ def named(models: Any) -> dict[str, Any]:
 
 
 def _numbered(models: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    kinds = [last if isinstance(last, type) else type(last) for last in map(_last_step, models)]
-    names = [_short_name(kind, _last_step(model)) for kind, model in zip(kinds, models, strict=True)]
+    kinds = [last if isinstance(last, type) else type(last) for last in map(last_step, models)]
+    names = [_short_name(kind, last_step(model)) for kind, model in zip(kinds, models, strict=True)]
     for place, (name, model) in enumerate(zip(names, models, strict=True)):
         number = names[: place + 1].count(name)
         yield name if number == 1 else f"{name} {number}", model
@@ -72,7 +79,8 @@ def _short_name(kind: type, model: Any) -> str:
     return SHORT_NAMES.get(kind, kind.__name__)
 
 
-def _last_step(model: Any) -> Any:
+def last_step(model: Any) -> Any:
+    """Return the classifier itself, of a pipeline its last step."""
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
@@ -87,6 +95,23 @@ def _check(name: str, model: Any) -> None:
             f"{name!r} ({type(model).__name__}) has no predict_proba, and a comparison is one of probabilities; wrap "
             "it in sklearn.calibration.CalibratedClassifierCV, or leave it out"
         )
+
+
+def boosting(X: pd.DataFrame) -> Pipeline:
+    """Return gradient boosting for a table of numbers and categories: what a black box would gain."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.preprocessing import OrdinalEncoder
+
+    words = [name for name in X.columns if kind_of(X[name]) != "number"]
+    unknown = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
+    codes = make_column_transformer(
+        (OrdinalEncoder(**unknown, max_categories=MOST_LEVELS), words),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    # Codes of categories come first.
+    return make_pipeline(codes, HistGradientBoostingClassifier(categorical_features=[*range(len(words))]))
 
 
 def rules_of(model: Any, rules: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -135,7 +160,7 @@ def fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, l
         try:
             fitted.fit(rows(X), y)
         except (ValueError, TypeError) as reason:
-            raise Refused(f"{type(_last_step(model)).__name__} cannot be fitted: {_first_line(reason)}") from reason
+            raise Refused(f"{type(last_step(model)).__name__} cannot be fitted: {_first_line(reason)}") from reason
     return fitted, list(dict.fromkeys(f"fitting warned: {_first_line(one.message)}" for one in warned))
 
 
@@ -152,9 +177,9 @@ def log_proba(fitted: Any, X: pd.DataFrame, classes: NDArray[Any]) -> Array:
             warnings.simplefilter("ignore")
             found = np.asarray(fitted.predict_proba(rows(X)), dtype=float)
     except (ValueError, TypeError, AttributeError) as reason:
-        raise Refused(f"{type(_last_step(fitted)).__name__} cannot predict: {_first_line(reason)}") from reason
+        raise Refused(f"{type(last_step(fitted)).__name__} cannot predict: {_first_line(reason)}") from reason
     if found.shape != (len(X), len(fitted.classes_)) or not np.isfinite(found).all() or (found < 0).any():
-        raise Refused(f"{type(_last_step(fitted)).__name__} returned something else than probabilities")
+        raise Refused(f"{type(last_step(fitted)).__name__} returned something else than probabilities")
     proba = np.zeros((len(X), len(classes)))
     proba[:, np.searchsorted(classes, fitted.classes_)] = found
     with np.errstate(divide="ignore"):

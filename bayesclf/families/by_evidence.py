@@ -200,9 +200,9 @@ class ByEvidence:
     inclusion: float | None = None
     name: ClassVar[str] = "by-evidence"
     kind: ClassVar[str] = "number"
-    reads_numbers: ClassVar[bool] = False
+    reads_numbers: ClassVar[bool] = True
 
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> ValueCounts:
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> ValueCounts:
         """Return how often each value of rows `X` (row, feature) occurs in each class."""
         return ValueCounts.of(X, y, axes, sample_weight)
 
@@ -259,11 +259,11 @@ def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     if family.statistics_type is ValueCounts:
         return columns
     labels, features = len(columns.counts), len(columns.sizes)
-    feature = np.repeat(np.arange(features), columns.sizes)
-    value, label = np.nonzero(columns.counts.T)
+    first = np.repeat(labels * np.arange(features), columns.sizes)
+    y = np.concatenate([first + label for label in range(labels)])
     long = Axes(tuple(map(str, range(features * labels))), ("",))
-    X, weight = columns.values[value, None], columns.counts[label, value]
-    stacked: Statistics = family.statistics(X, feature[value] * labels + label, long, weight)
+    X, weight = np.tile(columns.values, labels)[:, None], columns.counts.ravel()
+    stacked: Statistics = family.statistics(X, y, long, weight)
     return stacked.unstacked(columns.axes)
 
 

@@ -14,6 +14,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.tables.numbers import Numbers
 
 MOST_EVENTS = 2.0**53
 """Largest count: above it floating-point numbers are no longer all whole numbers."""
@@ -37,6 +38,9 @@ EXACT_WHOLE = 1e14
 
 LARGEST_CELLS = 2**22
 """Cells of a sparse table above which its rows are not made dense."""
+
+FINER = 2
+"""A column is counted in steps that are finer, by this power of two, than those of which few enough span it."""
 
 PROBE = 256
 """Values that are looked at first where one is enough to rule a number of decimals, or a family, out."""
@@ -150,17 +154,17 @@ class ValueCounts(Statistics):
     averages: ClassVar[tuple[str, ...]] = ("values", "sizes", "decimals")
 
     @classmethod
-    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
+    def of(cls, X: Array | Numbers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Count the values in rows `X` (row, feature), NaN where a cell is missing, with label codes `y` (row)."""
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
+        weighed = np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
         parts = []
-        for column in np.asarray(X, dtype=float).T:
-            seen = ~np.isnan(column) & (weight > 0)
-            different, place = np.unique(column[seen], return_inverse=True)
-            values, group = _rounded(different, len(axes.labels))
-            flat = np.bincount(group[place] + len(values) * y[seen], weight[seen], len(axes.labels) * len(values))
-            counts = flat.reshape(len(axes.labels), len(values))
-            parts.append((values, counts, _decimals(different)))
+        for column in X.columns if isinstance(X, Numbers) else np.asarray(X).T:
+            cells = np.ascontiguousarray(column, dtype=float)
+            seen = ~np.isnan(cells) & weighed
+            own = cells, y, sample_weight
+            if not seen.all():
+                own = cells[seen], y[seen], None if sample_weight is None else sample_weight[seen]
+            parts.append(_counted(*own, len(axes.labels)))
         return cls._joined(axes, parts)
 
     @classmethod
@@ -258,9 +262,10 @@ def _decimals(values: Array) -> float:
     """Return the least number of decimals with which all values can be written, or `REAL`."""
     if not len(values):
         return -1.0
+    largest = max(-values.min(), values.max())
     for decimals in range(MOST_DECIMALS + 1):
         scale = 10.0**decimals
-        if np.abs(values[[0, -1]]).max() * scale > EXACT_WHOLE:
+        if largest * scale > EXACT_WHOLE:
             break
         if _whole(values[:PROBE] * scale) and _whole(values * scale):
             return float(decimals)
@@ -277,9 +282,52 @@ def _whole(values: Array) -> bool:
     return bool((np.abs(values - np.rint(values)) <= 4 * np.spacing(np.abs(values))).all())
 
 
+def _counted(cells: Array, y: Integers, weight: Array | None, labels: int) -> tuple[Array, Array, float]:
+    """Return the values (value) of cells (row), their counts (outcome, value), and the decimals they have."""
+    most = _most(labels)
+    found = _counted_in_steps(cells, y, weight, labels, most) if len(cells) > most else None
+    if found is not None:
+        return *found, _decimals(cells)
+    different, place = np.unique(cells, return_inverse=True)
+    values, group = _rounded(different, labels)
+    flat = np.bincount(group[place] + len(values) * y, weight, labels * len(values))
+    return values, flat.reshape(labels, len(values)).astype(float), _decimals(different)
+
+
+def _counted_in_steps(
+    cells: Array, y: Integers, weight: Array | None, labels: int, most: int
+) -> tuple[Array, Array] | None:
+    """Return values as `_rounded` has them, and their counts (outcome, value), without sorting the cells.
+
+    They are counted in steps of a power of two that leaves too many values, and neighbors joined until it does not.
+    None where it leaves few already, or where the steps are more than there are cells to speak of.
+    """
+    power = int(np.frexp((cells.max() - cells.min()) / most)[1]) - FINER
+    floors = np.floor(np.ldexp(cells, -power))
+    first = floors.min()
+    first -= first % 2 ** (FINER + 1)
+    steps = int(floors.max() - first) // 2 ** (FINER + 1) * 2 ** (FINER + 1) + 2 ** (FINER + 1)
+    if labels * steps > 2**FINER * len(cells):
+        return None
+    place = (floors - first).astype(np.intp) + steps * y
+    counts = np.bincount(place, weight, labels * steps).reshape(labels, steps)
+    used = counts.any(axis=0)
+    if np.count_nonzero(used) <= most:
+        return None
+    while np.count_nonzero(used) > most:
+        power, first, counts = power + 1, first / 2, counts[:, ::2] + counts[:, 1::2]
+        used = counts.any(axis=0)
+    return np.ldexp(first + np.flatnonzero(used), power), counts[:, used].astype(float)
+
+
+def _most(labels: int) -> int:
+    """Return how many values a column may have."""
+    return min(MOST_VALUES, max(FEWEST_VALUES, MOST_COUNTS // labels))
+
+
 def _rounded(values: Array, labels: int) -> tuple[Array, Integers]:
     """Return values rounded down so that there are not too many, and which of them each value becomes, (value)."""
-    most = min(MOST_VALUES, max(FEWEST_VALUES, MOST_COUNTS // labels))
+    most = _most(labels)
     if len(values) <= most:
         return values, np.arange(len(values))
     _, top = np.frexp(np.abs(values[[0, -1]]).max())

@@ -69,10 +69,10 @@ def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: 
     Γ(α) is drawn as Γ(α + 1)·U^(1/α) and kept as a logarithm, because for small α the variates themselves
     underflow and a simplex would become 0/0.
     """
-    shape = (draws, *alpha.shape)
+    shape, first = (draws, *alpha.shape), starts(sizes)
     log_gamma = np.log(rng.standard_gamma(alpha + 1, size=shape)) + np.log(rng.random(shape)) / alpha
-    largest = np.maximum.reduceat(log_gamma, starts(sizes), axis=-1)
-    return normalize(np.exp(log_gamma - np.repeat(largest, sizes, axis=-1)), sizes)
+    ratios = np.exp(log_gamma - np.repeat(np.maximum.reduceat(log_gamma, first, axis=-1), sizes, axis=-1))
+    return np.asarray(ratios / np.repeat(np.add.reduceat(ratios, first, axis=-1), sizes, axis=-1))
 
 
 def draw_quickly(alpha: Array, sizes: Integers, rng: np.random.Generator, draws: int) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +25,8 @@ TOLERANCE = 1e-4
 """Error of log α, below the digits that notes show."""
 MOST_ROWS = 5_000
 """Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
+FEW_ROWS = 500
+"""Rows by which the first search is made."""
 LARGE = 1e8
 """Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
 NUMBERS = 2**22
@@ -66,8 +69,12 @@ def learned_from_rows[F](
         X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
     if not len(rows):
         return family
-    score = criterion(counts, statistics, X, y, weight, class_prior)
-    return cast("F", replace(counts, alpha=replace(settings, value=maximum(score))))
+    score = coarse = criterion(counts, statistics, X, y, weight, class_prior)
+    if len(y) > FEW_ROWS:
+        few = np.linspace(0, len(y) - 1, FEW_ROWS).astype(np.intp)
+        times = len(y) / FEW_ROWS * (np.ones(FEW_ROWS) if weight is None else weight[few])
+        coarse = criterion(counts, statistics, X[few], y[few], times, class_prior)
+    return cast("F", replace(counts, alpha=replace(settings, value=maximum(score, coarse))))
 
 
 def left_out_rows(weight: Array | None, rows: int) -> Integers:
@@ -98,15 +105,16 @@ def criterion(
         X = dirichlet.canonical(X)
     width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
     stretch = max(1, NUMBERS // max(log_prior.shape[1], width))
+    posterior = settings.fixed(family, tables, np.array([LOWEST])).resolve_prior(statistics).posterior(statistics)
+    some_rows = [slice(start, start + stretch) for start in range(0, len(y), stretch)]
+    without = [posterior.without_each(X[some], y[some]) for some in some_rows]
+    learned = np.repeat(settings.learned(tables), tables.sizes)
 
     def scores(alpha: float) -> Array:
         """Return log P(y_i | x_i, the other rows, α), (row)."""
-        prior = settings.fixed(family, tables, np.array([alpha])).resolve_prior(statistics)
-        posterior = prior.posterior(statistics)
         found = np.empty(len(y))
-        for start in range(0, len(y), stretch):
-            some = slice(start, start + stretch)
-            joint = posterior.log_predictive_without(X[some], y[some]) + log_prior[some]
+        for some, of_more in zip(some_rows, without, strict=True):
+            joint = of_more(np.where(learned, alpha - LOWEST, 0.0)) + log_prior[some]
             found[some] = joint[np.arange(len(joint)), y[some]] - logsumexp(joint, axis=1)
         return found
 
@@ -123,13 +131,20 @@ def criterion(
     return score
 
 
-def maximum(score: Callable[[float], float]) -> float:
-    """Return the α of the largest score: the best of a grid, refined between its neighbors."""
+def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -> float:
+    """Return the α of the largest score: near the best of a grid by a `coarse` one, refined between its neighbors."""
     grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID)
-    values = np.array([score(float(np.exp(point))) for point in grid])
-    best = int(values.argmax())
+
+    @cache
+    def at(place: int) -> float:
+        """Return the score of a point of the grid."""
+        return score(float(np.exp(grid[place])))
+
+    best = int(np.argmax([at(place) if coarse is score else coarse(np.exp(grid[place])) for place in range(GRID)]))
+    while (higher := max((best, max(best - 1, 0), min(best + 1, GRID - 1)), key=at)) != best:
+        best = higher
     around = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
     found = optimize.minimize_scalar(
         lambda point: -score(float(np.exp(point))), bounds=around, method="bounded", options={"xatol": TOLERANCE}
     )
-    return float(np.exp(found.x if -found.fun > values[best] else grid[best]))
+    return float(np.exp(found.x if -found.fun > at(best) else grid[best]))

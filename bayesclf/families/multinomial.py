@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -137,28 +139,40 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""
         return dirichlet.weighted_logs(_nonzero(X), parameters["theta"])
 
+    @override
     def log_predictive(self, X: Any) -> Array:
         """Return Pólya's log p(x | y, D), (row, outcome): without the multinomial coefficient."""
         alpha = np.asarray(self.alpha)
-        X = _nonzero(X)
-        total = alpha.sum(axis=1)
-        length = np.asarray(X.sum(axis=1), dtype=float)[:, None]
-        return np.asarray(log_rising(X, alpha) - (gammaln(total + length) - gammaln(total)))
+        return _Words.of(X).log_predictive(alpha)(np.zeros(alpha.shape[1]))
 
+    @override
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
         """Own class: Pólya's Γ(A − N)/Γ(A) Π_j Γ(a_j)/Γ(a_j − x_j), with a of the posterior, A = Σa and N = Σx.
 
         NaN where a count is so large that the difference has no digits of α left.
         """
-        alpha, counts = np.asarray(self.alpha), dirichlet.canonical(X)
-        row = np.repeat(np.arange(len(y)), np.diff(counts.indptr))
-        total, length = alpha.sum(axis=1)[y], np.asarray(counts.sum(axis=1), dtype=float)
-        of_word = alpha[y[row], counts.indices]
-        lost = of_word - counts.data < LOST * of_word
-        before = np.where(lost, 1.0, of_word - counts.data)
-        own = np.bincount(row, np.where(lost, np.nan, _log_rising(before, counts.data)), minlength=len(y))
-        rest = np.where(total - length < LOST * total, np.nan, total - length)
-        return self._with_own(X, y, own - (gammaln(total) - gammaln(rest)))
+        return self.without_each(X, y)(np.zeros(len(self.axes.features)))
+
+    @override
+    def without_each(self, X: Any, y: Integers) -> Callable[[Array], Array]:
+        """Return the function, with what does not depend on the concentration computed once."""
+        alpha, words = np.asarray(self.alpha), _Words.of(X)
+        of_words, each = words.log_predictive(alpha), np.arange(len(y))
+        row, word, counts = words.row, words.counts.indices[words.order], words.counts.data[words.order]
+        own, total = alpha[y[row], word], alpha.sum(axis=1)[y]
+
+        def without(more: Array) -> Array:
+            """Return the predictive (row, outcome)."""
+            of_word, of_all = own + more[word], total + more.sum()
+            lost = of_word - counts < LOST * of_word
+            rising = _log_rising(np.where(lost, 1.0, of_word - counts), words.starts, counts[words.rest :])
+            of_own = np.bincount(row, np.where(lost, np.nan, rising), minlength=len(y))
+            rest = np.where(of_all - words.length < LOST * of_all, np.nan, of_all - words.length)
+            out = of_words(more)
+            out[each, y] = of_own - (gammaln(of_all) - gammaln(rest))
+            return out
+
+        return without
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j x_j log θ_jk: one weight per word (CS4780)."""
@@ -199,49 +213,110 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         return {"theta": ("outcome", "word")}
 
 
-def log_rising(X: sparse.csr_array, alpha: Array) -> Array:
-    """Return Σ_j log [Γ(α_jk + x_ij)/Γ(α_jk)] over the entries of each row, (row, outcome).
+@dataclass(frozen=True, eq=False)
+class _Words:
+    """Counts of words, with what log Γ(a + x)/Γ(a) of their counts x needs for any concentrations a.
 
-    For an integer count x it is log α + log(α + 1) + … + log(α + x − 1); as most counts in text are 1 or 2, it costs
-    two or three sparse products.
+    For a whole count that is log a + log(a + 1) + … + log(a + x − 1). It is taken once for all rows that have a word so
+    many times.
+
+    Attributes
+    ----------
+    counts
+        (row, word), sparse, each stored entry above 0.
+    order
+        Entries in the order of their counts, those last that are not whole or above `STEPS`.
+    row
+        Row of each entry in that order.
+    starts
+        The first entries, in that order, whose counts are above 1, 2, ….
+    rest
+        The first that is not whole or above `STEPS`.
+    pairs
+        Which pairs of a word and a whole count each row has, (row, pair), sparse.
+    word, pair_starts
+        The word of each pair, and the first pairs whose counts are above 1, 2, ….
+    """
+
+    counts: sparse.csr_array
+    order: Integers
+    row: Integers
+    starts: Integers
+    rest: int
+    pairs: sparse.csr_array
+    word: Integers
+    pair_starts: Integers
+
+    @classmethod
+    def of(cls, X: Any) -> Self:
+        """Look at counts (row, word), dense or sparse."""
+        counts = _nonzero(X)
+        whole = (counts.data <= STEPS) & (counts.data == np.floor(counts.data))
+        times = np.where(whole, counts.data, STEPS + 1).astype(np.int16)  # which a radix sort takes
+        order = np.argsort(times, kind="stable")
+        row = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))[order]
+        rest = int(np.count_nonzero(whole))
+        words, of_entry = _different(counts.indices[whole], counts.shape[1])
+        pairs, of_entry = _different((times[whole].astype(np.intp) - 1) * len(words) + of_entry, STEPS * len(words))
+        ends = np.concatenate(([0], np.cumsum(whole)))[counts.indptr]
+        entries = sparse.csr_array((np.ones(rest), of_entry, ends), shape=(counts.shape[0], len(pairs)))
+        steps = np.arange(1, times[whole].max(initial=1))
+        starts, pair_starts = np.searchsorted(times[order], steps, "right"), np.searchsorted(pairs, steps * len(words))
+        return cls(counts, order, row, starts, rest, entries, words[pairs % max(len(words), 1)], pair_starts)
+
+    @cached_property
+    def length(self) -> Array:
+        """Number of words of each row, (row)."""
+        return np.asarray(self.counts.sum(axis=1), dtype=float)
+
+    def log_predictive(self, alpha: Array) -> Callable[[Array], Array]:
+        """Return the function from what each concentration has more, (word), to Pólya's log p(x | y, D).
+
+        It is Σ_j log [Γ(a_j + x_j)/Γ(a_j)] − log [Γ(A + N)/Γ(A)], (row, outcome), of `alpha` (outcome, word).
+        """
+        given, total = alpha[:, self.word].T.copy(), alpha.sum(axis=1)
+        lengths, place = np.unique(self.length, return_inverse=True)
+
+        def of_rows(more: Array) -> Array:
+            """Return the predictive (row, outcome)."""
+            out = np.asarray(self.pairs @ _log_rising(given + more[self.word, None], self.pair_starts))
+            for start in range(self.rest, len(self.order), ENTRIES):
+                some = slice(start, start + ENTRIES)
+                word, counts = self.counts.indices[self.order[some]], self.counts.data[self.order[some]]
+                concentration = alpha[:, word].T + more[word, None]
+                rising = gammaln(concentration + counts[:, None]) - gammaln(concentration)
+                np.add.at(out, self.row[some], rising)
+            of_all = total + more.sum()
+            return out - (gammaln(of_all + lengths[:, None]) - gammaln(of_all))[place]
+
+        return of_rows
+
+
+def _different(codes: Integers, number: int) -> tuple[Integers, Integers]:
+    """Return which of so many codes occur, and the place of each among them: without sorting, unlike `np.unique`."""
+    there = np.zeros(number, dtype=bool)
+    there[codes] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[codes]
+
+
+def _log_rising(alpha: Array, starts: Integers, counts: Array | None = None) -> Array:
+    """Return log [Γ(α + x)/Γ(α)] of each α (entry, …) and count x.
 
     Parameters
     ----------
-    X
-        Counts (row, word), sparse, each stored entry above 0.
     alpha
-        Concentrations (outcome, word).
+        In the order of their counts.
+    starts
+        The first entries whose whole counts are above 1, 2, ….
+    counts
+        Counts of the last entries, for which log Γ is taken.
     """
-    total = np.zeros((X.shape[0], len(alpha)))
-    stepwise = (X.data <= STEPS) & (X.data == np.floor(X.data))
-    data, indices, ends = X.data, X.indices, X.indptr
-    for step in range(STEPS):
-        above = data > step if step else stepwise
-        data, indices, ends = data[above], indices[above], np.concatenate(([0], np.cumsum(above)))[ends]
-        if not len(data):
-            break
-        used = np.bincount(indices, minlength=X.shape[1]) > 0
-        entries = (np.ones(len(data)), (np.cumsum(used) - 1)[indices], ends)
-        total += sparse.csr_array(entries, shape=(X.shape[0], used.sum())) @ np.log(alpha[:, used].T + step)
-    rest = np.flatnonzero(~stepwise)
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    for start in range(0, len(rest), ENTRIES):
-        some = rest[start : start + ENTRIES]
-        concentration = alpha[:, X.indices[some]].T
-        np.add.at(total, row[some], gammaln(concentration + X.data[some, None]) - gammaln(concentration))
-    return total
-
-
-def _log_rising(alpha: Array, counts: Array) -> Array:
-    """Return log [Γ(α + x)/Γ(α)] of each α and count x, as `log_rising` does."""
-    total = np.zeros(len(counts))
-    stepwise = (counts <= STEPS) & (counts == np.floor(counts))
-    entries = np.flatnonzero(stepwise)
-    for step in range(STEPS):
-        entries = entries[counts[entries] > step]
-        total[entries] += np.log(alpha[entries] + step)
-    rest = ~stepwise
-    total[rest] = gammaln(alpha[rest] + counts[rest]) - gammaln(alpha[rest])
+    total = np.log(alpha)
+    for step, first in enumerate(starts.tolist(), 1):
+        total[first:] += np.log(alpha[first:] + step)
+    if counts is not None and len(counts):
+        rest = alpha[-len(counts) :]
+        total[-len(counts) :] = gammaln(rest + counts) - gammaln(rest)
     return total
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
@@ -149,6 +149,10 @@ class SimplexFamily[S: Statistics](Family[S]):
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
         return np.asarray(self.log_density(X, self.mean())[0])
+
+    def without_each(self, X: Any, y: Integers) -> Callable[[Array], Array]:
+        """Return the function from what is added to the concentration of each cell to `log_predictive_without`."""
+        return lambda more: self.with_alpha(self.simplexes()[0] + more).log_predictive_without(X, y)
 
     def log_normalizer(self) -> Array:
         """log B(α): the evidence is the Dirichlet-multinomial of the rows in their order."""

@@ -512,7 +512,7 @@ def effects(
         raise InputError(f"an effect of {column!r} needs two values to compare, such as values=[1, 2], not {chosen}")
     own = resolve(clf.requested_rule(None))[0]
     hypotheses = clf.hypotheses(own.source) if clf.draws_ is None else clf.spread(own.name)
-    of_value = [_mean_proba(hypotheses, clf.rows(frame.assign(**{str(column): value}))) for value in chosen]
+    of_value = [_mean_proba(hypotheses, clf.encode(frame.assign(**{str(column): value}))) for value in chosen]
     weights, lines = np.exp(hypotheses.log_weights), []
     tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
     for value, proba in zip(chosen[1:], of_value[1:], strict=True):

@@ -78,16 +78,17 @@ def rules_along(
     table = pd.DataFrame({name: np.repeat(boundary.middle(frame[name]), len(x)) for name in frame}).assign(
         **{feature: x}
     )
+    rows = table if hasattr(clf, "feature_names_in_") else table.to_numpy()  # names that the fit had, or none
     figure, ax = style.axes(ax, (5.4, 3.4))
     if clf.draws_ is not None and hypotheses:
         count = len(clf.hypotheses("posterior"))
         for draw in np.unique(np.linspace(0, count - 1, hypotheses).astype(int)).tolist():
-            proba = clf.predict_proba(table, rule=Gibbs(draw=draw))[:, code]
+            proba = clf.predict_proba(rows, rule=Gibbs(draw=draw))[:, code]
             ax.plot(x, proba, color=style.look_of("gibbs").color, linewidth=0.6, alpha=0.45, zorder=1)
         ax.plot([], [], color=style.look_of("gibbs").color, linewidth=0.6, label="single hypotheses")
     for rule in names:
         look = style.look_of(rule)
-        proba = clf.predict_proba(table, rule=rule)[:, code]
+        proba = clf.predict_proba(rows, rule=rule)[:, code]
         ax.plot(x, proba, color=look.color, linewidth=2, label=rule, zorder=3)
     ax.scatter(own, np.where(codes == code, 1.03, -0.03), s=14, color=style.ink(), alpha=0.5, marker="|", zorder=2)
     ax.set(xlabel=style.plain(feature), ylabel=f"P({style.plain(clf.classes_[code])} | x)", ylim=(-0.06, 1.06))

@@ -148,6 +148,8 @@ def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> 
 
 def _features(frame: pd.DataFrame, names: list[str], features: tuple[str, str] | None) -> tuple[str, str]:
     """Check the two features."""
+    if len(names) == 1:
+        raise InputError("a plane needs two columns, and the model has one; draw it by bayesclf.plots.rules_along")
     if features is None and len(names) != 2:
         raise InputError(f"the model has {len(names)} columns; name the two to draw, such as features={(*names[:2],)}")
     chosen = tuple(map(str, names if features is None else features))

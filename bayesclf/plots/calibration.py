@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
@@ -19,6 +20,7 @@ from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
+from bayesclf.rules import resolve
 from bayesclf.wording import AND_MORE, listed
 
 PANEL = (2.5, 2.4)
@@ -197,6 +199,38 @@ def reliability(
         style.title(ax, title)
         ax.legend(frameon=False, fontsize="small")
     return figure
+
+
+@style.figure
+def reliability_of(clf: BayesClassifier, X: Any, y: Any, rule: str | None = None, ax: Axes | None = None) -> Figure:
+    """Draw the share of right predictions of a classifier against the probability of the predicted class.
+
+    As `bayesclf.plots.reliability`, which has the held-out rows of a comparison, for rows that are given.
+
+    Parameters
+    ----------
+    X, y
+        Rows that it was not fitted on: on its training rows every classifier looks better than it is. Table (row,
+        feature) and labels (row).
+    rule : str or None
+        By default the classifier's own.
+
+    Raises
+    ------
+    InputError
+        For rows that do not fit the training table, or labels that are not classes.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> iris = bc.datasets.load("iris")
+    >>> clf = bc.GaussianNB().fit(iris.X[::2], iris.y[::2])
+    >>> figure = clf.plot_reliability(iris.X[1::2], iris.y[1::2])
+    """
+    log_proba = clf.predict_log_proba(X, rule)
+    codes = clf.known_codes(checked_labels(y, len(log_proba)))
+    name = resolve(clf.requested_rule(rule))[0].name
+    return draw_reliability(log_proba, codes, name, clf.seed_, ax)
 
 
 @style.figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
+from sklearn.utils import get_tags
 
 from bayesclf import plots
 from bayesclf.arrays import Integers
@@ -17,10 +18,11 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.diagnostics import Diagnosis, Finding, diagnose
 from bayesclf.diagnostics.diagnosis import MOST_LINES, TITLES, as_table
 from bayesclf.diagnostics.held_out import HeldOut
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots.calibration import BAND, draw_by_class, draw_reliability
@@ -29,7 +31,7 @@ from bayesclf.report.facts import MOST_CLASSES, Score, calibration, confusion, e
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
-from bayesclf.wording import counted, first_upper, joined, listed
+from bayesclf.wording import counted, first_upper, joined, listed, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -78,6 +80,10 @@ MOST_PARAMETERS = 100
 """Lines of the table of parameters."""
 
 
+MOST_EFFECTS = 8
+"""Columns whose average effects are shown."""
+
+
 def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str | None = None) -> str:
     """Return the page of a fitted classifier; without its training rows `X`, `y` some checks are skipped."""
     content = Content.of(classifier, X, y)
@@ -101,6 +107,8 @@ def render(classifier: BayesClassifier, X: Any = None, y: Any = None, command: s
         most=MOST_PARAMETERS,
         figures=_posterior_figures(classifier),
         parameters=_parameters(classifier),
+        effects=None if content.effects is None else _sortable(content.effects),
+        interval=percent(CI_PROB),
         predictions=[] if X is None else _prediction_figures(classifier, X, content.labels),
         classes=[] if content.codes is None else table.class_counts(content.codes, classifier.classes_),
         columns=[] if frame is None else table.column_summaries(frame),
@@ -126,6 +134,8 @@ def text(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     if (parameters := _summary(classifier)) is not None:
         lines = parameters.reset_index()
         parts.append(Part("Posterior", parameters.attrs.get("families", []), table=lines, shown=MOST_PARAMETERS))
+    if content.effects is not None:
+        parts.append(Part("Average effects", table=content.effects, shown=MOST_PARAMETERS))
     if frame is not None:
         columns = pd.DataFrame([asdict(column) for column in table.column_summaries(frame)])
         parts.append(Part("Data", table=columns))
@@ -149,6 +159,8 @@ class Content:
         How good answers to held-out rows are; None where there are none.
     priors
         What was assumed before any row was seen.
+    effects
+        Average effects of the first columns; None without the training table.
     paragraph
         The report in a few sentences.
     """
@@ -161,6 +173,7 @@ class Content:
     codes: Integers | None
     answers: dict[str, Any] | None
     priors: Priors
+    effects: pd.DataFrame | None
     paragraph: str
 
     @classmethod
@@ -174,7 +187,8 @@ class Content:
         priors = priors_of(classifier)
         said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
         subtitle = _subtitle(classifier, frame, codes)
-        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, priors, said)
+        changes = None if frame is None else _effects(classifier, X, list(frame.columns))
+        return cls(_title(classifier), subtitle, diagnosis, frame, labels, codes, answers, priors, changes, said)
 
 
 def _made(classifier: BayesClassifier, command: str | None) -> list[tuple[str, str]]:
@@ -265,16 +279,38 @@ def _parameters(classifier: BayesClassifier) -> dict[str, Any] | None:
     found = _summary(classifier)
     if found is None:
         return None
-    frame = found.reset_index()
+    return _sortable(found.reset_index()) | {
+        "odds": "reference" in found.attrs,
+        "reference": str(found.attrs.get("reference", "")),
+        "families": found.attrs.get("families", []),
+    }
+
+
+def _sortable(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the first lines of a table as the template shows them."""
     lines = frame.head(MOST_PARAMETERS).itertuples(index=False, name=None)
     return {
         "headings": [str(name).replace("_", " ") for name in frame],
         "lines": [[table.cell(value) for value in line] for line in lines],
         "all": len(frame),
-        "odds": "reference" in found.attrs,
-        "reference": str(found.attrs.get("reference", "")),
-        "families": found.attrs.get("families", []),
     }
+
+
+def _effects(classifier: BayesClassifier, X: Any, columns: Sequence[str]) -> pd.DataFrame | None:
+    """Return the average effects of the first columns, of two classes on the second; None where there are none."""
+    found: list[pd.DataFrame] = []
+    if get_tags(classifier).input_tags.sparse:  # words and counts
+        return None
+    for name in columns[:MOST_EFFECTS]:
+        try:
+            found.append(classifier.effects(X, name).assign(column=name))
+        except (InputError, Refused):  # a column of one value, and words
+            continue
+    if not found:
+        return None
+    effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]]
+    labels = classifier.classes_
+    return effects[effects["outcome"] == labels[1]] if len(labels) == 2 else effects
 
 
 def _summary(classifier: BayesClassifier) -> pd.DataFrame | None:

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.files import output_file
-from bayesclf.wording import visible
+from bayesclf.wording import first_upper, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -60,6 +60,7 @@ def fill(template: str, **context: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["unbroken"] = unbroken
+    environment.filters["first_upper"] = first_upper
     script = environment.get_template("sort.js").render()
     policy = b64encode(sha256(script.encode()).digest()).decode()
     page = environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
@@ -125,8 +126,7 @@ def drawn(draw: Callable[[], Figure], name: str, title: str, description: str) -
     try:
         return svg(draw, name, title, description)
     except (Refused, DoesNotExist) as reason:
-        text = str(reason)
-        return f"{text[:1].upper()}{text[1:]}." if text else ""
+        return f"{first_upper(str(reason))}." if str(reason) else ""
 
 
 def _inline(root: ElementTree.Element, name: str, title: str, description: str) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
 from bayesclf.classifiers.given import is_given
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.peers import NO_RULE
+from bayesclf.evaluation.peers import NO_RULE, last_step
 from bayesclf.evaluation.stack import STACK
 from bayesclf.wording import counted
 
@@ -21,6 +19,7 @@ MODELS = {
     "CategoricalNB": "categorical naive Bayes",
     "GaussianDiscriminantAnalysis": "Gaussian discriminant analysis",
     "GaussianNB": "Gaussian naive Bayes",
+    "HistGradientBoostingClassifier": "gradient boosting",
     "JointBayes": "unrestricted Bayes classifier",
     "LogisticRegression": "logistic regression",
     "MultinomialNB": "multinomial naive Bayes",
@@ -35,7 +34,7 @@ HOW = {
     "mean": "with the posterior means of its parameters",
     "bayes-optimal": "averaged over its posterior",
     "predictive": "averaged over its posterior, given the new row",
-    "tempered": "with its evidence counted as far as rows left out bear it out",
+    "tempered": "with its evidence scaled by leave-one-out",
     "gibbs": "with parameters drawn from its posterior",
 }
 """How a model answers under each rule."""
@@ -71,8 +70,7 @@ def kind_name(classifier: Any) -> str:
 
     A pipeline is called by its last step.
     """
-    if isinstance(classifier, Pipeline):
-        classifier = classifier.steps[-1][1]
+    classifier = last_step(classifier)
     kind = type(classifier).__name__
     return STRUCTURES.get(str(getattr(classifier, "structure", "")), MODELS.get(kind, kind))
 

@@ -18,6 +18,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.evaluation.scores import CALIBRATION_BINS, reliability
 from bayesclf.evaluation.stack import STACK
@@ -32,6 +33,7 @@ from bayesclf.report.classifier_page import groups
 from bayesclf.report.facts import confusion, errors
 from bayesclf.report.text import Part, TextReport, of_checks, of_facts, of_priors
 from bayesclf.rules import RULES
+from bayesclf.tables.columns import row_numbers
 from bayesclf.wording import NEGLIGIBLE, counted, first_upper, listed, number, percent
 
 if TYPE_CHECKING:
@@ -73,6 +75,7 @@ def render(comparison: Comparison, command: str | None = None, tell: Tell = sile
         scores=_scores_figure(scores),
         headings=table.headings(comparison),
         lines=table.score_lines(comparison, scores, anchors),
+        infinite="log_loss" in scores and np.isinf(scores["log_loss"]).any(),
         costs=table.cost_table(comparison),
         rules=[(rule, names.RULES[rule]) for rule in RULES if any(name == rule for _, name in comparison.answers)],
         bins=CALIBRATION_BINS,
@@ -197,12 +200,14 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
         ("Data", f"{comparison.data or 'a table'}, hash {_hash(comparison)}"),
         ("Folds", _folds(comparison)),
         ("Seed", str(comparison.seed)),
-        ("Models", "; ".join(f"{name}: {_as_given(fit)}" for name, fit in _fitted(comparison))),
+        ("Models", "; ".join(f"{name}: {_as_given(name, fit)}" for name, fit in _fitted(comparison))),
     )
 
 
-def _as_given(fit: Any) -> str:
-    """Return a classifier as one writes it, without the engine and the seed that a comparison gives it."""
+def _as_given(name: str, fit: Any) -> str:
+    """Return a classifier as one writes it, without what a comparison gives it: engine, seed, and codes of words."""
+    if name == BOOSTING:
+        fit = last_step(fit)
     if isinstance(fit, BayesClassifier):
         fit = clone(fit).set_params(random_state=None)
         if isinstance(fit.inference, Auto):
@@ -410,16 +415,16 @@ def _figures(comparison: Comparison, name: str, anchor: str) -> dict[str, Markup
 def _disagreeing_rows(
     comparison: Comparison, name: str, rows: np.ndarray[Any, np.dtype[np.intp]]
 ) -> list[dict[str, Any]]:
-    """Return rows on which the rules decide differently, counted from 1: true label, answers, and which are right."""
+    """Return rows on which the rules decide differently: number in the user's table, true label, which are right."""
     rules, truth = comparison.rules_of(name), comparison.y[rows]
     places = np.searchsorted(comparison.tested[0], rows)
     decided = [comparison.answers[name, rule].scores[0].log_proba[places].argmax(axis=1) for rule in rules]
     labels = [str(label) for label in comparison.classes]
     return [
         {
-            "row": int(row) + 1,
+            "row": int(number),
             "label": labels[true],
             "answers": [{"label": labels[code], "right": bool(code == true)} for code in codes],
         }
-        for row, true, codes in zip(rows, truth, np.transpose(decided), strict=True)
+        for number, true, codes in zip(row_numbers(comparison.X, rows), truth, np.transpose(decided), strict=True)
     ]

@@ -126,7 +126,7 @@ def _cells(record: dict[Any, Any], best: bool, drawn: bool) -> tuple[Cell, ...]:
     cells: tuple[Cell, ...] = (
         Cell(percent(record["accuracy"], record["accuracy_se"]), record["accuracy"]),
         Cell(log_loss(record), record["log_loss"]),
-        Cell("best" if best else signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), rank),
+        Cell("–" if best else signed(record["log_loss_diff"], record["log_loss_diff_se"], 3), rank),
         Cell("–" if best else signed(points, points_se, 1), points),
         Cell(pair(record["brier"], record["brier_se"]), record["brier"]),
         Cell(f"{calibration}{number(record['calibration_high'])}]", record["calibration_error"]),

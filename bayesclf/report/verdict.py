@@ -13,8 +13,8 @@ from bayesclf.display import Display
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.comparison import Comparison, score_table
 from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Z_CONFIDENCE, Step, confidence_gap
-from bayesclf.evaluation.peers import NO_RULE
-from bayesclf.evaluation.score_table import BASELINE, Key, Standing, standings
+from bayesclf.evaluation.peers import BOOSTING, NO_RULE
+from bayesclf.evaluation.score_table import BASELINE, Key, Standing, mean, standings
 from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, log_loss, signed
@@ -35,8 +35,8 @@ ERROR = "one standard error over the rows"
 
 DEFINED = (
     f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. A clear difference holds at "
-    f"{100 * CONFIDENCE:.0f} % for all models together; a probable one exceeds one standard error. Differences of log "
-    f"loss below {MATTERS:g} do not matter and count as ties."
+    f"{100 * CONFIDENCE:.0f} % for all models together; a probable one exceeds one standard error, whatever the folds. "
+    f"Differences of log loss below {MATTERS:g} do not matter and count as ties."
 )
 """What the words of the verdict mean."""
 
@@ -106,12 +106,13 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
     scores = {_key(record): record for record in records}
-    common = (*_accuracy(comparison, scores), *_cheapest(comparison, scores))
+    own = {key: record for key, record in scores.items() if key[0] != BOOSTING}
+    common = (*_accuracy(comparison, own), *_cheapest(comparison, own))
     best = comparison.best
     if np.isinf(scores[best]["log_loss"]):
         headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
         return Verdict(headline, common, cautions)
-    leaders = [comparison.leader(model) for model in comparison.models if comparison.rules_of(model)]
+    leaders = comparison.leaders
     models = standings(comparison, leaders, against=best)
     ranked = standings(comparison, [*leaders, BASELINE])
     baseline = next(one for one in standings(comparison, [*leaders, BASELINE], against=best) if _key(one) == BASELINE)
@@ -121,7 +122,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
     return Verdict(
         _headline(comparison, scores[best], baseline, models[1:]),
-        (*against, *_rules(comparison, best), *common),
+        (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
         _facts(comparison, scores[best]),
         tuple(ranked),
@@ -148,7 +149,7 @@ def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, 
     if baseline.kind not in ("behind", "leaning"):
         return (
             "No model is clearly better than always giving the shares of the classes, whose log loss is "
-            f"{number(baseline.loss)}; {name}, has the smallest of the models, {loss}."
+            f"{number(baseline.loss)}; the best model, {name}, has {loss}."
         )
     if baseline.kind == "leaning":
         return (
@@ -181,6 +182,22 @@ def _against_best(comparison: Comparison, standing: Standing, shares: float | No
         amount += f", and clearly above that of always giving the shares of the classes, {number(shares)}"
     word = "clearly" if standing.kind == "behind" else "probably"
     return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
+
+
+def _boosting(comparison: Comparison) -> Iterable[str]:
+    """Say what gradient boosting would gain, if it is a line of the comparison."""
+    boosting, best = (BOOSTING, NO_RULE), comparison.best
+    if not comparison.rules_of(BOOSTING):
+        return
+    first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
+    _, found = standings(comparison, [best, boosting], against=first)
+    size, than = pair(found.difference, found.error), "larger" if first == best else "smaller"
+    said = {
+        "tied": f"is tied with it: its log loss differs by {size} only",
+        "behind": f"has a clearly {than} log loss, by {size}",
+        "leaning": f"has a probably {than} log loss, by {size}",
+    }.get(found.kind, f"may be as good: its log loss is {than} by {size}")
+    yield f"Gradient boosting, for comparison, {said}."
 
 
 def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
@@ -308,6 +325,8 @@ def _overconfident(comparison: Comparison) -> list[str]:
     """
     sentences = []
     for model in comparison.models:
+        if model == BOOSTING:
+            continue
         rules = [rule for rule in comparison.rules_of(model) if rule != "gibbs"]
         gaps = {rule: Step.of(excess_confidence(comparison, model, rule)) for rule in rules}
         clear = {rule: gap.mean for rule, gap in gaps.items() if gap.matters}
@@ -433,7 +452,7 @@ def _cells(record: dict[Any, Any], best: bool) -> list[str]:
         record["rule"],
         percent(record["accuracy"], record["accuracy_se"]),
         log_loss(record),
-        "best" if best else difference if np.isfinite(record["log_loss_diff"]) else "",
+        "–" if best else difference if np.isfinite(record["log_loss_diff"]) else "",
         pair(record["brier"], record["brier_se"]),
     ]
     if "cost" in record:

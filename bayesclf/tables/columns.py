@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +22,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, clipped, counted, listed, written
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, clipped, counted, listed, written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,8 +72,11 @@ def row_numbers(table: Any, places: Any) -> Integers:
     (array([2]), array([3]))
     """
     own = np.asarray(places, dtype=np.intp)
-    known = table.index.name == ROW
-    return np.asarray(table.index.to_numpy()[own] if known else own) + 1
+    if isinstance(table, SparseTable):
+        whole = table.rows
+    else:
+        whole = table.index.to_numpy() if table.index.name == ROW else None
+    return np.asarray(own if whole is None else whole[own]) + 1
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_arr
 def place_of(table: SparseTable, entry: int, names: tuple[str, ...]) -> tuple[int, str]:
     """Return the number of the row, from 1 and in the whole table, and the column's name of a stored entry."""
     place = int(np.searchsorted(table.cells.indptr, entry, side="right")) - 1
-    return (place if table.rows is None else int(table.rows[place])) + 1, names[table.cells.indices[entry]]
+    return int(row_numbers(table, place)), names[table.cells.indices[entry]]
 
 
 ColumnKind = Literal["number", "category", "text"]
@@ -166,6 +170,9 @@ FLOAT_BYTES = 8
 
 FIRST_ROWS = 64
 """Rows in which most columns have a number that is not nearly 0."""
+
+NUMBER_AS_WORD = re.compile(r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?")
+"""A number, such as -3 or 1.5e-4, but no code such as 007."""
 
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
@@ -618,6 +625,35 @@ class Column:
             require_one_way(self.name, levels, other.levels)
             levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
         return Column(self.name, self.kind, levels, of_numbers, ordered)
+
+
+MOST_WORDS_OF_NUMBERS = 20
+"""Levels that are written as numbers and still taken for codes without a remark."""
+
+
+def about_words(frame: pd.DataFrame, found: Sequence[Column]) -> list[str]:
+    """Say which columns hold numbers as words, and so are categories, unless these look like codes."""
+    names = [column.name for column in found if column.kind == "category" and not column.of_numbers]
+    words = [name for name in names if _are_numbers(frame[name])]
+    if not words:
+        return []
+    return [
+        f"each word is a category of its own in column {listed(map(repr, words), LISTED_NAMES, AND_MORE)}, whose words "
+        f"are numbers; X.astype({{{words[0]!r}: float}}) makes it a column of numbers"
+    ]
+
+
+def _are_numbers(column: pd.Series) -> bool:
+    """Return whether a column has many words, all written as numbers, without zeros in front."""
+    cells = column.dropna()
+    if isinstance(column.dtype, pd.CategoricalDtype) or cells.empty or not _is_number(cells.iloc[0]):
+        return False
+    values = cells.unique()
+    return len(values) > MOST_WORDS_OF_NUMBERS and all(map(_is_number, values))
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, str) and NUMBER_AS_WORD.fullmatch(cell) is not None
 
 
 def is_missing(X: Array) -> NDArray[np.intp]:

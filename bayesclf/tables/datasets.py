@@ -294,7 +294,7 @@ def _loaded(
     if chosen is not None:
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
         frame, said = as_classes(frame, chosen, wish.options, found.from_file)
-        notes = (*notes, *said)
+        notes = (*said, *notes)
     if found.from_file:
         useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
         notes = (*said, *notes, *([remark] if remark else []))

@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from bayesclf.tables.columns import ColumnKind, column_kind
+from bayesclf.tables.columns import ColumnKind, column_kind, row_numbers
 from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_column, require_kinds
+from bayesclf.tables.labels import alike, both
 from bayesclf.tables.missing import spike
 from bayesclf.tables.useless import why_useless
-from bayesclf.tables.writing import quoted
-from bayesclf.wording import IN_ALL, flagged_rows, listed
+from bayesclf.tables.writing import Survey, quoted, written
+from bayesclf.wording import AND_MORE, IN_ALL, flagged_rows, listed
 
 ALMOST_NUMBERS = 0.5
 """A column of categories in which more than this share of the cells are numbers gets a note."""
@@ -115,24 +116,51 @@ def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) ->
     why = why_useless(column) if kind == "category" else ""
     if why and why != "has one value only":
         return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quoted(str(name))})"
-    if kind == "category" and not isinstance(column.dtype, pd.CategoricalDtype):
-        return _almost_numbers(name, column, levels)
-    return ""
+    if kind != "category":
+        return ""
+    almost = "" if isinstance(column.dtype, pd.CategoricalDtype) else _almost_numbers(name, column, levels)
+    return almost or _differ_in_case(name, levels)
+
+
+def _differ_in_case(name: Hashable, levels: Counter[Any]) -> str:
+    """Name levels that may be one; empty where all differ in more than case and blanks."""
+    counts = {str(level): count for level, count in levels.items()}
+    pairs = listed((both(pair, counts) for pair in alike(counts)), LISTED_LEVELS, AND_MORE)
+    return (
+        f"levels {pairs} of column {name!r} differ in case alone; write them one way if they are one" if pairs else ""
+    )
 
 
 def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> str:
     """Say which cells keep a column from being read as numbers, if the others are numbers."""
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
-    words = as_words(column)
+    words, most = as_words(column), (1 - ALMOST_NUMBERS) * column.notna().sum()
     bad = not_numbers(words)
-    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum():
+    if bad.sum() >= most:  # with decimal commas or signs, all are words to a program
+        bad = words.map(lambda word: written(word.strip()) is None, na_action="ignore").fillna(False).astype(bool)
+        if not _are_numbers(words[~bad]):
+            return ""
+    if not 0 < bad.sum() < most:
         return ""
-    found = [f"{word!r} ({flagged_rows(words == word)})" for word in words[bad].unique()]
-    cells, one = "that cell" if bad.sum() == 1 else "those cells", str(words[bad].iloc[0])
+    rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
+    found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
+    cells = "that cell" if bad.sum() == 1 else "those cells"
+    remedy = f"write numbers into {cells}, or leave them empty,"
+    if len(bad_words) <= LISTED_LEVELS:
+        options = " ".join(f"--missing {quoted(f'{name}={word}')}" for word in bad_words)
+        remedy = f"leave {cells} empty ({options}, missing={{{str(name)!r}: {bad_words!r}}} in Python)"
     return (
-        f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; "
-        f"leave {cells} empty (--missing {quoted(f'{name}={one}')}, missing={{{str(name)!r}: [{one!r}]}} in Python) to "
+        f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with --kind {quoted(str(name))}=category "
         f"(dtypes={{{str(name)!r}: 'category'}} in Python)"
     )
+
+
+def _are_numbers(words: pd.Series[Any]) -> bool:
+    """Return whether a file with these words alone in a column would be read as numbers."""
+    import pyarrow as pa
+
+    survey = Survey()
+    survey.add(pa.array(words.dropna(), pa.string()))
+    return survey.meaning(None).held in ("whole", "number")

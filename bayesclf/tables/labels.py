@@ -22,31 +22,28 @@ MOST_WHOLE = 30
 """The most whole numbers that are taken for classes; more are a quantity."""
 
 
-def spellings(counts: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
-    """Return, by spelling of a label, the usual one that it is a slip of, and pairs that may be one class.
+def alike(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return pairs of words that differ in case and blanks alone, the usual spelling first.
 
     Parameters
     ----------
     counts : mapping of str to int
-        How many rows have each label.
+        How many rows have each word.
 
     Examples
     --------
-    >>> spellings({"no": 60, "NO": 2, "yes": 30, "Yes": 20})
-    ({'NO': 'no'}, ["'yes' (30 rows) and 'Yes' (20 rows)"])
+    >>> alike({"no": 60, "NO": 2, "yes": 30, "Yes": 20})
+    [('no', 'NO'), ('yes', 'Yes')]
     """
-    alike: dict[str, list[str]] = defaultdict(list)
-    for label in sorted(counts, key=lambda label: (-counts[label], label)):
-        alike[" ".join(label.casefold().split())].append(label)
-    slips, unsure = {}, []
-    for usual, *others in alike.values():
-        for other in others:
-            if counts[other] <= RARE * counts[usual]:
-                slips[other] = usual
-            else:
-                pair = [f"{label!r} ({counted(counts[label], 'row')})" for label in (usual, other)]
-                unsure.append(" and ".join(pair))
-    return slips, unsure
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in sorted(counts, key=lambda word: (-counts[word], word)):
+        found[" ".join(word.casefold().split())].append(word)
+    return [(usual, other) for usual, *others in found.values() for other in others]
+
+
+def both(pair: tuple[str, str], counts: Mapping[str, int]) -> str:
+    """Return two words with the number of rows of each."""
+    return " and ".join(f"{word!r} ({counted(counts[word], 'row')})" for word in pair)
 
 
 def as_classes(
@@ -76,12 +73,14 @@ def as_classes(
 
 def mended_labels(y: pd.Series[Any]) -> tuple[dict[str, str], list[str]]:
     """Return the usual spelling of each label that is a slip, and sentences about labels that differ in case."""
-    counts = as_words(y.astype(object)).value_counts()
-    slips, unsure = spellings({str(label): int(count) for label, count in counts.items()})
+    counts = {str(label): int(count) for label, count in as_words(y.astype(object)).value_counts().items()}
+    pairs = alike(counts)
+    slips = {other: usual for usual, other in pairs if counts[other] <= RARE * counts[usual]}
     notes = [
-        f"label {slip!r} ({counted(int(counts[slip]), 'row')}) is taken for {usual!r} (--labels-as-written keeps both)"
+        f"label {slip!r} ({counted(counts[slip], 'row')}) is taken for {usual!r} (--labels-as-written keeps both)"
         for slip, usual in slips.items()
     ]
+    unsure = [both(pair, counts) for pair in pairs if pair[1] not in slips]
     notes += [f"labels {pair} are two classes that differ in case alone; write them one way if not" for pair in unsure]
     return slips, notes
 

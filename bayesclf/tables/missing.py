@@ -26,6 +26,9 @@ MIN_SPIKE, MAX_SHARE = 3, 0.5
 MIN_OTHERS, MIN_DISTINCT = 20, 10
 """The fewest other cells, and different values among them: of ranks and grades any may be far from the others."""
 
+MIN_RANGES = 2
+"""How many ranges of the others a code must be away where there are fewer different values: 99 among 1 to 5 is."""
+
 MIN_GAP = 0.5
 """The least distance of the spike from the other cells, in their standard deviations."""
 
@@ -75,7 +78,8 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     above all others. It is the value of at least `MIN_SPIKE` cells and at most a share of `MAX_SHARE`, of `MIN_RATIO`
     times as many as the nearest other value, and, except for negative codes, which the sign sets apart, further from
     that value than `MIN_GAP` standard deviations of the others. Zeros among whole numbers must not look like those of a
-    count.
+    count. Among few different values, such as answers from 1 to 5, it is any code but 0 that is `MIN_RANGES` ranges of
+    the others away from them.
 
     Parameters
     ----------
@@ -118,7 +122,10 @@ def _isolated(cells: Array, value: float) -> Spike | None:
     values, counts = np.unique(others, return_counts=True)
     end = 0 if value < values[0] else -1
     nearest = float(values[end])
-    if len(values) < MIN_DISTINCT or size < MIN_RATIO * counts[end]:
+    if len(values) < MIN_DISTINCT:
+        far = value != 0 and 0 < MIN_RANGES * np.ptp(values) < abs(nearest - value)
+        return Spike(float(value), size, nearest) if far else None
+    if size < MIN_RATIO * counts[end]:
         return None
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large to be squared have no spike
         sd = float(others.std())

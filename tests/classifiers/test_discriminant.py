@@ -163,7 +163,7 @@ def test_collinear_columns_have_no_maximum_likelihood(covariance, rows):
 
 
 def test_few_rows_of_many_columns_are_predicted_as_well_as_by_shrunk_covariances():
-    """`benchmarks/covariances.py` has the figures: at ν = d + 2 the loss of 45 columns is three times the peer's."""
+    """At ν = d + 2 the loss of 45 columns is three times the peer's."""
     columns = (15, 30, 45)
     found = np.mean([[losses(*simulated(d, seed)) for d in columns] for seed in range(8)], axis=0)
     assert (found[:, 0] < found[:, 1] + 0.01).all()

@@ -140,12 +140,13 @@ def test_what_pymc_cannot_model_is_displayed_too():
 
 
 @pytest.mark.slow
-def test_a_display_imports_neither_pymc_nor_arviz():
+def test_fits_answers_and_displays_import_neither_pymc_nor_arviz():
     program = """
 import sys, bayesclf as bc
-clf = bc.GaussianNB(random_state=1).fit([[1.0], [1.2], [3.1], [2.9]], [0, 0, 1, 1])
-clf._repr_html_(); clf._repr_mimebundle_(); dir(clf); repr(clf)
-print(*({"pymc", "arviz", "pytensor"} & set(sys.modules)))
+for clf in bc.NaiveBayes(random_state=1), bc.LogisticRegression(inference="nuts", random_state=1):
+    clf.fit([[1.0], [3.2], [3.1], [2.9], [1.5]], [0, 0, 1, 1, 0]).predict_proba([[2.0]])
+    clf._repr_html_(); clf._repr_mimebundle_(); dir(clf); repr(clf)
+print(*({"pymc", "arviz", "pytensor", "matplotlib"} & set(sys.modules)))
 """
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []

@@ -125,7 +125,7 @@ def test_json_holds_the_numbers_of_compare():
     found = json.loads(command(*arguments).out, parse_constant=pytest.fail)
     tennis = datasets.load("play_tennis")
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
-    expected = bc.compare(models, tennis.X, tennis.y, "all", cv=3, repeats=2, random_state=4)
+    expected = bc.compare(models, tennis.X, tennis.y, "all", cv=3, repeats=2, random_state=4, boosting=True)
     assert (found["best"]["model"], found["best"]["rule"]) == expected.best
     assert found["notes"] == {model: list(notes) for model, notes in expected.notes.items()}
     assert found["engines"] == {"nb": "exact", "lr": "map"}
@@ -133,7 +133,7 @@ def test_json_holds_the_numbers_of_compare():
     assert found["versions"]["bayesclf"] == bc.__version__
     assert found["data"]["labels"] == [{"label": "no", "rows": 5}, {"label": "yes", "rows": 9}]
     records = expected.table.to_dict("records")
-    assert len(found["table"]) == len(records) == 2 * len(RULES)
+    assert len(found["table"]) == len(records) == 2 * len(RULES) + 1
     infinite = 0
     for line, record in zip(found["table"], records, strict=True):
         assert set(line) == set(record)
@@ -150,7 +150,7 @@ def test_json_holds_the_numbers_of_compare():
 
 def test_compare_says_what_decisions_cost():
     table("cost.csv", "true,virginica,setosa,versicolor\nsetosa,1,0,1\nversicolor,1,1,0\nvirginica,0,1,5\n")
-    base = ["compare", "iris", "--models", "gnb", "--cv", "3"]
+    base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--no-peers"]
     said = command(*base, "--cost", "cost.csv", "--reject", "0.2", "--json", "-").out
     found = json.loads(said, parse_constant=pytest.fail)
     matrix = [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 5.0, 0.0]]
@@ -167,7 +167,7 @@ def test_compare_says_what_decisions_cost():
 
 def test_costs_have_a_place_in_the_terminal():
     table("cost.csv", "0,1,1\n1,0,1\n1,5,0\n")
-    base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--rules", "map,gibbs"]
+    base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--rules", "map,gibbs", "--no-peers"]
     for arguments, columns in (
         (["--reject", "0.2"], "accuracy       log loss           cost  rejected"),
         (["--cost", "cost.csv"], "accuracy       log loss           cost"),

@@ -168,6 +168,21 @@ def test_disagreements_are_the_rows_on_which_decisions_differ(comparison):
     assert len(decided) == (np.ptp(codes, axis=0) > 0).sum()
 
 
+def test_disagreements_have_probabilities_and_cells_and_gibbs_alone_comes_last(comparison):
+    frame = comparison.disagreements
+    frame = frame[frame["model"] == "gnb"]
+    settled = frame[[rule for rule in RULES if rule != "gibbs"]].nunique(axis=1) == 1
+    assert settled.is_monotonic_increasing
+    assert frame.loc[~settled, "gap"].is_monotonic_decreasing
+    line = frame.iloc[0]
+    proba = np.exp([comparison.answers["gnb", r].scores[0].log_proba[line["row"]] for r in RULES if r != "gibbs"])
+    assert line["gap"] == pytest.approx(np.ptp(proba, axis=0).max())
+    assert line["P(map)"] == pytest.approx(np.exp(-comparison.answers["gnb", "map"].scores[0].log_loss[line["row"]]))
+    pd.testing.assert_series_equal(
+        line[comparison.X.columns], comparison.X.iloc[line["row"]], check_names=False, check_dtype=False
+    )
+
+
 @pytest.mark.slow
 def test_numbers_do_not_depend_on_the_number_of_workers(comparison, iris, models):
     again = bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4, n_jobs=2)

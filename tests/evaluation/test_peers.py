@@ -111,6 +111,30 @@ def test_peers_are_in_verdict_figures_and_report(comparison, tmp_path):
     assert set(comparison.peers) == {"peer", "knn"}
 
 
+def test_boosting_shows_what_a_black_box_gains_and_is_never_the_model_to_use(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"n": rng.normal(size=200), "c": rng.choice(["a", "b", None], 200), "d": rng.choice(["a", "b"], 200)}
+    )
+    y = (X["n"] > 0) ^ (X["d"] == "b")
+    found = bc.compare([bc.NaiveBayes()], X, y, boosting=True)
+    table = found.table.set_index("model")["log_loss"]
+    assert table["boosting"] < table["nb"].min() - 0.3
+    assert found.best[0] == "nb"
+    assert any("has a clearly smaller log loss" in sentence for sentence in verdict(found, found.table).findings)
+    assert (
+        "boosting"
+        not in bc.compare(
+            [bc.TextNB()], ["to be", "or not", "be it", "or no"] * 3, [0, 1] * 6, cv=2, boosting=True
+        ).models
+    )
+    monkeypatch.setattr("bayesclf.evaluation.comparison.BOOSTING_SECONDS", -np.inf)
+    late = bc.compare([bc.GaussianNB()], X[["n"]], y, cv=2, repeats=1, boosting=True, max_seconds=1e-9)
+    assert late.left_out == ("gnb",)
+    with pytest.raises(InputError, match="'boosting'"):
+        bc.compare({"boosting": bc.NaiveBayes()}, X, y, boosting=True)
+
+
 def test_numbers_of_a_peer_depend_on_the_seed_alone(iris):
     forest = RandomForestClassifier(5)
     one, two, other = (bc.compare({"rf": forest}, *iris, cv=2, random_state=seed, n_jobs=1).table for seed in (3, 3, 4))

@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import subprocess
+from base64 import b64decode
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
 
@@ -185,6 +186,9 @@ ANCHORS = """
   .filter((hash) => !document.getElementById(hash.slice(1)))
 """
 
+MOST_PRINTED = 3
+"""Most pages on paper."""
+
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 """By how many pixels the page is wider than the screen."""
 
@@ -207,6 +211,8 @@ def require_pleasant(path, folder):
             assert await tab.evaluate(WIDER) <= 0
             assert size != DESK or await tab.evaluate("document.documentElement.scrollHeight") <= 4000
             assert await tab.evaluate("document.querySelectorAll('script').length") == 1
+            pdf = await tab.call("Page.printToPDF")  # what is folded is not printed
+            assert len(re.findall(rb"/Type /Page\b", b64decode(pdf["data"]))) <= MOST_PRINTED
 
     for size in (DESK, PHONE):
         asyncio.run(look(size))

@@ -185,3 +185,10 @@ def test_more_columns_words_and_other_labels_are_named(rows):
         plots.decision_boundary(fit, X, ["other"] * 60, features=("a", "b"))
     with pytest.raises(Refused, match="leaves no posterior"):
         plots.decision_boundary(bc.GaussianNB(inference="map").fit(X[["a", "b"]], y), X, y, rules=["bayes-optimal"])
+
+
+def test_one_column_is_drawn_by_the_figure_that_the_message_names(rows):
+    X, y = rows
+    clf = bc.GaussianNB().fit(X[["a"]], y)
+    with pytest.raises(InputError, match=r"bayesclf\.plots\.rules_along"):
+        plots.decision_boundary(clf, X[["a"]], y)

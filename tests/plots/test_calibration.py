@@ -244,3 +244,14 @@ def test_what_cannot_be_drawn_is_said(comparison):
         plots.loo_calibration("nb", X, y)
     with pytest.raises(InputError, match="no model 'gda'"):
         plots.class_calibration(comparison, "gda")
+
+
+def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
+    X, y = load_iris(return_X_y=True)
+    clf = bc.NaiveBayes().fit(X[::2], y[::2])
+    ax = clf.plot_reliability(X[1::2], y[1::2]).axes[0]
+    curve = calibration.reliability_curve(clf.predict_log_proba(X[1::2]), y[1::2], clf.seed_)
+    (drawn,) = of_color(ax.lines, style.look_of("tempered").color)
+    np.testing.assert_allclose(drawn.get_ydata(), curve.accuracy)
+    with pytest.raises(InputError):
+        clf.plot_reliability(X[1::2], y[::3])

@@ -70,6 +70,14 @@ def test_every_check_has_its_place(pages, fits, table):
         assert finding.next_step[1:] in words
 
 
+def test_average_effects_are_those_of_the_classifier(pages, fits, table):
+    cells = Page(pages["nb"]).words
+    effects = fits["nb"].effects(table[0], "日本/a_b^c")
+    assert len(effects) >= 3
+    for effect in effects["effect"]:
+        assert f"{effect:.4g}".replace("-", "−") in cells
+
+
 def test_held_out_scores_come_first(pages, fits, table):
     words, held_out = Page(pages["nb"]).words, fits["nb"].diagnose(*table).held_out
     found = held_out.of("tempered")

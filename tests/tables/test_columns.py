@@ -362,6 +362,18 @@ def test_decimals_and_fractions_are_numbers(name, library):
     np.testing.assert_array_equal(bc.NaiveBayes(random_state=0).fit(table, labels).predict_proba(table), expected)
 
 
+@pytest.mark.parametrize("clf", [bc.NaiveBayes(random_state=0), bc.LogisticRegression(inference="map")])
+def test_numbers_as_words_are_told_with_a_call_that_works(clf):
+    words = pd.DataFrame({"x": [f"{place}.5" for place in range(30)], "code": [f"{place:03}" for place in range(30)]})
+    X, labels = words.assign(kind=["1", "2"] * 15), ["a", "b", "b"] * 10
+    (note,) = [note for note in clf.fit(X, labels).notes_ if "each word" in note]
+    assert "'code'" not in note
+    assert "'kind'" not in note
+    X = eval(note.partition("; ")[2].partition(" makes")[0])
+    assert not any("each word" in note for note in clf.fit(X, labels).notes_)
+    assert clf.columns_[0].kind == "number"
+
+
 def test_names_of_several_types_become_words():
     table = pd.DataFrame({0: range(8), "a": [1.5, 2.5] * 4})
     clf = bc.GaussianNB(random_state=0).fit(table, ["p", "q"] * 4)

@@ -99,6 +99,14 @@ def test_what_is_no_spike(cells):
     assert spike(pd.Series(cells)) is None
 
 
+@pytest.mark.parametrize("code", [99.0, -9.0])
+def test_codes_among_answers_from_1_to_5(code):
+    answers = [1.0, 2.0, 3.0, 4.0, 5.0] * 20
+    assert spike(pd.Series([*answers, *[code] * 8])).value == code
+    assert spike(pd.Series([*answers, *[-1.0] * 8])) is None  # a rank below the others
+    assert spike(pd.Series([*answers, *[9.0, 10.0, 60.0], *[code] * 8])) is None  # not so far
+
+
 def test_the_note_says_what_where_and_what_to_do():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"bmi": coded(rng, rng.gamma(22, 1.45, 300).round(1), 0, 0.05), "y": list("ab") * 150})

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
-from bayesclf.tables import reading
+from bayesclf.tables import datasets, reading
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.description import describe_columns
 from bayesclf.tables.kinds import convert_columns
@@ -465,9 +465,30 @@ class TestDescribeColumns:
         path = write(tmp_path, "age,y\n1,a\n2,a\nold,b\n4,b\nx,a\n6,a\n7,b\n8,a\nold,b\n")
         note = describe_columns(read_table(path))["note"][0]
         assert "column 'age' is read as categories because of 'old' (rows 3, 9), 'x' (row 5)" in note
-        assert "leave those cells empty" in note
+        assert "leave those cells empty (--missing age=old --missing age=x, missing={'age': ['old', 'x']} in" in note
         assert "with --kind age=category (dtypes={'age': 'category'} in Python)" in note
         assert describe_columns(read_table(path, {"age": "category"}))["note"][0] == ""
+
+    def test_so_are_words_among_decimal_commas(self, tmp_path):
+        words = ["2,5", "3,5", "k.A.", "4,25", "", "6,0"]
+        frame = read_table(write(tmp_path, "y;wet\na;" + "\nb;".join(words) + "\n"))
+        note = describe_columns(frame)["note"][1]
+        assert note.startswith("column 'wet' is read as categories because of 'k.A.' (row 3); leave that cell empty")
+        places = pd.DataFrame({"place": ["1st", "2nd", "3rd", "none", "4th"]})  # no numbers without 'none' either
+        assert describe_columns(places)["note"][0] == ""
+
+    def test_levels_that_differ_in_case_alone_are_named(self):
+        frame = pd.DataFrame({"unit": ["Sales", "sales", "HR", "Sales"], "y": list("aAbb")})
+        notes = describe_columns(frame, "y")["note"].tolist()
+        said = "levels 'Sales' (2 rows) and 'sales' (1 row) of column 'unit' differ in case alone; write them one way"
+        assert notes == [f"{said} if they are one", ""]
+
+    def test_rows_are_those_of_the_file(self, tmp_path):
+        text = "size,y\n1,a\n2,\n3,b\n4,a\nbig,b\n6,a\n" + "".join(f"{word},b\n" for word in "vwxz")
+        frame = datasets.load(write(tmp_path, text + "".join(f"{row},a\n" for row in range(20))), "y").frame
+        (note, _) = describe_columns(frame, "y")["note"]
+        assert "because of 'big' (row 5), 'v' (row 7), " in note
+        assert "; write numbers into those cells, or leave them empty, to read the column as numbers" in note
 
     @pytest.mark.parametrize("form", ["%Y-%m-%d", "%d/%m/%Y", "%d.%m.%y", "%Y-%m-%dT%H:%M:%S"])
     def test_dates_that_repeat_are_named(self, form):

@@ -1,0 +1,59 @@
+"""Bounds on the words of README, CONTRIBUTING, CHANGELOG and docs, and on the length of a sentence."""
+
+import re
+
+import pytest
+from helpers.documents import ROOT
+
+PAGES = sorted(
+    page
+    for page in (ROOT / "docs").rglob("*.md")
+    if not {"_build", "_templates", "generated", "gallery"} & set(page.parts) and not re.match(r"[PMY]\d\d", page.stem)
+)
+GENERATED = {"docs/checks/false_alarms.md", "docs/results/benchmarks.md"}
+"""Pages that `benchmarks/` writes."""
+BOUNDS = {"README.md": 600, "CONTRIBUTING.md": 1200, "CHANGELOG.md": 400}
+MOST = 35
+"""Words of a sentence."""
+FOLDERS = {"start": 3, "how_to": 12, "explanation": 8}
+"""Pages of a folder beside its index."""
+
+
+def sentences(text):
+    """Return the sentences of a page's prose: without code, tables, formulas, headings and figures."""
+    text = re.sub(r"\A---\n.*?\n---\n|^ *(```|:::+).*?^ *\1\n?|<!--.*?-->", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"\$\$.*?\$\$|\$[^$]+\$|`[^`]+`", "x", text, flags=re.DOTALL)
+    text = re.sub(r"^(\||#|!\[).*$", "", text, flags=re.MULTILINE)
+    paragraphs = re.split(r"\n\s*\n|^\s*(?:[-*]|\d+\.) ", text, flags=re.MULTILINE)
+    return [one.split() for each in paragraphs for one in re.split(r"(?<=[.?!])[*)\"”]*\s+", each) if one.split()]
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_a_file_has_at_most_so_many_words(name):
+    assert len((ROOT / name).read_text(encoding="utf-8").split()) <= BOUNDS[name]
+
+
+def test_docs_have_at_most_so_many_words_and_pages():
+    own = [page for page in PAGES if page.relative_to(ROOT).as_posix() not in GENERATED]
+    assert sum(len(page.read_text(encoding="utf-8").split()) for page in own) <= 18_000
+    counts = {folder: sum(page.parent.name == folder for page in PAGES) - 1 for folder in FOLDERS}
+    assert all(counts[folder] <= most for folder, most in FOLDERS.items()), counts
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
+def test_sentences_are_short(page):
+    long = [" ".join(words) for words in sentences(page.read_text(encoding="utf-8")) if len(words) > MOST]
+    assert not long, "\n".join(long)
+
+
+def test_a_long_sentence_is_found():
+    text = (
+        "# A title\n\nOne two. "
+        + "word " * (MOST + 1)
+        + "\n\n| "
+        + "cell " * 50
+        + "|\n\n```text\n"
+        + "code " * 50
+        + "\n```\n"
+    )
+    assert [len(words) for words in sentences(text)] == [2, MOST + 1]
