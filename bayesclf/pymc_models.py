@@ -3,8 +3,9 @@
 A classifier of rows is `labels` and, given these, its columns. The functions of columns add variables to the open
 model: first those of a prior, such as `normals`, then the cells given the class of each row, such as `cells`. The
 functions of classifiers put them together. They take a table and labels and return a `pymc.Model` with the priors of
-the classifier's defaults, or those given. ``clf.to_pymc(X, y)`` is made of the same functions with the hyperparameters
-of the fitted classifier, and the draws of ``clf.posterior_`` are those of its free variables, by the same names.
+the classifier's defaults, or those given; `gaussian_nb` is a short one to begin with. ``clf.to_pymc(X, y)`` is made of
+the same functions with the hyperparameters of the fitted classifier, and the draws of ``clf.posterior_`` are those of
+its free variables, by the same names.
 
 The second and later blocks of a mixed table have a `name`, which is added to the names of their variables.
 """
@@ -77,12 +78,12 @@ def labels(y: Any, alpha: Any = 1.0, pi: Any = None, classes: Any = None) -> tup
     """
     classes = np.unique(y) if classes is None else np.asarray(classes)
     with pm.Model(coords={"outcome": list(classes)}, model=None) as model:  # never a part of a model that is open
-        codes = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
+        observed = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
         if pi is None:
             pi = pm.Dirichlet("pi", np.broadcast_to(alpha, len(classes)), dims="outcome")
         else:
             pi = pm.Data("pi", pi, dims="outcome")
-        return model, pm.Categorical("y", pi, observed=codes, dims="row")
+        return model, pm.Categorical("y", pi, observed=observed, dims="row")
 
 
 def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "", variable: str = "x") -> None:
@@ -98,6 +99,10 @@ def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "
         The class of each row, as `labels` returns it.
     *parameters : tensors
         Each (outcome, feature).
+    name : str
+        Of the block, see above.
+    variable : str
+        What the observed variable is called.
     """
     seen, of_cells = ~np.isnan(X), f"{variable}{name}"
     values = X if distribution not in _DISCRETE else np.where(seen, X, 0).astype(np.int64)
@@ -114,7 +119,7 @@ def cells(distribution: Any, X: Array, row: Any, *parameters: Any, name: str = "
 
 
 def _plain(values: Any) -> Any:
-    """Return one number where all are equal, which `pymc.Model.str_repr` shows."""
+    """Return one number where all are equal: `pymc.Model.str_repr` shows it, and an array as "<constant>"."""
     fixed = isinstance(values, np.ndarray | float | int) and np.size(values) > 0
     return float(np.ravel(values)[0]) if fixed and np.all(values == np.ravel(values)[0]) else values
 
@@ -137,7 +142,7 @@ def normals(m: Any, kappa: Any, a: Any, b: Any, dims: tuple[str, ...], name: str
     """
     both = ("outcome", f"feature{name}")
     sigma2 = pm.InverseGamma(f"sigma2{name}", _plain(a), _plain(b), dims=dims)
-    of_each = sigma2[:, None] if dims == ("outcome",) else sigma2
+    of_each = sigma2[:, None] if dims == ("outcome",) else sigma2  # the other shapes broadcast as they are
     mu = pm.Normal(f"mu{name}", _plain(m), (of_each / _plain(kappa)) ** 0.5, dims=both)
     return mu, pt.broadcast_to(of_each**0.5, mu.shape)
 
@@ -400,7 +405,7 @@ def lkj(eta: float, sd_scale: Array, outcomes: Sequence[str] | None = None, name
     size = len(sd_scale)
 
     def factor(of: str) -> Any:
-        """Return one."""
+        """Return the factor of one covariance, whose variable ends in `of`."""
         sd = pm.HalfNormal.dist(sd_scale)
         packed = pm.LKJCholeskyCov(f"chol{of}", eta=eta, n=size, sd_dist=sd, compute_corr=False)
         return pm.math.expand_packed_triangular(size, packed)
@@ -506,6 +511,9 @@ def bayes_net(
 def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: float = 1.0) -> pm.Model:
     """Naive Bayes of a table of numbers, which are Gaussian, and of other columns, which are categories.
 
+    It is ``NaiveBayes(families="gaussian", alpha=2)``: the default classifier chooses the family of each number by its
+    evidence, and learns the concentration of columns of ten levels or more.
+
     Parameters
     ----------
     X : DataFrame
@@ -520,8 +528,10 @@ def naive_bayes(X: pd.DataFrame, y: Any, *, concentration: float = 2.0, alpha: f
     pymc.Model
         Free variables of `gaussian_nb` and `categorical_nb`.
     """
-    numbers, words = X.select_dtypes("number"), X.select_dtypes(exclude="number")
-    model = categorical_nb(words, y, concentration=concentration, alpha=alpha)
+    numbers, others = X.select_dtypes("number"), X.select_dtypes(exclude="number")
+    model = categorical_nb(others, y, concentration=concentration, alpha=alpha)
+    if numbers.empty:
+        return model
     with model:
         model.add_coord("feature", list(numbers.columns))
         b = 0.5 * numbers.var(ddof=0).to_numpy()
@@ -671,11 +681,11 @@ class Columns(NamedTuple):
     variances: Array
 
     @classmethod
-    def of(cls, cells: pd.DataFrame, numbers: NDArray[np.bool_]) -> Columns:
+    def of(cls, table: pd.DataFrame, numbers: NDArray[np.bool_]) -> Columns:
         """Return mean, sd (1 for the 0/1 column of a level) and directions of columns, of which some are numbers."""
-        center, scale = cells.mean().to_numpy(), np.where(numbers, cells.std(ddof=0), 1.0)
-        covariance = np.atleast_2d(np.cov((cells.to_numpy() - center) / scale, rowvar=False, ddof=0))
-        variances, directions = np.linalg.eigh(covariance / np.diag(covariance).mean())
+        center, scale = table.mean().to_numpy(), np.where(numbers, table.std(ddof=0), 1.0)
+        C = np.atleast_2d(np.cov((table.to_numpy() - center) / scale, rowvar=False, ddof=0))
+        variances, directions = np.linalg.eigh(C / np.diag(C).mean())
         return cls(center, scale, directions, np.maximum(variances, 0))
 
 
@@ -735,17 +745,17 @@ def logistic_regression(
         Free variables ``log_prior_scale`` and ``prior_correlation`` where learned, ``epsilon`` (direction, outcome) and
         ``intercept`` (outcome); ``prior_scale``, ``weight`` (outcome, feature) and ``eta`` (row, outcome) follow.
     """
-    cells = pd.get_dummies(X, dtype=float)
-    center, scale, directions, variances = columns or Columns.of(cells, cells.columns.isin(X.columns))
+    table = pd.get_dummies(X, dtype=float)  # a 0/1 column for each level
+    center, scale, directions, variances = columns or Columns.of(table, table.columns.isin(X.columns))
     classes = np.unique(y) if classes is None else np.asarray(classes)
-    codes = pd.Index(classes).get_indexer(np.asarray(y))
+    of_rows = pd.Index(classes).get_indexer(np.asarray(y))
     two, every = len(classes) == 2, symmetric and len(classes) > 2
     outcomes = classes if every else classes[1:] if two else classes[:-1]
-    coords = {"outcome": outcomes, "feature": cells.columns, "direction": range(len(variances))}
+    coords = {"outcome": outcomes, "feature": table.columns, "direction": range(len(variances))}
 
     with pm.Model(coords=coords, model=None) as model:
-        data = pm.Data("X", cells.to_numpy(), dims=("row", "feature"))
-        labels = pm.Data("labels", codes, dims="row")
+        data = pm.Data("X", table.to_numpy(), dims=("row", "feature"))
+        observed = pm.Data("labels", of_rows, dims="row")
         s: Any = prior_scale
         rho: Any = 0.0 if correlation == _LEARNED else correlation
         if prior_scale == _LEARNED:
@@ -764,10 +774,10 @@ def logistic_regression(
         weight = pm.Deterministic("weight", w.T / scale, dims=("outcome", "feature"))
         eta = pm.Deterministic("eta", intercept + (data - center) @ weight.T, dims=("row", "outcome"))
         if two:
-            pm.Bernoulli("y", logit_p=eta[:, 0], observed=labels, dims="row")
+            pm.Bernoulli("y", logit_p=eta[:, 0], observed=observed, dims="row")
         else:
             logit_p = eta if every else pt.concatenate([eta, pt.zeros_like(eta[:, :1])], axis=1)
-            pm.Categorical("y", logit_p=logit_p, observed=labels, dims="row")
+            pm.Categorical("y", logit_p=logit_p, observed=observed, dims="row")
     return model
 
 
@@ -789,10 +799,10 @@ def tempered(L: Array, y: Any, pi: Any, classes: Any = None) -> pm.Model:
     classes = np.arange(len(pi)) if classes is None else np.asarray(classes)
     with pm.Model(coords={"outcome": list(classes)}, model=None) as model:
         data = pm.Data("L", L, dims=("row", "outcome"))
-        labels = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
+        observed = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
         T = pm.LogNormal("T", 0.0, 1.0)
         b = pm.ZeroSumNormal("b", 1.0, dims="outcome")
-        pm.Categorical("y", logit_p=np.log(pi) + b + T * data, observed=labels, dims="row")
+        pm.Categorical("y", logit_p=np.log(pi) + b + T * data, observed=observed, dims="row")
     return model
 
 

@@ -226,7 +226,18 @@ def _pick(weights: Array, position: Array) -> Integers:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule's name, the hypotheses it uses, and whether it averages over a posterior."""
+    """A rule, as tables name and explain it.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    source
+        The hypotheses it asks: ``"mle"``, ``"map"`` or ``"mean"``, a point that is a set of one hypothesis;
+        ``"posterior"``; or ``"tempered"``, draws of (T, b).
+    summary
+        What it does, in a few words.
+    """
 
     name: str
     source: str
@@ -254,7 +265,7 @@ RULES = {
 
 
 def resolve(rule: str | Gibbs) -> tuple[Rule, Gibbs]:
-    """Return the rule, named in any case, and its Gibbs settings; raises `InputError` that lists the rules."""
+    """Return the rule, named in small or capital letters, and its Gibbs settings; raises `InputError` for others."""
     if isinstance(rule, Gibbs):
         return RULES["gibbs"], rule
     if not isinstance(rule, str) or rule.lower() not in RULES:
@@ -276,7 +287,7 @@ def log_proba(rule: str | Gibbs, hypotheses: HypothesisSet, rows: Rows, seed: in
             return gibbs.log_proba(hypotheses, rows, seed)
         case "predictive":
             return predictive(hypotheses, rows)
-        case _:
+        case _:  # a plug-in rule is the average over its one hypothesis
             return bayes_optimal(hypotheses, rows)
 
 

@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -31,23 +32,24 @@ PACKAGES = ("bayesclf", "numpy", "scikit-learn", "pyarrow", "pymc", "nutpie", "n
 SHORTEST = 0.02
 """Seconds below which a call is repeated within one measurement."""
 BUDGET = {True: 5.0, False: 60.0}
-"""Seconds of a pair after which no round is begun, quick or not."""
+"""Seconds of a pair, by the clock or of processor time, after which no round is begun, quick or not."""
 
 
 def rounds(row: Row, pair: Pair, quick: bool) -> list[tuple[float, float]]:
     """Return what each round gives of ours and of theirs; 1 of theirs where there is nothing to compare with."""
-    runs = [run for run in (pair.ours, pair.theirs) if run is not None]
     if row.number:
-        first = [float(run()) for run in runs]
-        return [(first[0], first[1] if len(first) > 1 else 1.0)]
+        return [(float(pair.ours()), float(pair.theirs()))]
     clock = time.perf_counter if row.by_the_clock else cpu
-    times = [1] * len(runs)
+
+    def taken(run: Callable[[], Any] | None, times: int = 1) -> float:
+        return 1.0 if run is None else timed(run, clock, times)
+
+    runs, times = (pair.ours, pair.theirs), (1, 1)
     if pair.warm:
-        times = [min(1000, max(1, int(SHORTEST / max(timed(run, clock), 1e-6)))) for run in runs]
-    found, begun = [], time.perf_counter()
-    while len(found) < pair.rounds and (not found or time.perf_counter() - begun < BUDGET[quick]):
-        own = [timed(run, clock, number) for run, number in zip(runs, times, strict=True)]
-        found.append((own[0], own[1] if len(own) > 1 else 1.0))
+        times = tuple(min(1000, max(1, int(SHORTEST / max(taken(run), 1e-6)))) for run in runs)
+    found, begun = [], clock()
+    while len(found) < pair.rounds and (not found or clock() - begun < BUDGET[quick]):
+        found.append(tuple(map(taken, runs, times)))
     return found
 
 
@@ -89,7 +91,7 @@ def page(lines: list[dict[str, Any]], quick: bool, how: str) -> str:
     return f"""# Benchmarks
 
 `python benchmarks/all.py{option} --table` wrote this page. It measures ours and theirs in turn, in one process and with
-one thread for each library. × is the processor time of ours over that of theirs, as the median over rounds; other units
+one thread for each library. × is ours over theirs, in processor time or in ESS/s, as the median over rounds. Seconds
 have nothing to compare with. Tables are simulated, unless they are named. {sum(goals)} of {len(goals)} goals are met.
 
 {markdown(["work", "measured", "goal", ""], rows)}
@@ -109,7 +111,7 @@ def main(words: list[str] | None = None) -> int:
     warnings.simplefilter("ignore")
     if given.table and given.only:
         parser.error("--table takes all rows")
-    lines = []
+    lines, parts = [], versions(*PACKAGES)
     for row in (row for row in ROWS if given.only in row.work):
         begun = cpu()
         try:
@@ -123,9 +125,8 @@ def main(words: list[str] | None = None) -> int:
             value, goal, met = said(line)
             print(f"{met:>8}  {value:>9}  {goal:>7}  {line['work']}  [{cpu() - begun:.0f} s]", flush=True)
         lines += found
-    parts = versions(*PACKAGES)
-    if given.json:
-        write(given.json, {"quick": given.quick, "versions": parts, "rows": lines})
+        if given.json:
+            write(given.json, {"quick": given.quick, "versions": parts, "rows": lines})
     if given.table:
         PAGE.write_text(page(lines, given.quick, measured_with(parts)), encoding="utf-8")
     return int(any("why" in line and line["met"] is False for line in lines))

@@ -13,7 +13,6 @@ without a model. A check passes if its rate of false alarms is at most 5 % and t
 import argparse
 import json
 import sys
-import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -228,16 +227,17 @@ class Cell:
     rows: int
     check: str = ""
 
-    def simulate(self, seed: int) -> dict[str, bool]:
-        """Return whether each check reported something, where it could answer."""
+    def simulate(self, seed: int, checks: list[str] | None = None) -> dict[str, bool]:
+        """Return whether each check reported something, where it could answer; of all checks, or of some."""
         if self.kind == "chains":
             return chains(seed, self.check)
-        if self.check:
-            case = FAULTS[self.check][1](np.random.default_rng([seed, self.rows]), self.rows)
-        else:
-            case = well_specified(self.kind, self.rows, seed)
-        clf, X, y, new = case
-        found = clf.diagnose(X, y, new=new, checks=[self.check] if self.check else None, progress=False).findings
+        with warnings.catch_warnings(action="ignore"):
+            if self.check:
+                checks, rng = [self.check], np.random.default_rng([seed, self.rows])
+                clf, X, y, new = FAULTS[self.check][1](rng, self.rows)
+            else:
+                clf, X, y, new = well_specified(self.kind, self.rows, seed)
+            found = clf.diagnose(X, y, new=new, checks=checks, progress=False).findings
         answered = {finding.code: finding.section for finding in found}
         answers = {code: section in ("issue", "tip") for code, section in answered.items() if section in ANSWERS}
         if answers.get("M01") and not self.check and separable(X, y):
@@ -262,19 +262,26 @@ def cells(sizes: tuple[int, ...]) -> Iterator[Cell]:
         yield from (Cell("fault", rows, code) for code in FAULTS)
 
 
-def run(simulations: int, sizes: tuple[int, ...], results: Path, seconds: float) -> None:
+def again(codes: list[str], results: Path) -> None:
+    """Replace what some checks reported in the stored simulations, after they have been changed."""
+    lines = read(results)
+    for line in lines:
+        cell = Cell(line["kind"], line["rows"], line["check"])
+        if cell.kind != "chains" and (chosen := [code for code in codes if cell.check in ("", code)]):
+            kept = {code: fired for code, fired in line["found"].items() if code not in codes}
+            line["found"] = kept | cell.simulate(line["seed"], chosen)
+    results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def run(simulations: int, sizes: tuple[int, ...], results: Path) -> None:
     """Append the simulations that are not yet there, one line each, a simulation of every cell in turn."""
     done = {(line["kind"], line["rows"], line["check"], line["seed"]) for line in read(results)}
     results.parent.mkdir(parents=True, exist_ok=True)
-    started = time.monotonic()
-    with results.open("a") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with results.open("a") as file:
         for seed in range(simulations):
             for cell in cells(sizes):
                 if (cell.kind, cell.rows, cell.check, seed) in done or (cell.check and seed % FAULT_SHARE):
                     continue
-                if time.monotonic() - started > seconds:
-                    return
                 line = {"kind": cell.kind, "rows": cell.rows, "check": cell.check, "seed": seed}
                 file.write(json.dumps(line | {"found": cell.simulate(seed)}) + "\n")
                 file.flush()
@@ -317,9 +324,8 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
     numbers_of = [of for (code, kind, *_), (_, of) in found.items() if code == "any" and kind in WELL]
     least, most = min(numbers_of, default=0), max(numbers_of, default=0)
     said = f"{least}" if least == most else f"{least} to {most}"
-    named = [
-        f"{code} on {kind}" + (f", {rows:,} rows" if rows else "") for code, kind, rows, _ in sorted(missed(found))
-    ]
+    above = missed(found)
+    named = [f"{code} on {kind}" + (f", {rows:,} rows" if rows else "") for code, kind, rows, _ in sorted(above)]
     least = max(least, 1)
     limit = LEVEL + 2 * np.sqrt(LEVEL * (1 - LEVEL) / least)
     parts = [
@@ -336,32 +342,29 @@ the first 28 simulations of each kind, so that only later ones can confirm them.
 
 ## Well-specified tables
 
-Columns: rows. A dash: the check does not apply to this model, or lacks what it needs. M01 counts where it is \
-wrong: not in samples of 30 rows that are separable."""
+Columns: rows. A dash: the check does not apply to this model, or lacks what it needs. M01 counts where it is wrong: \
+not in samples of 30 rows that are separable."""
     ]
-    head = ["check", *(f"{rows:,}" for rows in sizes)]
+
+    def share(code: str, kind: str, rows: int, fault: bool = False) -> str:
+        key = code, kind, rows, fault
+        return f"{100 * found[key][0] / found[key][1]:.0f}{'*' * (key in above)}" if key in found else "–"
+
+    titles = {code: f"{code} {check.title}" for code, check in CHECKS.items()} | {"any": "**any check**"}
     for kind in (*WELL, TOGETHER):
-        parts += ["", f"### {kind.capitalize()}", "", *_table(head, _lines(found, kind, sizes))]
-    chains = [
-        [
-            f"{code} {CHECKS[code].title}",
-            *(_share(found.get((code, "chains", 0, fault)), not fault) for fault in (False, True)),
-        ]
-        for code in OF_CHAINS
-    ]
+        shares = {code: [share(code, kind, rows) for rows in sizes] for code in titles}
+        rows_of = [[titles[code], *own] for code, own in shares.items() if set(own) != {"–"}]
+        parts += ["", f"### {kind.capitalize()}", "", *_table(["check", *(f"{rows:,}" for rows in sizes)], rows_of)]
     parts += ["", "### Chains", "", "Drawn without a model: 4 × 1,000 draws of 20 parameters.", ""]
-    parts += [*_table(["check", "false alarms", "power"], chains), "", "## Faults", ""]
+    of_chains = [[titles[code], *(share(code, "chains", 0, fault) for fault in (False, True))] for code in OF_CHAINS]
+    parts += [*_table(["check", "false alarms", "power"], of_chains), "", "## Faults", ""]
     faults = [
-        [
-            f"{code} {CHECKS[code].title}",
-            fault,
-            *(_share(found.get((code, "fault", rows, True)), False) for rows in sizes),
-        ]
+        [titles[code], fault, *(share(code, "fault", rows, True) for rows in sizes)]
         for code, (fault, _) in FAULTS.items()
     ]
     parts += _table(["check", "fault", *(f"{rows:,} rows" for rows in sizes)], faults, "|---|---|")
     parts += ["", "Not simulated:", ""]
-    parts += [f"- {code} {CHECKS[code].title}: {why}." for code, why in NOT_SIMULATED.items()]
+    parts += [f"- {titles[code]}: {why}." for code, why in NOT_SIMULATED.items()]
     return "\n".join(parts) + "\n"
 
 
@@ -378,23 +381,6 @@ def missed(found: dict[Key, tuple[int, int]]) -> list[Key]:
     return [key for key, counts in found.items() if not key[3] and not passes(*counts, level.get(key[0], LEVEL))]
 
 
-def _lines(found: dict[Key, tuple[int, int]], kind: str, sizes: tuple[int, ...]) -> Iterator[list[str]]:
-    """Yield the checks that answered on some size."""
-    for code in (*CHECKS, "any"):
-        shares = [found.get((code, kind, rows, False)) for rows in sizes]
-        if any(shares):
-            level = ANY_LEVEL if code == "any" else LEVEL
-            title = "**any check**" if code == "any" else f"{code} {CHECKS[code].title}"
-            yield [title, *(_share(share, True, level) for share in shares)]
-
-
-def _share(counts: tuple[int, int] | None, marked: bool, level: float = LEVEL) -> str:
-    if counts is None:
-        return "–"
-    fired, of = counts
-    return f"{100 * fired / of:.0f}{'*' if marked and not passes(fired, of, level) else ''}"
-
-
 def main(words: list[str]) -> int:
     """Simulate, write the table, and return 1 if a check misses its rate."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -402,9 +388,11 @@ def main(words: list[str]) -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="rows")
     parser.add_argument("--results", type=Path, default=Path("benchmarks/results/checks.jsonl"))
     parser.add_argument("--table", type=Path, help="file to write the table to")
-    parser.add_argument("--seconds", type=float, default=np.inf, help="after which no simulation is begun")
+    parser.add_argument("--again", nargs="+", default=[], metavar="CODE", help="checks to repeat in what is stored")
     given = parser.parse_args(words)
-    run(given.simulations, tuple(given.sizes), given.results, given.seconds)
+    if given.again:
+        again(given.again, given.results)
+    run(given.simulations, tuple(given.sizes), given.results)
     lines = read(given.results)
     text = table(lines, tuple(given.sizes))
     print(text)

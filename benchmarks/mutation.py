@@ -24,12 +24,14 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from multiprocessing import get_context
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
+import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -65,8 +67,8 @@ NEGATED = {
 }
 BOUNDARY = {"Lt": "LtE", "LtE": "Lt", "Gt": "GtE", "GtE": "Gt"}
 """Names of operators of `ast`, and what each becomes."""
-FOUND = 3
-"""Status of a fork in which a test failed."""
+FOUND, OUTCOMES = 3, {0: "survived", 3: "killed"}
+"""Status of a fork in which a test failed, and what a status means."""
 KINDS = ("arithmetic", "comparison", "boundary", "constant", "boolean")
 
 
@@ -87,7 +89,7 @@ class Mutant:
 
 
 def key(entry: dict[str, Any]) -> tuple[str, str, str, str, int]:
-    """Return what names a mutant, a result or an equivalent mutant, whatever lines come before it."""
+    """Return what names a mutant, whatever lines come before it."""
     return entry["module"], entry["statement"], entry["before"], entry["after"], entry.get("place", 0)
 
 
@@ -133,7 +135,6 @@ def _beside_the_point(tree: ast.Module) -> set[int]:
 
 
 def mutants(module: str) -> Iterator[Mutant]:
-    """Yield all changes of one module."""
     text = (ROOT / module).read_text()
     tree, lines = ast.parse(text), text.splitlines()
     aside, spans = _beside_the_point(tree), _statements(tree)
@@ -208,7 +209,6 @@ class Reach:
         return sys.monitoring.DISABLE
 
     def line(self, code: CodeType, number: int) -> Any:
-        """Note a line, once."""
         self.lines.add((str(Path(code.co_filename).relative_to(ROOT)), number))
         return sys.monitoring.DISABLE
 
@@ -283,16 +283,6 @@ def tried(mutant: Mutant, tests: Sequence[str], compiled: str) -> int:
     return FOUND if pytest.main([*ARGUMENTS, "-x", *tests]) else 0
 
 
-def outcome(mutant: Mutant, tests: Sequence[str], folder: Path) -> str:
-    """Return what became of a mutant."""
-    log = folder / f"log-{os.getpid()}"
-    with tempfile.TemporaryDirectory() as compiled:
-        status = forked(lambda: tried(mutant, tests, compiled), log)
-    if status == 1:
-        sys.exit(f"the mutant could not be run; {log} says why")
-    return "survived" if status == 0 else "killed" if status == FOUND else "timeout"
-
-
 def measured(folder: Path) -> dict[str, Any]:
     """Return which tests reach which lines, from a run of all of them in a fork, unless the folder has it."""
     path = folder / "reach.json"
@@ -309,16 +299,6 @@ def measured(folder: Path) -> dict[str, Any]:
             path.unlink(missing_ok=True)
             sys.exit(f"the unchanged tests fail; {folder / 'log'} has their output")
     return dict(json.loads(path.read_text()))
-
-
-def table(results: Sequence[dict[str, Any]]) -> str:
-    """Return counts by kind and outcome, and the share that was found of those that a test could find."""
-    import pandas as pd
-
-    found = pd.DataFrame(results)
-    possible = found[found["outcome"] != "equivalent"]
-    share = (possible["outcome"] != "survived").mean()
-    return f"{pd.crosstab(found['kind'], found['outcome'], margins=True)}\nfound of those not equivalent: {share:.1%}"
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -345,8 +325,12 @@ def main(words: Sequence[str] | None = None) -> None:
     for mutant in drawn(options.number, options.seed, options.subjects):
         result = known.get(key(vars(mutant)))
         if result is None or result["outcome"] == options.only:
-            tests = focused(mutant, reach, options.test_seconds)
-            result = asdict(mutant) | {"outcome": outcome(mutant, tests, options.folder), "tests": len(tests)}
+            tests, log = focused(mutant, reach, options.test_seconds), options.folder / "log"
+            with tempfile.TemporaryDirectory() as compiled:
+                status = forked(partial(tried, mutant, tests, compiled), log)
+            if status == 1:
+                sys.exit(f"the mutant could not be run; {log} says why")
+            result = asdict(mutant) | {"outcome": OUTCOMES.get(status, "timeout"), "tests": len(tests)}
             with path.open("a") as file:
                 file.write(json.dumps(result) + "\n")
         if result["outcome"] == "survived" and key(result) in reasons:
@@ -354,7 +338,10 @@ def main(words: Sequence[str] | None = None) -> None:
         results.append(result)
         if result["outcome"] == "survived":
             print(f"{mutant.module}:{mutant.line} {mutant.before}  ->  {mutant.after}", flush=True)
-    print(table(results))
+    found = pd.DataFrame(results)
+    possible = found[found["outcome"] != "equivalent"]
+    print(pd.crosstab(found["kind"], found["outcome"], margins=True))
+    print(f"found of those not equivalent: {(possible['outcome'] != 'survived').mean():.1%}")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ scikit-learn (`common.tuned`) on the same folds.
 import argparse
 import csv
 import tempfile
+import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +88,8 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*", default=TABLES)
     parser.add_argument("--layouts", nargs="*", default=tuple(LAYOUTS))
     chosen = parser.parse_args()
-    lines = []
+    warnings.simplefilter("ignore")
+    print("table, layout, outcome, log loss, its difference, processor time over the peer's")
     for name in chosen.tables:
         table = bc.datasets.load(name)
         frame = table.frame[[*table.X.columns, table.target]].head(MOST_ROWS)
@@ -100,14 +103,10 @@ def main() -> None:
                     found = bc.datasets.read(path, **{"target": table.target, **options})
                     loss, seconds = best(found.X, found.y)
                 except InputError as reason:
-                    lines.append((name, layout, "refused", np.nan, np.nan, np.nan))
-                    print(f"{name}, {layout}: {reason}", flush=True)
+                    print(f"{name}, {layout}: refused, {reason}", flush=True)
                     continue
-            ratio = seconds / timed(lambda found=found: peer(found.X, found.y)) if layout == "csv" else np.nan
-            lines.append((name, layout, "answered", loss, loss - expected, ratio))
-            print(*lines[-1], flush=True)
-    names = ["table", "layout", "outcome", "log_loss", "difference", "cpu_over_peer"]
-    print(pd.DataFrame(lines, columns=names).round(4).to_string(index=False))
+            ratio = f", {seconds / timed(partial(peer, found.X, found.y)):.1f}" if layout == "csv" else ""
+            print(f"{name}, {layout}: answered, {loss:.4f}, {loss - expected:.4f}{ratio}", flush=True)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ A row is a function that yields pairs of ours and theirs, after whatever they ne
 left out where ours has nothing to compare with, and the unit then says what the value is.
 """
 
-import gzip
-import json
 import os
 import subprocess
 import sys
@@ -20,19 +18,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import samplers
-from common import cpu, pairs_of_digits, problems, tuned
+from common import pairs_of_digits, problems, tuned
 from samplers import NotHere
 from sklearn import linear_model, naive_bayes
 from sklearn.datasets import load_digits, load_iris
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
-from streams import Generated, fresh, scan, workers
+from streams import Generated, scan, workers
 
 import bayesclf as bc
-from bayesclf.engines import augmentation, convergence, nuts
-from bayesclf.engines.inference import draw, joined
-from bayesclf.posterior.hypotheses import to_dataset
+from bayesclf.engines.inference import draw
+from bayesclf.errors import InputError
+from bayesclf.experiments.newsgroups import by_date
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Row:
 
 
 ROWS: list[Row] = []
-MANY, STREAMED = (1_000_000, 200_000), (10_000_000, 1_000_000)
+MANY, STREAMED = (1_000_000, 200_000), (10_000_000, 2_000_000)
 """Rows of tables in memory and in files."""
 
 
@@ -157,14 +154,6 @@ def many_rows(n: int) -> Pairs:
     yield against_tuned(frame(X), y)
 
 
-@row("logistic regression, 4,000 draws × {n} rows × 30, over products and exponentials", sizes=(100_000, 20_000))
-def logistic_average(n: int) -> Pairs:
-    engine = bc.engines.Laplace(draws=1000, chains=4)
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=engine, random_state=0).fit(*logistic(2000, 30))
-    X = np.random.default_rng(3).standard_normal((n, 30))
-    yield Pair(lambda: clf.predict_proba(X), floor(n * 4000, 30))
-
-
 def refit(peer: str, goal: float | None = None) -> None:
     """Enter a row of the smallest ESS a second, each after a first fit, which compiles."""
 
@@ -191,7 +180,7 @@ for peer in ("bambi", "numpyro", "pymc"):
 def process(code: str, **environment: str) -> Callable[[], Any]:
     """Return Python code as a process of its own."""
     command = [sys.executable, "-c", code]
-    return lambda: subprocess.run(command, check=True, env=os.environ | environment, stdout=subprocess.DEVNULL)
+    return lambda: subprocess.run(command, check=True, env=os.environ | environment, capture_output=True)
 
 
 IRIS = """from sklearn.datasets import load_iris
@@ -285,13 +274,6 @@ answers("map", lambda n: normal(n, 50), "{n} × 50", 0.5)
 answers("predictive", lambda n: normal(n, 50), "{n} × 50", 1.0)
 
 
-@row("GaussianNB fit, {n} × 50, over one reading of the table", sizes=MANY)
-def reading(n: int) -> Pairs:
-    X, y = normal(n, 50)
-    cells = X.ravel()
-    yield Pair(lambda: bc.GaussianNB().fit(X, y), lambda: cells @ cells)
-
-
 @row("GaussianNB, 1,000 draws × {n} rows × 50, over products and exponentials", 2.0, sizes=(100_000, 10_000))
 def average(n: int) -> Pairs:
     engine = bc.engines.Exact(draws=250, chains=4)
@@ -310,24 +292,16 @@ def words(n: int) -> Pairs:
     yield Pair(lambda: bc.CategoricalNB(random_state=0).fit(X, y), lambda: theirs.fit(X, y))
 
 
-def newsgroups(part: str) -> tuple[list[str], np.ndarray]:
-    """Return texts and groups of one part of the collection by date."""
-    path = Path(os.environ.get("BAYESCLF_DATA", "."), "newsgroups", f"{part}.jsonl.gz")
-    if not path.exists():
-        raise NotHere("BAYESCLF_DATA has no newsgroups")
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        records = [json.loads(line) for line in file.read().split("\n") if line]
-    return [record["text"] for record in records], np.array([record["group"] for record in records])
-
-
 def multinomial(alpha: dict[str, float], said: str, goal: float) -> None:
     """Enter a row of fit and predictive answers."""
 
     @row(f"MultinomialNB, {said}, 20 Newsgroups by date, against scikit-learn's", goal)
     def pairs(n: int) -> Pairs:
-        (train, y), (test, _) = newsgroups("train"), newsgroups("test")
-        vectorizer = CountVectorizer()
-        X, new = vectorizer.fit_transform(train), vectorizer.transform(test)
+        try:
+            train, test = by_date(())
+        except InputError as reason:
+            raise NotHere("20 Newsgroups are not here") from reason
+        X, y, new = train.counts, train.y, test.counts
         ours, theirs = bc.MultinomialNB(**alpha, random_state=0), naive_bayes.MultinomialNB()
         rule = "predictive"
         yield Pair(lambda: ours.fit(X, y).predict_proba(new, rule=rule), lambda: theirs.fit(X, y).predict_proba(new))
@@ -357,42 +331,6 @@ def nuts_rows(n: int) -> Pairs:
     yield Pair(lambda: draw(many, bc.engines.NUTS(), seed=0), lambda: draw(few, bc.engines.NUTS(), seed=0))
 
 
-@row("ESS/s, a tree of 17 columns with missing cells, augmentation against NUTS", 20.0, more=True, number=True)
-def augmented(n: int) -> Pairs:
-    model = bc.BayesNetClassifier(inference="map", random_state=0).fit(*with_gaps()).model_
-
-    def speed(sample: Callable[[], Any]) -> float:
-        start = cpu()
-        parameters = sample()
-        took = cpu() - start
-        theta = to_dataset(parameters, model.dims(), model.coords(), 4)[["theta"]]
-        return float(convergence.ess(convergence.scalars(theta), "bulk").min()) / took
-
-    def by_nuts(settings: Any) -> Any:
-        return model.from_pymc(joined(nuts.sample(model.pymc(), settings, 0, signature=model.signature()).draws))
-
-    def theirs() -> float:
-        by_nuts(bc.engines.NUTS(draws=1, tune=1, chains=1))  # compiles
-        return speed(lambda: by_nuts(bc.engines.NUTS()))
-
-    yield Pair(lambda: speed(lambda: augmentation.sample(model, bc.engines.Augmentation(), 0)), theirs)
-
-
-def with_gaps() -> tuple[pd.DataFrame, np.ndarray]:
-    """Return 339 rows, two columns of which lack a fifth and almost half of their cells, and others a few."""
-    rng = np.random.default_rng(0)
-    levels, gaps = (3, 2, 3, 3, *(2,) * 13), (0.0, 0.004, 0.2, 0.46, *(0.003,) * 13)
-    y = rng.choice(21, size=339, p=rng.dirichlet(np.full(21, 0.8)))
-    X = np.empty((len(y), len(levels)), dtype=int)
-    for j, own in enumerate(levels):
-        below = np.cumsum(rng.dirichlet(np.ones(own), size=21), axis=1)[y, :-1]
-        X[:, j] = (rng.random((len(y), 1)) >= below).sum(axis=1)
-        if j:
-            copied = rng.random(len(y)) < 0.3
-            X[copied, j] = np.minimum(X[copied, j - 1], own - 1)
-    return frame(X.astype(str)).mask(rng.random(X.shape) < gaps), y
-
-
 # Files that are read batch by batch
 
 NUMBERS, WORDS = [f"x{j}" for j in range(16)], [f"w{j}" for j in range(4)]
@@ -408,20 +346,20 @@ def files(n: int, **changed: Any) -> Iterator[Path]:
         yield folder
 
 
-def stream(kind: Any, work: str, drop: list[str], goal: float | None = None) -> None:
+def stream(work: str, clf: Any, drop: list[str], goal: float | None = None) -> None:
     """Enter a row of fits to files, without some columns."""
 
-    @row(f"{kind.__name__} fit to Parquet, {{n}} × {work}, against PyArrow's scan", goal, sizes=STREAMED)
+    @row(f"{work} fit to Parquet, {{n}} rows, against PyArrow's scan", goal, sizes=STREAMED)
     def pairs(n: int) -> Pairs:
         kept = [name for name in (*NUMBERS, *WORDS, "y") if name not in drop]
         with files(n) as folder:
-            clf = kind(inference="exact")
             yield Pair(lambda: clf.fit_stream(folder, "y", drop=drop, progress=False), scan(folder, kept))
 
 
-stream(bc.NaiveBayes, "20", [], 1.2)
-stream(bc.GaussianNB, "16 numbers", WORDS)
-stream(bc.CategoricalNB, "4 words", NUMBERS)
+stream("NaiveBayes, Gaussian, 20 columns,", bc.NaiveBayes(families="gaussian", inference="exact"), [], 1.2)
+stream("NaiveBayes, families by evidence, 20 columns,", bc.NaiveBayes(inference="exact"), [])
+stream("GaussianNB, 16 columns,", bc.GaussianNB(inference="exact"), WORDS)
+stream("CategoricalNB, 4 columns,", bc.CategoricalNB(inference="exact"), NUMBERS)
 
 
 @row("GaussianNB answers (map) from Parquet to Parquet, {n} × 16 numbers, against PyArrow's scan", sizes=STREAMED)
@@ -432,28 +370,13 @@ def streamed_answers(n: int) -> Pairs:
         yield Pair(lambda: clf.predict_stream(folder, out, rule="map", progress=False), scan(folder, NUMBERS))
 
 
-def two_workers(clf: Any, work: str) -> None:
-    """Enter a row of fits by two Dask workers and by one."""
+@row("two Dask workers against one, by the clock, {n} × 30", 0.57, sizes=(10_000_000, 300_000), by_the_clock=True)
+def two_workers(n: int) -> Pairs:
+    def fit(clf: Any, client: Any) -> None:
+        clf.fit_stream(folder, "y", client=client, progress=False)
 
-    @row(f"{work}, {{n}} × 30, two Dask workers against one, by the clock", 0.57, sizes=STREAMED, by_the_clock=True)
-    def pairs(n: int) -> Pairs:
-        def fit(client: Any) -> None:
-            clf.fit_stream(folder, "y", client=client, progress=False)
-
-        how = {"files": 8, "classes": 2, "numbers": 20, "levels": [6] * 10}
-        with files(n, **how) as folder, workers(2) as two, workers(1) as one:
-            yield Pair(partial(fit, two), partial(fit, one))
-
-
-two_workers(bc.NaiveBayes(inference="map"), "NaiveBayes")
-two_workers(bc.LogisticRegression(prior_scale=2.5, inference="map"), "mode of LogisticRegression")
-
-
-def fit_files(folder: Path) -> None:
-    bc.NaiveBayes(inference="map").fit_stream(folder, "y", progress=False)
-
-
-@row("memory of a NaiveBayes fit to Parquet, {n} × 20", unit="MB", number=True, sizes=STREAMED)
-def memory(n: int) -> Pairs:
-    with files(n) as folder:
-        yield Pair(lambda: fresh(fit_files, folder))
+    models = bc.NaiveBayes(inference="map"), bc.LogisticRegression(prior_scale=2.5, inference="map")
+    how = {"files": 8, "classes": 2, "numbers": 20, "levels": [6] * 10}
+    with files(n, **how) as folder, workers(2) as two, workers(1) as one:
+        for clf in models:
+            yield Pair(partial(fit, clf, two), partial(fit, clf, one), of=type(clf).__name__, rounds=3)

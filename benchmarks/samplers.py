@@ -1,14 +1,13 @@
 """Logistic regression against its peers: one posterior, sampled by each, in one run.
 
-    BAYESCLF_DATA=FOLDER python benchmarks/samplers.py [--data wine] [--peers pymc bayesclf] [--json FILE]
+    BAYESCLF_DATA=FOLDER python benchmarks/samplers.py [--data pima] [--peers pymc bayesclf] [--json FILE]
 
-All have the posterior of standardized columns with weights N(0, 1) and intercepts N(0, 5²), for more than two classes
-in independent vectors against the last, 4 chains × 1,000 draws, and the warm-up and settings that they come with. The
-peers take turns. A first fit of each, which compiles, is left out; the others are measured by processor time, and ESS/s
-is the smallest bulk effective sample size of a parameter over it. Posterior means and sds of all parameters must agree
-within Monte Carlo error: where they do not, the script says so and ends with status 1. A peer that is not installed is
-left out: `pip install -c constraints.txt -e ".[benchmark]"` brings those in Python, and rstanarm needs R (on Debian,
-`apt install r-cran-rstanarm`).
+All have the posterior of two classes given standardized columns, with weights N(0, 1) and the intercept N(0, 5²), and
+4 chains × 1,000 draws, with the warm-up and settings that they come with. The peers take turns. A first fit of each,
+which compiles, is left out; the others are measured by processor time, and ESS/s is the smallest bulk effective sample
+size of a parameter over it. Posterior means and sds must agree within Monte Carlo error: where they do not, the script
+says so and ends with status 1. A peer that is not installed is left out: `pip install -c constraints.txt -e
+".[benchmark]"` brings those in Python, and rstanarm needs R (on Debian, `apt install r-cran-rstanarm`).
 """
 
 import argparse
@@ -24,9 +23,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import TABLES, cpu, loaded, markdown, measured_with, rounded, seconds, versions, write
+from common import TABLES, cpu, loaded, markdown, measured_with, rounded, versions, write
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn.preprocessing import StandardScaler
 
 import bayesclf as bc
 
@@ -37,7 +37,7 @@ WEIGHT, INTERCEPT = 1.0, 5.0
 """Prior sds."""
 FALSE_ALARM = 0.001
 """Probability that peers which are all right are said to disagree."""
-SOURCES = {"breast_cancer": TABLES["breast cancer (Wisconsin)"], "pima": TABLES["pima"], "wine": TABLES["wine"]}
+SOURCES = {"breast_cancer": TABLES["breast cancer (Wisconsin)"], "pima": TABLES["pima"]}
 
 
 class NotHere(Exception):
@@ -46,26 +46,17 @@ class NotHere(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Rows (row, column) of mean 0 and sd 1, and label codes; the reference is the first of two classes or the last."""
+    """Rows (row, column) of mean 0 and sd 1, and labels 0 or 1."""
 
     X: Array
     y: NDArray[np.int64]
 
-    @property
-    def vectors(self) -> int:
-        """The number of weight vectors."""
-        return int(self.y.max())
-
 
 def load(name: str) -> Problem:
-    """Return the problem of a table: numbers standardized, 0/1 columns of categories centered, constants left out."""
+    """Return the problem of a table of numbers."""
     if (table := loaded(SOURCES[name])) is None:
         raise NotHere(f"the table {name} is not here")
-    X, y = table
-    frame = pd.get_dummies(X).astype(float)
-    frame = frame.loc[:, frame.std() > 0]
-    sd = frame.std(ddof=0).where(frame.columns.isin(X.select_dtypes("number").columns), 1.0)
-    return Problem(((frame - frame.mean()) / sd).to_numpy(), np.unique(y, return_inverse=True)[1])
+    return Problem(StandardScaler().fit_transform(table[0]), np.unique(table[1], return_inverse=True)[1])
 
 
 def bayesclf(problem: Problem, seed: int) -> Array:
@@ -73,8 +64,8 @@ def bayesclf(problem: Problem, seed: int) -> Array:
     prior = {"prior_scale": WEIGHT, "prior_form": "reference", "intercept_scale": INTERCEPT, "standardize": False}
     engine = bc.engines.NUTS(draws=DRAWS, chains=CHAINS)
     clf = bc.LogisticRegression(**prior, inference=engine, random_state=seed).fit(problem.X, problem.y)
-    every = _joined(clf.posterior_["posterior"])
-    return every if every.shape[2] == problem.vectors else every[:, :, :-1] - every[:, :, -1:]
+    posterior = clf.posterior_["posterior"]
+    return _joined(posterior["intercept"].values[..., 0], posterior["weight"].values[..., 0, :])
 
 
 def bambi(problem: Problem, seed: int) -> Array:
@@ -82,28 +73,19 @@ def bambi(problem: Problem, seed: int) -> Array:
     import bambi as bmb
 
     names = [f"x{j}" for j in range(problem.X.shape[1])]
-    binary = problem.vectors == 1
-    first = (problem.y + 1) % (problem.vectors + 1)  # its reference is the first class
-    frame = pd.DataFrame(problem.X, columns=names).assign(y=problem.y if binary else pd.Categorical(first))
+    frame = pd.DataFrame(problem.X, columns=names).assign(y=problem.y)
     weight, intercept = (bmb.Prior("Normal", mu=0, sigma=sd) for sd in (WEIGHT, INTERCEPT))
-    model = bmb.Model(
-        f"y ~ {' + '.join(names)}",
-        frame,
-        family="bernoulli" if binary else "categorical",
-        center_predictors=False,
-        priors={"Intercept": intercept, **dict.fromkeys(names, weight)},
-    )
+    priors = {"Intercept": intercept, **dict.fromkeys(names, weight)}
+    formula = f"y ~ {' + '.join(names)}"
+    model = bmb.Model(formula, frame, family="bernoulli", center_predictors=False, priors=priors)
     how = {"inference_method": "nutpie", "progressbar": False, "quiet": True}
     posterior = model.fit(draws=DRAWS, chains=CHAINS, random_seed=seed, **how)["posterior"].to_dataset()
-    columns = [name for name in posterior if name != "Intercept"]
-    theta = np.stack([posterior[name].values for name in ("Intercept", *columns)], axis=-1)
-    return theta[:, :, None] if theta.ndim == 3 else theta
+    return np.stack([posterior[name].values for name in ("Intercept", *names)], axis=-1)
 
 
 def numpyro(problem: Problem, seed: int) -> Array:
-    """Sample a model written by hand by NumPyro's own NUTS, all chains at once, in double precision."""
+    """Sample a model written by hand by NumPyro's own NUTS, in double precision."""
     import jax
-    import jax.numpy as jnp
     import numpyro
     from numpyro import distributions as dist
     from numpyro.infer import MCMC, NUTS
@@ -112,34 +94,27 @@ def numpyro(problem: Problem, seed: int) -> Array:
     numpyro.enable_x64()
 
     def model(X: Any, y: Any) -> None:
-        shape = problem.vectors, X.shape[1]
-        intercept = numpyro.sample("intercept", dist.Normal(0, INTERCEPT).expand(shape[:1]).to_event(1))
-        weight = numpyro.sample("weight", dist.Normal(0, WEIGHT).expand(shape).to_event(2))
-        logits = jnp.pad(intercept + X @ weight.T, ((0, 0), (1, 0) if problem.vectors == 1 else (0, 1)))
-        numpyro.sample("y", dist.Categorical(logits=logits), obs=y)
+        intercept = numpyro.sample("intercept", dist.Normal(0, INTERCEPT))
+        weight = numpyro.sample("weight", dist.Normal(0, WEIGHT).expand([X.shape[1]]).to_event(1))
+        numpyro.sample("y", dist.Bernoulli(logits=intercept + X @ weight), obs=y)
 
     how = {"num_warmup": DRAWS, "num_samples": DRAWS, "num_chains": CHAINS, "chain_method": "sequential"}
     mcmc = MCMC(NUTS(model), progress_bar=False, **how)
-    mcmc.run(jax.random.PRNGKey(seed), jnp.asarray(problem.X), jnp.asarray(problem.y))
+    mcmc.run(jax.random.PRNGKey(seed), problem.X, problem.y)
     found = mcmc.get_samples(group_by_chain=True)
-    return np.concatenate([np.asarray(found["intercept"])[..., None], np.asarray(found["weight"])], axis=-1)
+    return _joined(np.asarray(found["intercept"]), np.asarray(found["weight"]))
 
 
 def pymc(problem: Problem, seed: int) -> Array:
     """Sample a model written by hand by `pm.sample` as it is, which takes nutpie."""
     import pymc as pm
-    import pytensor.tensor as pt
 
     with pm.Model():
-        intercept = pm.Normal("intercept", 0, INTERCEPT, shape=problem.vectors)
-        weight = pm.Normal("weight", 0, WEIGHT, shape=(problem.vectors, problem.X.shape[1]))
-        eta = intercept + problem.X @ weight.T
-        if problem.vectors == 1:
-            pm.Bernoulli("y", logit_p=eta[:, 0], observed=problem.y)
-        else:
-            every = pt.concatenate([eta, pt.zeros((len(problem.y), 1))], axis=1)
-            pm.Categorical("y", logit_p=every, observed=problem.y)
-        return _joined(pm.sample(DRAWS, chains=CHAINS, random_seed=seed, progressbar=False, quiet=True)["posterior"])
+        intercept = pm.Normal("intercept", 0, INTERCEPT)
+        weight = pm.Normal("weight", 0, WEIGHT, shape=problem.X.shape[1])
+        pm.Bernoulli("y", logit_p=intercept + problem.X @ weight, observed=problem.y)
+        posterior = pm.sample(DRAWS, chains=CHAINS, random_seed=seed, progressbar=False, quiet=True)["posterior"]
+    return _joined(posterior["intercept"].values, posterior["weight"].values)
 
 
 R = """
@@ -162,7 +137,7 @@ writeBin(c(sum(took[-3]), as.vector(as.array(fitted))), given[2])
 
 
 def rstanarm(problem: Problem, seed: int) -> tuple[Array, float]:
-    """Sample by `stan_glm` of two classes, in an R process that also says what the fit alone took."""
+    """Sample by `stan_glm`, in an R process that also says what the fit alone took."""
     with tempfile.TemporaryDirectory() as folder:
         script, table, out = (Path(folder, name) for name in ("fit.R", "table", "draws"))
         script.write_text(R)
@@ -171,7 +146,7 @@ def rstanarm(problem: Problem, seed: int) -> tuple[Array, float]:
         subprocess.run(["Rscript", "--vanilla", script, *map(str, given)], check=True, stdout=subprocess.DEVNULL)
         took, *draws = np.fromfile(out)
     found = np.reshape(draws, (DRAWS, CHAINS, 1 + problem.X.shape[1]), order="F")
-    return found.transpose(1, 0, 2)[:, :, None], float(took)
+    return found.transpose(1, 0, 2), float(took)
 
 
 PEERS: dict[str, Callable[[Problem, int], Any]] = {
@@ -179,30 +154,27 @@ PEERS: dict[str, Callable[[Problem, int], Any]] = {
 }
 
 
-def _joined(posterior: Any) -> Array:
-    return np.concatenate([posterior["intercept"].values[..., None], posterior["weight"].values], axis=-1)
+def _joined(intercept: Array, weight: Array) -> Array:
+    return np.concatenate([intercept[..., None], weight], axis=-1)
 
 
-def require(name: str, vectors: int = 1) -> None:
-    """Raise `NotHere` where a peer is not installed, or cannot have so many weight vectors."""
+def require(name: str) -> None:
+    """Raise `NotHere` where a peer is not installed."""
     if name == "rstanarm":
         asked = ["Rscript", "--vanilla", "-e", "library(rstanarm)"]
         try:
             subprocess.run(asked, check=True, capture_output=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise NotHere("R with rstanarm is not installed") from error
-        if vectors > 1:
-            raise NotHere("rstanarm has two classes")
     elif find_spec(name) is None:
         raise NotHere(f"{name} is not installed")
 
 
 def sampled(name: str, problem: Problem, seed: int) -> tuple[Array, float]:
-    """Return draws (chain, draw, parameter) of a peer, and the processor seconds of its fit."""
+    """Return draws (chain, draw, 1 + column) of a peer, and the processor seconds of its fit."""
     start = cpu()
     found = PEERS[name](problem, seed)
-    draws, took = found if isinstance(found, tuple) else (found, cpu() - start)
-    return draws.reshape(*draws.shape[:2], -1), took
+    return found if isinstance(found, tuple) else (found, cpu() - start)
 
 
 def effective_draws(draws: Array) -> float:
@@ -258,7 +230,7 @@ def measure(name: str, peers: list[str], repeats: int) -> dict[str, Any]:
     lines: dict[str, dict[str, list[Any]]] = {}
     for peer in peers:
         try:
-            require(peer, problem.vectors)
+            require(peer)
             lines[peer] = {"draws": [], "seconds": [], "ess": []}
         except NotHere as reason:
             print(f"{name}, {peer} is left out: {reason}", flush=True)
@@ -270,8 +242,7 @@ def measure(name: str, peers: list[str], repeats: int) -> dict[str, Any]:
                 line["seconds"].append(took)
                 line["ess"].append(effective_draws(found))
     joined = {peer: np.concatenate(line.pop("draws")) for peer, line in lines.items()}
-    shape = {"rows": len(problem.y), "columns": problem.X.shape[1], "classes": problem.vectors + 1}
-    return {**shape, "peers": lines, "disagreements": disagreements(joined) if len(joined) > 1 else []}
+    return {"peers": lines, "disagreements": disagreements(joined) if len(joined) > 1 else []}
 
 
 def table(results: dict[str, Any]) -> str:
@@ -280,7 +251,7 @@ def table(results: dict[str, Any]) -> str:
     for name, found in results.items():
         for peer, line in found["peers"].items():
             took, ess = median(line["seconds"]), median(line["ess"])
-            lines.append([name, peer, seconds(took), f"{ess:,.0f}", rounded(ess / took)])
+            lines.append([name, peer, f"{rounded(took)} s", f"{ess:,.0f}", rounded(ess / took)])
     return markdown(["table", "peer", "fit, processor time", "smallest bulk ESS", "ESS/s"], lines)
 
 

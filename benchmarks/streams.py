@@ -1,10 +1,8 @@
-"""Files that are read batch by batch: how rows of `rows.py` generate them, scan them, and watch memory."""
+"""Files that are read batch by batch: how rows of `rows.py` generate and scan them, and workers of Dask."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -53,35 +51,6 @@ def scan(folder: Path, columns: list[str] | None = None) -> Callable[[], None]:
             pass
 
     return run
-
-
-def fresh(work: Callable[..., Any], *given: Any) -> float:
-    """Return the largest anonymous memory of some work in MB, above that at its start, in a process of its own."""
-    with get_context("spawn").Pool(1) as pool:
-        return float(pool.apply(_watched, (work, given)))
-
-
-def _watched(work: Callable[..., Any], given: tuple[Any, ...]) -> float:
-    start, largest, ended = _anonymous(), [0.0], threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(0.02):
-            largest[0] = max(largest[0], _anonymous() - start)
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        work(*given)
-    finally:
-        ended.set()
-        thread.join()
-    return largest[0]
-
-
-def _anonymous() -> float:
-    """Return the anonymous memory of this process in MB."""
-    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(status["RssAnon"].split()[0]) / 1000
 
 
 @contextmanager

@@ -17,12 +17,8 @@ FOLDERS = ("start", "how_to", "explanation")
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / "docs" / folder).glob("*.md"))
 SLOW = {
     "start/which_model",
-    "how_to/arviz_recipes",
     "how_to/large_tables",
-    "how_to/missing_cells",
-    "how_to/sparse_tables",
     "explanation/generative_or_discriminative",
-    "explanation/leave_one_out_for_generative_models",
     "explanation/what_overconfidence_is_made_of",
     "start/five_minutes",
     "how_to/command_line",
@@ -32,7 +28,6 @@ SLOW = {
     "how_to/priors_by_column",
     "how_to/scikit_learn",
     "how_to/text",
-    "explanation/experiments",
     "explanation/every_tree_at_once",
 }
 """Pages that take more than a second."""

@@ -369,6 +369,7 @@ class GenerativeClassifier(Updating):
 
     @override
     def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
+        """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
         found = super().spread(rule, class_prior)
         return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
 

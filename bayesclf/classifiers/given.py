@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array
 from bayesclf.constraints import Instance, require
 from bayesclf.engines import NUTS
-from bayesclf.engines.convergence import convergence_problems
+from bayesclf.engines.convergence import PYMC, convergence_problems
 from bayesclf.engines.inference import Draws
 from bayesclf.engines.nuts import sample_statistics
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
@@ -44,8 +44,8 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     classifier
         Fitted: it says how rows are encoded, and which parameters there are.
     idata
-        A DataTree with a group ``posterior``, as `pymc.sample` returns it for `to_pymc` or an extension of it, or a
-        Dataset: the parameters of `posterior_` (chain, draw, …), or the free variables of `to_pymc`, with their
+        A DataTree with a group ``posterior``, as `pymc.sample` returns it for `to_pymc` or an extension of it, or this
+        group alone: the parameters of `posterior_` (chain, draw, …), or the free variables of `to_pymc`, with their
         coordinates. Others are left out. If there are ``sample_stats`` of NUTS, the convergence of the chains is
         checked.
     point
@@ -77,7 +77,7 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     problems: tuple[str, ...] = ()
     if isinstance(idata, xr.DataTree) and "sample_stats" in idata and "diverging" in idata["sample_stats"]:
         stats = sample_statistics(idata, settings)
-        problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth)
+        problems = convergence_problems(posterior[list(given)], stats, settings.max_treedepth, PYMC)
         for problem in problems:
             warn(problem, ConvergenceWarning)
     other = copy(classifier)
@@ -106,9 +106,11 @@ def _posterior(idata: Any) -> xr.Dataset:
 
     found = idata
     if isinstance(idata, xr.DataTree):
-        if "posterior" not in idata:
-            raise InputError(f"the tree has the groups {', '.join(idata.children)}, but no group 'posterior'")
-        found = idata["posterior"].to_dataset()
+        group: Any = idata.get("posterior", idata)  # perhaps the group itself was given, idata.posterior
+        if "draw" not in group.dims:
+            groups = ", ".join(idata.children) or "none"
+            raise InputError(f"the tree has no group 'posterior'; its groups are: {groups}")
+        found = group.to_dataset()
     if not isinstance(found, xr.Dataset) or not {"chain", "draw"} <= set(found.dims):
         raise InputError(
             "idata must be a DataTree with a group 'posterior', as pymc.sample returns it, or a Dataset with the axes "

@@ -88,7 +88,7 @@ class NaiveBayes(GenerativeClassifier):
     select: bool = False
     inclusion: float = 0.5
     alpha: float | str | LearntAlpha = LEARNED
-    _undecided: Learnt | None = field(init=False)
+    _undecided: Learnt | None = field(init=False)  # as `_gathered`, where families were chosen
     choices_: tuple[Choices, ...] = field(init=False)
 
     @property
@@ -158,15 +158,18 @@ class NaiveBayes(GenerativeClassifier):
         return ByEvidence(names)
 
     def _gather(self, learnt: Learnt) -> None:
+        """Choose families by the rows so far, keeping what is needed to choose again."""
         decided, self.choices_ = learnt.decided()
         super()._gather(decided)
         self._undecided = learnt if self.choices_ else None
 
     @property
     def _gathered(self) -> Learnt:
+        """What was learned from all rows so far, with all candidate families."""
         return self._learnt if self._undecided is None else self._undecided
 
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
+        """Return the model of the training rows, and note the families that were chosen."""
         model = super()._conditioned(of_all)
         for choices in self.choices_:
             said = choices.sentences()

@@ -157,7 +157,8 @@ def load_training(
     _check_cells(training)
     lacking = training.y.isna()
     if unlabeled == "drop" and lacking.any():  # after the checks, whose sentences have rows of the table
-        training = _described(dataset, frame[~lacking], remaining, tuple((np.flatnonzero(lacking) + 1).tolist()))
+        labeled = columns.some_rows(frame, ~lacking.to_numpy())
+        training = _described(dataset, labeled, remaining, tuple((np.flatnonzero(lacking) + 1).tolist()))
         _check_cells(training)
     if lacking.any() and pd.api.types.is_float_dtype(training.y.dtype):  # whole numbers, which missing ones made floats
         training = replace(training, y=training.y.astype("Int64"))

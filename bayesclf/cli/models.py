@@ -66,6 +66,7 @@ def fit(
     from bayesclf.engines import Auto
     from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
+    from bayesclf.tables.columns import notes_of
     from bayesclf.tables.stream_paths import is_streamed, require_elsewhere
 
     start = time.perf_counter()
@@ -101,7 +102,8 @@ def fit(
     with shown(f"fitting {model}"):
         classifier.fit(training.X, training.y, unlabeled=unlabeled)
         save(classifier, path)
-    _say_fitted(classifier, model, classifier.notes_, start, path)
+    notes = [note for note in classifier.notes_ if note not in notes_of(training.X)]  # which stand above the fit
+    _say_fitted(classifier, model, notes, start, path)
 
 
 def _fit_stream(

@@ -32,6 +32,7 @@ from bayesclf.diagnostics.held_out import (
 )
 from bayesclf.diagnostics.power_scaling import sensitivities
 from bayesclf.engines import Exact, inference
+from bayesclf.engines.convergence import PYMC
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted
@@ -140,6 +141,11 @@ class Context:
     def engine(self) -> str:
         """Name of the engine's class."""
         return type(self.classifier.inference_).__name__
+
+    @property
+    def sampler(self) -> str:
+        """What drew the posterior: the engine, or `convergence.PYMC` where draws were given."""
+        return PYMC if is_given(self.classifier) else self.engine
 
     @property
     def seed(self) -> int:

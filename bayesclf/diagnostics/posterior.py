@@ -59,7 +59,7 @@ def rhat(context: Context) -> Answer:
     found = _checkable(posterior)
     if found.draws.shape[1] < 2:
         alone = convergence.one_chain()
-        return issue(alone.problem, alone.advice(context.engine), {"chains": 1}, "moderate")
+        return issue(alone.problem, alone.advice(context.sampler), {"chains": 1}, "moderate")
     measured = convergence.rhat(found)
     value, limit = convergence.apart(measured.values.max(), measured.limit)
     good = f"largest R-hat {value} (limit {limit}) of {found.scope}"
@@ -101,7 +101,7 @@ def _answer(
 ) -> Answer:
     """Return the issue that a measure shows, or else that it is good."""
     if measured.problem:
-        return issue(measured.problem, measured.advice(context.engine), evidence, severity)
+        return issue(measured.problem, measured.advice(context.sampler), evidence, severity)
     return passed(good, evidence)
 
 
@@ -121,7 +121,7 @@ def monte_carlo_error(context: Context) -> Answer:
         share = np.where(np.isnan(share), np.inf, share)
         evidence: Evidence = found.worst(share, thresholds.SHOWN, mcse_over_sd=share)
         largest, what = float(share.max()), f"for {found.names[int(share.argmax())]!r}"
-        more = convergence.remedy_of(convergence.LONGER, context.engine)
+        more = convergence.LONGER.by(context.sampler)
     else:
         _require_held(posterior)
         draws = float(posterior.sizes["chain"] * posterior.sizes["draw"])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
@@ -39,26 +39,44 @@ MIN_DRAWS = 4
 """Split chains need two draws per half."""
 
 
-def settings(**values: float) -> str:
-    """Return how to give an engine other settings, in Python and in a command, as a pattern with the engine's name.
+PYMC = "pymc.sample"
+"""Stands for the name of an engine where the user drew."""
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to do about a problem of the draws.
+
+    Attributes
+    ----------
+    text
+        A sentence, with {} for how to give the engine other settings.
+    settings
+        These settings.
 
     Examples
     --------
-    >>> settings(draws=2000)
-    'inference=bc.engines.{engine}(draws=2000), or --inference {name} --set {name}.draws=2000 in a command'
+    >>> remedy = Remedy("draw longer, such as {}", {"draws": 2000})
+    >>> remedy.by("NUTS")
+    'draw longer, such as inference=bc.engines.NUTS(draws=2000), or --inference nuts --set nuts.draws=2000 in a command'
+    >>> remedy.by(PYMC)
+    'draw longer, such as pymc.sample(draws=2000)'
     """
-    python = ", ".join(f"{name}={value}" for name, value in values.items())
-    command = " ".join(f"--set {{name}}.{name}={value}" for name, value in values.items())
-    return f"inference=bc.engines.{{engine}}({python}), or --inference {{name}} {command} in a command"
+
+    text: str
+    settings: Mapping[str, float] = field(default_factory=dict)
+
+    def by(self, engine: str) -> str:
+        """Return it for the engine whose class has this name, in Python and in a command; or for `PYMC`."""
+        python = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        if engine == PYMC:
+            return self.text.format(f"{PYMC}({python})")
+        command = " ".join(f"--set {engine.lower()}.{name}={value}" for name, value in self.settings.items())
+        how = f"inference=bc.engines.{engine}({python}), or --inference {engine.lower()} {command} in a command"
+        return self.text.format(how)
 
 
-def remedy_of(pattern: str, engine: str) -> str:
-    """Return a remedy for the engine whose class has this name."""
-    return pattern.format(engine=engine, name=engine.lower())
-
-
-LONGER = f"draw longer, such as {settings(draws=2000, tune=1000)}"
-"""A remedy is a pattern with the name of the engine's class, and its name in a command."""
+LONGER = Remedy("draw longer, such as {}", {"draws": 2000, "tune": 1000})
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,19 +90,19 @@ class Measured:
     problem
         What is wrong, in words; empty where nothing is.
     remedy
-        What to do about it, a pattern as `LONGER` is.
+        What to do about it.
     limit
         What the value that decides may be, where that depends on the draws.
     """
 
     values: Array
     problem: str
-    remedy: str = LONGER
+    remedy: Remedy = LONGER
     limit: float = MAX_RHAT
 
     def advice(self, engine: str) -> str:
-        """Return what to do about it, with settings of the class of this name."""
-        return remedy_of(self.remedy, engine)
+        """Return what to do about it, as `Remedy.by` does."""
+        return self.remedy.by(engine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +192,7 @@ def convergence_problems(
     max_treedepth
         The limit that the draws were made under.
     engine
-        Name of the class of the engine's settings.
+        Name of the class of the engine's settings, or `PYMC`.
     most
         Largest number of parameters that are checked, as in `scalars`.
 
@@ -200,7 +218,7 @@ def _of_draws(found: Scalars) -> Iterator[Measured]:
     if draws < MIN_DRAWS:
         yield Measured(found.draws, f"{draws} draws per chain are too few to check")
         return
-    yield Measured(found.draws, found.broken(), "look for extreme values in the data")
+    yield Measured(found.draws, found.broken(), Remedy("look for extreme values in the data"))
     if found.names:
         if chains > 1:
             yield rhat(found)
@@ -254,7 +272,7 @@ def scalars(posterior: xr.Dataset, most: int | None = None) -> Scalars:
 
 def one_chain() -> Measured:
     """Return that a single chain cannot be compared with others."""
-    remedy = f"run more of them, such as {settings(chains=4)}"
+    remedy = Remedy("run more of them, such as {}", {"chains": 4})
     return Measured(np.ones(1), "one chain cannot show whether chains agree", remedy)
 
 
@@ -369,7 +387,7 @@ def divergences(diverging: Array, accepted: Array | None = None) -> Measured:
     count = int(diverging.sum())
     problem = f"{count} of {diverging.size} draws diverged, so the draws may miss a part of the posterior"
     nearer = SMALLER[accepted is not None and bool(accepted.mean() > NEARLY)]
-    remedy = f"take smaller steps, {settings(target_accept=nearer)}, or narrower priors"
+    remedy = Remedy("take smaller steps, {}, or narrower priors", {"target_accept": nearer})
     return Measured(diverging, problem if count else "", remedy)
 
 
@@ -379,7 +397,7 @@ def saturation(reached: Array, max_treedepth: int) -> Measured:
         f"{100 * reached.mean():.0f} % of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
         f"{100 * MAX_SATURATED_SHARE:.0f} %), before the trajectory turned back: they are more dependent than necessary"
     )
-    remedy = f"allow more, {settings(max_treedepth=max_treedepth + 2)}, or scale the data"
+    remedy = Remedy("allow more, {}, or scale the data", {"max_treedepth": max_treedepth + 2})
     return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)
 
 
@@ -391,4 +409,5 @@ def energy(energies: Array) -> Measured:
         bfmi = np.nan_to_num(np.asarray(array_stats.bfmi(energies)), nan=0.0)
     lowest = f"E-BFMI is {bfmi.min():.2f} (limit {MIN_BFMI})"
     problem = f"chain {int(bfmi.argmin())} explores the tails slowly: {lowest}"
-    return Measured(bfmi, problem if (bfmi < MIN_BFMI).any() else "", f"{LONGER}, or use narrower priors")
+    remedy = Remedy(f"{LONGER.text}, or use narrower priors", LONGER.settings)
+    return Measured(bfmi, problem if (bfmi < MIN_BFMI).any() else "", remedy)

@@ -328,7 +328,7 @@ class Gaussian(Family[Moments]):
 
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
-        """Add μ and σ², observing the moments."""
+        """Add μ and σ², observing the moments: the same density of the parameters, at a cost that no row adds to."""
         import pymc as pm
 
         from bayesclf.families.pymc import observe_moments
@@ -395,7 +395,7 @@ class Gaussian(Family[Moments]):
         if 1 in self._shared:
             removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
         shape, rate = a[group] - cells / 2, b[group] - removed / 2
-        kept = (rate > LOST * b[group]).all(axis=1)
+        kept = (rate > LOST * b[group]).all(axis=1)  # else the difference of b has no digits left
         rate = np.where(kept[:, None], rate, b[group])
         own = self._log_t(weight * deviation, weight, shape, rate)
         if over_classes:
@@ -418,7 +418,7 @@ class Gaussian(Family[Moments]):
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
     def _log_base(self, statistics: Moments) -> Array:
-        """log (2π)^(−n/2)."""
+        """log (2π)^(−n/2), what the likelihood has besides the ratio of normalizers."""
         return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
 
     def log_prior(self, parameters: Parameters) -> Density:

@@ -130,12 +130,10 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
 
 def _read(comparison: Comparison) -> list[str]:
-    """Return what was decided while the table was read, as one sentence, if anything was."""
-    if not comparison.read:
-        return []
+    """Return what was decided while the table was read, a sentence for each of the first decisions."""
     more = len(comparison.read) - SHOWN_NOTES
-    rest = f"; and {more} more, listed under Data" if more > 0 else ""
-    return [f"While the table was read: {'; '.join(comparison.read[:SHOWN_NOTES])}{rest}."]
+    shown = [f"{first_upper(note)}." for note in comparison.read[:SHOWN_NOTES]]
+    return [*shown, f"{more} more of what was decided while the table was read: see Data."] if more > 0 else shown
 
 
 def _key(entry: Any) -> Key:

@@ -49,16 +49,8 @@ def _member(domain: Any, name: str) -> bool:
     return domain.objects[name].objtype in ("method", "attribute", "property")
 
 
-def mend_links(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """Lead from source code to the name of each page, where names of one file are public in several modules."""
-    if page.startswith("_modules/"):
-        wrong = r"generated/([\w.]+)\.(\w+)\.html#[\w.]+?\.\2\b"
-        context["body"] = re.sub(wrong, r"generated/\1.\2.html#\1.\2", context["body"])
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Connect to autodoc, before numpydoc does."""
     app.connect("autodoc-process-docstring", escape_bars, priority=200)
     app.connect("missing-reference", resolve)
-    app.connect("html-page-context", mend_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

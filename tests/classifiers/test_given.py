@@ -1,12 +1,16 @@
 """Classifiers that answer from given draws."""
 
+import warnings
+
 import numpy as np
 import pytest
+import xarray as xr
 from helpers.classifiers import NUMBERS, WORDS
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.engines.nuts import STATISTICS
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +52,21 @@ def test_the_mean_and_the_mode_are_of_the_given_posterior(table):
         expected = unmoved.predict_proba(X, rule=rule)
         np.testing.assert_allclose(moved.predict_proba(further, rule=rule), expected, atol=1e-9, err_msg=rule)
     np.testing.assert_allclose(unmoved.predict_proba(X, rule="map"), fitted.predict_proba(X, rule="map"))
+
+
+def test_the_group_alone_is_enough_and_advice_is_about_its_sampler(fitted, table):
+    again, X = fitted.with_posterior(fitted.posterior_["posterior"]), table[0]
+    np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X, rule="bayes-optimal"), rtol=1e-13)
+    with pytest.raises(InputError, match=r"no group 'posterior'; its groups are: prior$"):
+        fitted.with_posterior(xr.DataTree.from_dict({"prior": fitted.posterior_["posterior"].to_dataset()}))
+    posterior = fitted.posterior_["posterior"].to_dataset()
+    stats = {name: (("chain", "draw"), np.ones(tuple(posterior.sizes.values())[:2])) for name in STATISTICS}
+    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": xr.Dataset(stats)})
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        given = fitted.with_posterior(tree)
+    assert given.convergence_problems_[-1].endswith("pymc.sample(draws=2000, tune=1000), or use narrower priors")
+    (found,) = given.diagnose(*table, checks=["P05"]).issues
+    assert "pymc.sample(target_accept=0.999)" in found.next_step
 
 
 def test_what_is_in_closed_form_is_not_that_of_the_fit(fitted, table):

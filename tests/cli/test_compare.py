@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from helpers.commands import GOOD, QUICK, command, table
+from helpers.pages import Page
 
 import bayesclf as bc
 from bayesclf.evaluation import comparison
@@ -65,6 +66,21 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     assert found["reason"].startswith("'id' looks like the name or number of a row")
     assert found["next_step"]
     assert "M08" not in command(*base[:-2], "--drop", "id").out
+
+
+def test_what_is_odd_in_a_column_is_told_once_and_on_the_page_by_the_rows_of_the_file():
+    rows = [
+        f"{'k.A.' if i in (5, 20) else f'{i % 9},5'};{'' if i == 2 else 'yes' if i % 3 else 'no'}" for i in range(40)
+    ]
+    table("odd.csv", "\n".join(["wet;y", *rows]) + "\n")
+    note = "column 'wet' is read as categories because of 'k.A.' (rows 6, 21); leave those cells empty"
+    base = ("odd.csv", "--target", "y")
+    compared = command("compare", *base, "--models", "nb", "--rules", "map", "--cv", "3", "--report", "page.html").out
+    assert " ".join(compared.split()).count(note) == 1
+    words = " ".join("".join(Page(Path("page.html").read_text(encoding="utf-8")).text).split())
+    assert f"What not to trust here {note[:1].upper()}{note[1:]}" in words
+    fitted = command("fit", *base, "--model", "nb", "--output", "m.nc").out
+    assert " ".join(fitted.split()).count(note) == 1
 
 
 def test_scores_that_no_entry_has_are_no_columns():

@@ -266,6 +266,11 @@ def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
     assert found == pytest.approx(expected, rel=1e-10)
 
 
+def test_the_page_of_naive_bayes_has_no_variables_of_numbers_where_there_are_none(play_tennis):
+    model = pymc_models.naive_bayes(play_tennis.X, play_tennis.y)
+    assert {variable.name for variable in model.free_RVs} == {"pi", *(f"theta_{name}" for name in play_tennis.X)}
+
+
 def test_many_columns_with_as_many_levels_are_one_variable():
     """With a missing cell, whose density is that of the others; the draws translate back without loss."""
     rng = np.random.default_rng(0)

@@ -44,6 +44,9 @@ class TestSite:
         assert len(site.pages) > 100
         assert site.loaded_from_elsewhere() == []
 
+    def test_there_are_at_most_120_pages_beside_those_of_public_classes(self, site):
+        assert sum(page.parent.name != "generated" for page in site.pages) <= 120
+
     def test_every_inner_link_and_anchor_leads_somewhere(self, site):
         assert site.dead() == []
 

@@ -14,7 +14,6 @@ from bayesclf.engines.convergence import (
     MAX_SATURATED_SHARE,
     Scalars,
     divergences,
-    remedy_of,
     rhat,
     rhat_limit,
     saturation,
@@ -98,7 +97,7 @@ def test_a_limit_and_what_is_above_it_are_never_printed_alike():
 
 
 def test_remedies_are_given_for_python_and_for_a_command():
-    longer = remedy_of(LONGER, "NUTS")
+    longer = LONGER.by("NUTS")
     assert "inference=bc.engines.NUTS(draws=2000, tune=1000)" in longer
     assert "--inference nuts --set nuts.draws=2000 --set nuts.tune=1000" in longer
     assert "--set nuts.max_treedepth=12" in saturation(np.ones((4, 5)), 10).advice("NUTS")

@@ -210,4 +210,4 @@ def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
     comparison.report(tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
     first = text.partition("What not to trust here")[2].strip().splitlines()[0]
-    assert "While the table was read: column 'id' numbers the rows and is left out" in first
+    assert "Column 'id' numbers the rows and is left out" in first
