@@ -25,7 +25,7 @@ from bayesclf.evaluation.predictive_checks import p_value_table, predictive_chec
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.families.hierarchical import LearntAlpha
 from bayesclf.interpretation.dependence import dependent_pairs
-from bayesclf.models.generative import GenerativeModel, independent_groups
+from bayesclf.models.generative import independent_groups
 from bayesclf.tables.columns import SparseTable
 
 STREAM = 7
@@ -160,7 +160,7 @@ def explain(context: Context, rule: str) -> Explanation:
     answers = context.held_out
     gap = gap_of(answers.of(rule), answers.y)
     causes: list[Cause] = []
-    generative = isinstance(context.classifier.model_, GenerativeModel)
+    generative = context.classifier.model_.generative
     assumed = {INDEPENDENCE: _independence, SHAPE: _shape} if generative else {FORM: _form}
     for cause, test in {ROWS: _rows, PRIOR: _prior, **assumed}.items():
         try:
@@ -301,7 +301,6 @@ def _form(context: Context, rule: str, gap: Array) -> Cause:
 def _shape(context: Context, rule: str, gap: Array) -> Cause:
     """Compare with logistic regression if replicated data have other shapes of columns."""
     classifier, training = context.classifier, context.training
-    assert isinstance(classifier.model_, GenerativeModel)  # else it assumes no shapes
     if not any(block.family.kind in ("number", "count") for block in classifier.model_.blocks):
         return replace(SHAPE, why="categories have no shape", excluded=True)
     tree = predictive_check(classifier, context.X, context.y, thresholds.PREDICTIVE_DRAWS, prior=False)
@@ -319,8 +318,8 @@ def _shape(context: Context, rule: str, gap: Array) -> Cause:
 
 def _refits(context: Context, training: Labelled, parts: list[Split]) -> HeldOut:
     """Return the answers of the classifier's settings to other rows; only logistic regression may take chains."""
-    logistic = isinstance(context.classifier, LogisticRegression)
-    return held_out(context.classifier, training, parts, context.seed, by_chains=logistic, compared=AVERAGING)
+    by_chains = not context.classifier.model_.generative
+    return held_out(context.classifier, training, parts, context.seed, by_chains=by_chains, compared=AVERAGING)
 
 
 def _gap(answers: HeldOut, rule: str) -> Array:

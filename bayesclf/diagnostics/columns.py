@@ -204,7 +204,7 @@ def missing_by_class(context: Context) -> Answer:
     frame, y = context.frame, context.training.y
     if context.classifier.missing == "level":
         raise NotApplicable("this fit treats missing cells as levels of their own (missing='level')")
-    logistic = isinstance(context.classifier.model_, LogisticModel)  # its numbers have indicators of missing cells
+    logistic = not context.classifier.model_.generative  # its numbers have indicators of missing cells
     empty = frame.isna()
     some = empty.any() & ~empty.all()
     names = [name for name in map(str, frame) if some[name]]

@@ -26,7 +26,6 @@ from bayesclf.evaluation.leaving_out import TrainingRows, exact, reweighted, row
 from bayesclf.evaluation.predictive_checks import replicated_cells
 from bayesclf.families.multivariate.gaussian import INVERSE_WISHART
 from bayesclf.models.base import Model, Rows
-from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.tables.columns import row_numbers
 from bayesclf.wording import listed, named, part_of
@@ -403,7 +402,7 @@ def unusual(clf: BayesClassifier, training: TrainingRows, influential: Integers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of normal approximations, good enough for a comparison
         try:
-            if isinstance(model, LogisticModel):
+            if not model.generative:
                 return _improbable(clf, training, influential[: thresholds.SHOWN])
             if not model.not_conjugate() and isinstance(hypotheses, Hypotheses):
                 return _above_replicates(hypotheses, training, clf.seed_)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +12,6 @@ from bayesclf.constraints import Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.families.base import Alternation
-from bayesclf.models.base import Model
-from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import Progress, Tell, checked, shown
 
 TOLD = 100
@@ -62,7 +61,7 @@ class Augmentation(Concise):
         require(Whole(0), tune=self.tune)
 
 
-def sample(model: Model, settings: Augmentation, seed: int) -> dict[str, Array]:
+def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
     """Draw from the posterior of a model that is conjugate given complete rows.
 
     Parameters
@@ -84,8 +83,6 @@ def sample(model: Model, settings: Augmentation, seed: int) -> dict[str, Array]:
     Refused
         For a model that is not conjugate given complete rows, or too many completions.
     """
-    if not isinstance(model, GenerativeModel):
-        raise Refused("data augmentation is for generative models; use inference='nuts' instead")
     if reason := model.not_augmentable():
         raise Refused(f"data augmentation does not sample this posterior ({reason}); use inference='nuts' instead")
     rng, total = np.random.default_rng(seed), settings.draws * settings.chains

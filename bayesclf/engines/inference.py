@@ -277,7 +277,7 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
         if not model.not_conjugate():
             return _exact_in_memory(model)
         auto = Auto() if isinstance(inference, str) else inference
-        if isinstance(model, GenerativeModel) and not model.not_augmentable():
+        if not model.not_augmentable():
             return auto.augmentation
         return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
     return named_engine(inference)
@@ -286,7 +286,7 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
 def _exact_in_memory(model: Model) -> Exact:
     """Return the default, or fewer draws that are kept in memory: made again at every prediction some take seconds."""
     engine = Exact()
-    if not isinstance(model, GenerativeModel) or not any(block.family.keeps_draws for block in model.blocks):
+    if not any(block.family.keeps_draws for block in model.blocks):
         return engine
     fitting = POSTERIOR_BYTES // (NUMBER * parameter_count(model) * engine.chains or 1)
     return Exact(fitting) if FEWEST_EXACT <= fitting < engine.draws else engine
@@ -321,7 +321,7 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
 
 def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
     """Draw from the posterior; None for the engines that are point estimates."""
-    if isinstance(model, LogisticModel) and isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
+    if isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
         raise Refused(reason)
     if isinstance(engine, NUTS):
         _require_few(model)
@@ -358,7 +358,7 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
 def _exact(model: Model, engine: Exact, seed: int) -> Draws:
     """Draw from the exact posterior, or keep the seed where the draws are too large to keep in memory."""
     if reason := model.not_conjugate():
-        other = "augmentation" if isinstance(model, GenerativeModel) and not model.not_augmentable() else "nuts"
+        other = "nuts" if model.not_augmentable() else "augmentation"
         raise Refused(f"this posterior has no closed form ({reason}); use inference={other!r} instead of 'exact'")
     assert isinstance(model, GenerativeModel)
     draws = engine.draws * engine.chains

@@ -88,7 +88,6 @@ def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
     rows = clf.rows(X)
     labels = checked_labels(y, len(rows))
     model: Any = clf.model_
-    logistic = isinstance(model, LogisticModel)
     expected = model.label_counts
     require_labels_as(clf.classes_, labels)
     found, counts = np.unique(labels, return_counts=True)
@@ -98,7 +97,7 @@ def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
             f"{_listed(found, counts)}"
         )
     codes = np.searchsorted(clf.classes_, labels)
-    if not (_same_design if logistic else _same_statistics)(model, rows, codes):
+    if not (_same_statistics if model.generative else _same_design)(model, rows, codes):
         raise InputError(
             f"{NEEDED}: X and y have as many rows of each class as the classifier was fitted on, but not the same ones"
         )

@@ -125,6 +125,12 @@ class Model(Protocol):
     def not_conjugate(self) -> str:
         """Return why the posterior has no closed form, as a clause; empty where it has one."""
 
+    def not_augmentable(self) -> str:
+        """Return why data augmentation cannot sample the posterior, likewise."""
+
+    def improper(self) -> str:
+        """Return why the posterior is improper; empty where it is not."""
+
     def log_prior(self, parameters: Parameters) -> dict[str, Array]:
         """Return the log density (draw) of each independent part of the prior, up to constants; or raise `Refused`."""
 

@@ -94,6 +94,10 @@ class GenerativeModel:
             return self.not_conjugate()
         return next(filter(None, (b.family.not_augmentable(b.statistics) for b in self.blocks)), "")
 
+    def improper(self) -> str:
+        """Return that no prior is improper."""
+        return ""
+
     @property
     def _without_labels(self) -> str:
         return f"{counted(self.unlabeled, 'training row has', 'training rows have')} no label"

@@ -17,7 +17,6 @@ from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.leaving_out import NEEDED, training_rows
 from bayesclf.files import write_whole
-from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.progress import Progress, shown
 from bayesclf.report import document
 from bayesclf.report.text import TextReport
@@ -127,7 +126,7 @@ def _weighted(classifier: BayesClassifier, y: NDArray[Any]) -> bool:
     `y` (row) equal and keep the number of rows, can have whole sums all the same; they are detected by that.
     """
     model: Any = classifier.model_
-    if isinstance(model, LogisticModel):
+    if not model.generative:
         weight = model.sample_weight if len(model.sample_weight) else model.label_counts
         return bool((weight % 1 != 0).any())
     sums, counts = model.label_counts, np.unique(y, return_counts=True)[1]

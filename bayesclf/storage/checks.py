@@ -71,13 +71,11 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
 
 def _check_sizes(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
     """Raise for more names than numbers, and for more draws than a file stands for."""
-    from bayesclf.models.generative import GenerativeModel
     from bayesclf.posterior import hypotheses
 
-    if isinstance(clf.model_, GenerativeModel):
-        for block in clf.model_.blocks:
-            if (names := _names(block)) > numbers + SPARE_NAMES:
-                raise ValueError(f"it has {numbers} numbers for a model of {names:.3g} names")
+    for block in clf.model_.blocks:
+        if (names := _names(block)) > numbers + SPARE_NAMES:
+            raise ValueError(f"it has {numbers} numbers for a model of {names:.3g} names")
     seeded = None if clf.draws_ is None else clf.draws_.seeded
     if clf.seed_ < 0 or (seeded is not None and seeded.seed < 0):
         raise ValueError("its seed is below 0")

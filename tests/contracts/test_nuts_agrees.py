@@ -95,7 +95,7 @@ def test_nuts_agrees_with_the_exact_posterior(case):
     """
     for rows in (many_rows,) if case.name == HEAVY_TAILED else (many_rows, few_rows_and_an_empty_class):
         model = model_of(case, *rows(case))
-        drawn = inference.draw(model, NUTS(draws=600, tune=300, chains=4), seed=12)
+        drawn = inference.draw(model, NUTS(draws=1000, tune=500, chains=4), seed=13)
         marginals = exact_marginals(case, model)
         assert drawn.parameters.keys() == marginals.keys()
         comparisons = 2 * sum(values[0].size for values in drawn.parameters.values()) * (2 + len(QUANTILES))

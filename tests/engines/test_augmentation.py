@@ -117,7 +117,7 @@ def test_what_it_cannot_sample_is_refused(rng, mixed_table):
     weighted = bc.JointBayes(inference="map").fit(X, y, sample_weight=half).model_
     assert inference.resolve("auto", weighted) == bc.engines.NUTS()
     numbers, labels = mixed_table
-    with pytest.raises(Refused, match="data augmentation is for generative models"):
+    with pytest.raises(Refused, match="the model is not generative"):
         bc.LogisticRegression(inference="augmentation").fit(numbers[["age"]], labels)
     with pytest.raises(Refused, match="averaged one-dependence"):
         bc.AODE(inference="augmentation").fit(X, y)

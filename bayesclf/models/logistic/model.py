@@ -532,6 +532,10 @@ class LogisticModel:
         """Return why the posterior has no closed form."""
         return "the normal prior is not conjugate to the likelihood of logistic regression"
 
+    def not_augmentable(self) -> str:
+        """Return that there is no data augmentation."""
+        return "the model is not generative"
+
     def log_class_prior(self, parameters: Parameters) -> Array:
         """Return the log frequencies of the labels in the training rows, (1, outcome); uniform without rows."""
         counts = self.label_counts
