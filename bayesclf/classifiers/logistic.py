@@ -278,13 +278,13 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._columns = training_columns(frame, join=True)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
-        columns.require_not_tiny(training.rows.parts[0], names_of(self._columns, "number"))
+        columns.require_not_tiny(training.rows.cells[0], names_of(self._columns, "number"))
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
         if self.prior is None:
             numbers, categories = (names_of(self._columns, kind) for kind in ("number", "category"))
-            cells, codes = rows.parts
+            cells, codes = rows.cells
             design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels_of(self._columns))
             if not isinstance(frame, SparseTable):
                 design.require_memory(len(rows))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial, reduce
-from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -27,7 +26,7 @@ from bayesclf.classifiers.stream_rows import (
 from bayesclf.errors import InputError
 from bayesclf.models.logistic.design import (
     LogisticDesign,
-    moments,
+    NumberMoments,
     names_of,
     refuse_missing,
     training_columns,
@@ -39,7 +38,6 @@ from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import Column
-from bayesclf.tables.numbers import Numbers, blocks_of
 from bayesclf.tables.stream import Stream
 
 if TYPE_CHECKING:
@@ -58,60 +56,6 @@ class Checks(Protocol):
     @property
     def missing(self) -> str:
         """What is done about missing cells, "impute" or "error"."""
-
-
-@dataclass(frozen=True, eq=False)
-class NumberMoments:
-    """Weight, mean and sd of the observed cells of each number, which add.
-
-    Attributes
-    ----------
-    weight, mean, sd
-        (number).
-    low, high
-        Smallest and largest cell, (number): a number is constant where they are equal, whatever rounding makes of sds.
-    gaps
-        Whether a cell is missing, (number).
-    """
-
-    weight: Array
-    mean: Array
-    sd: Array
-    low: Array
-    high: Array
-    gaps: NDArray[np.bool_]
-
-    @classmethod
-    def of_table(cls, numbers: Numbers, weight: Array) -> NumberMoments:
-        """Return those of rows (row, number) with weights (row), read as many at a time as stay in the cache.
-
-        All are measured from the smallest cell, so that means which are stored in between are rounded by little.
-        """
-        if not len(numbers):
-            return cls.of(numbers[:], weight)
-        low, high = numbers.extremes
-        origin = np.where(low <= high, low, 0.0)
-        total = reduce(add, (cls.of(numbers[rows] - origin, weight[rows]) for rows in blocks_of(*numbers.shape)))
-        return replace(total, mean=total.mean + origin, low=low, high=high)
-
-    @classmethod
-    def of(cls, numbers: Array, weight: Array) -> NumberMoments:
-        """Return those of rows, numbers (row, number) and weights (row)."""
-        mean, sd = moments(numbers, weight)
-        seen = ~np.isnan(numbers)
-        low, high = np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf)
-        return cls(weight @ seen, mean, sd, low, high, ~seen.all(axis=0))
-
-    def __add__(self, other: NumberMoments) -> NumberMoments:
-        """Return those of both; neither distant origins nor large or small units cost digits."""
-        total = self.weight + other.weight
-        mine, theirs = (part.weight / np.where(total > 0, total, 1.0) for part in (self, other))
-        step = other.mean - self.mean
-        within = np.hypot(np.sqrt(mine) * self.sd, np.sqrt(theirs) * other.sd)
-        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        sd = np.where(low < high, np.hypot(within, np.sqrt(mine * theirs) * step), 0.0)
-        mean = np.where(self.weight > 0, self.mean + theirs * step, other.mean)
-        return NumberMoments(total, mean, sd, low, high, self.gaps | other.gaps)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts
 from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
-from bayesclf.engines.laplace import LEAST_PROPOSALS, MOST_PER_DRAW, Laplace, LaplaceSample
+from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE, HasMachineCode, MachineCode
 from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
 
 FINITE_VARIANCE = 0.5
 """k̂ above which importance weights have no variance, and averages over them no standard error."""
-HOPELESS = 0.8
-"""Multiple of the effective number that is needed which a pilot must promise of the most proposals.
-
-With heavy tails a few promise too much.
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +43,10 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact where the k̂ of its importance weights is within the limit, and their effective number at least the
-    number of draws kept: the error of an average is then at most √2 times that of independent draws.
+    number of draws kept: the error of an average is then at most √2 times that of independent draws. Logistic
+    regression with a learned scale for which NUTS would take more than about half a minute has 250 draws a chain or, if
+    these take too long, draws from a normal distribution of which too few are effective: `notes_` has their k̂, and
+    `convergence_problems_` their number.
 
     Parameters
     ----------
@@ -97,37 +95,62 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
-def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | None, str]:
+def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | NUTS, str]:
     """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
     Returns
     -------
     tuple
-        The draws, None where they would not have been as good; and for the user, how the posterior was drawn and why.
+        The draws, or with which settings NUTS should draw; and for the user, how the posterior is drawn and why.
     """
     wanted = settings.draws * settings.chains
     try:
         require_room(model, settings)
         rng = np.random.default_rng(seed)
-        pilot = laplace.propose(model, LEAST_PROPOSALS, rng)
+        pilot = laplace.pilot(model, rng)
     except (DoesNotExist, Refused) as reason:
-        return None, f"the posterior was sampled by NUTS: {reason}"
-    if pilot.share * MOST_PER_DRAW >= HOPELESS:
+        return nuts_settings, f"the posterior was sampled by NUTS: {reason}"
+    if laplace.promises(pilot):
         proposals = laplace.enough(model, settings, rng, pilot)
         if proposals.khat <= settings.limit and proposals.ess >= wanted:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
             return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
-    if isinstance(model, LearnedScaleModel) and nuts_work(model, nuts_settings) > MOST_WORK:
-        proposals = laplace.enough(model, settings, rng, pilot)
-        quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
-        how = "the posterior was drawn around its mode (Laplace), as NUTS would take too long; corrected by importance"
-        return laplace.resample(proposals, settings, rng), f"{how} weights it may be far from exact: {quality}"
-    return None, "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
+    how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
+    if not isinstance(model, LearnedScaleModel):
+        return nuts_settings, how
+    affordable = shortened(model, nuts_settings)
+    if affordable is None:
+        return roughly(model, settings, seed)
+    if affordable.draws < nuts_settings.draws:
+        how += f"; by {affordable.draws} draws a chain, as {nuts_settings.draws:,} would take too long"
+    return affordable, how
 
 
+def roughly(model: LearnedScaleModel, settings: Laplace, seed: int) -> tuple[LaplaceSample, str]:
+    """Draw around the modes or from the nearest normal, whichever is better, where NUTS would take too long."""
+    rng = np.random.default_rng(seed)
+    ways = [(own, laplace.pilot(own, rng)) for own in (model, model.near_normal())]
+    own, pilot = min(ways, key=lambda way: way[1].khat)
+    proposals = laplace.propose(own, ROUGH * settings.draws * settings.chains, rng, pilot.of_z)
+    quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
+    how = "the posterior was drawn from a normal (Laplace), as NUTS would take too long, and may be off"
+    return laplace.resample(proposals, settings, rng, COUNTING), f"{how}: {quality}"
+
+
+ROUGH, COUNTING = 2, 0.5
+"""Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
 STEPS_OF_A_DRAW = 15
 """Gradients for each draw that NUTS is taken to need before it has run."""
+SHORTER = 250, 200
+"""Draws of a chain, and draws before them, where more would take too long."""
+
+
+def shortened(model: LearnedScaleModel, settings: NUTS) -> NUTS | None:
+    """Return settings with which NUTS takes no more than `MOST_WORK`: those given, or fewer draws, or None."""
+    draws, tune = SHORTER
+    fewer = replace(settings, draws=min(draws, settings.draws), tune=min(tune, settings.tune or tune))
+    return next((own for own in (settings, fewer) if nuts_work(model, own) <= MOST_WORK), None)
 
 
 def nuts_work(model: LearnedScaleModel, settings: NUTS) -> float:
@@ -314,13 +337,20 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
     sample, note = attempt(model, engine.laplace, engine.nuts, seed)
-    if sample is None:
-        return Inferred(engine.nuts, draw(model, engine.nuts, seed), (note,))
+    if isinstance(sample, NUTS):
+        try:
+            return Inferred(sample, draw(model, sample, seed, bounded=True), (note,))
+        except nuts.TooLongError:
+            assert isinstance(model, LearnedScaleModel)
+            sample, note = roughly(model, engine.laplace, seed)
     return Inferred(engine.laplace, _laplace(sample, engine.laplace), (note,))
 
 
-def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
-    """Draw from the posterior; None for the engines that are point estimates."""
+def draw(model: Model, engine: Engine, seed: int, bounded: bool = False) -> Draws | None:
+    """Draw from the posterior; None for the engines that are point estimates.
+
+    With `bounded`, `nuts.TooLongError` is raised where NUTS takes more than `MOST_WORK` for a scale that is learned.
+    """
     if isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
         raise Refused(reason)
     if isinstance(engine, NUTS):
@@ -338,7 +368,7 @@ def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
             parameters = augmentation.sample(model, engine, seed)
             return checked_chains(model, parameters, engine, engine.chains)
         case NUTS():
-            return _nuts(model, engine, seed)
+            return _nuts(model, engine, seed, bounded)
         case Auto():
             return infer(model, engine, seed).draws
         case _:
@@ -377,9 +407,10 @@ def _require_few(model: Model) -> None:
         raise Refused(f"the model has {size}; take inference={others}, or fewer columns")
 
 
-def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
+def _nuts(model: Model, engine: NUTS, seed: int, bounded: bool) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
-    sampled, parameters = _sampled(model, engine, seed)
+    most = MOST_WORK / gradient_work(model) if bounded and isinstance(model, LearnedScaleModel) else np.inf
+    sampled, parameters = _sampled(model, engine, seed, most)
     if isinstance(model, LearnedScaleModel) and engine.target_accept is None and engine.sampler == "nutpie":
         work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
         if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
@@ -391,8 +422,8 @@ PATIENT, KEPT, STEEPER = 0.97, 3, 2
 """Acceptance rate of a second run where the first has not converged, one in how many of its draws is kept, and how much
 more work each draw is likely to be. Weights that separate the classes make the likelihood a wall, the harder the larger
 their scale, and steps that suit most scales are too long for the largest."""
-MOST_WORK = 5e11
-"""Multiplications that NUTS may take: minutes."""
+MOST_WORK = 6e10
+"""Multiplications that NUTS may take, half a minute, and a second run thereafter."""
 
 
 def gradient_work(model: LearnedScaleModel) -> float:
@@ -431,11 +462,11 @@ def _problems(
     return convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
 
 
-def _sampled(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
+def _sampled(model: Model, engine: NUTS, seed: int, most_steps: float = np.inf) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
     density = _machine_code(model) if engine.sampler == "nutpie" else None
     if density is not None:
-        sampled = nuts.sample_machine_code(density, engine, seed)
+        sampled = nuts.sample_machine_code(density, engine, seed, most_steps)
         return sampled, joined(sampled.draws)
     sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
     return sampled, model.from_pymc(joined(sampled.draws))

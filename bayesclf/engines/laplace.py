@@ -12,6 +12,7 @@ from bayesclf.constraints import Number, Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
 from bayesclf.models.base import Model
+from bayesclf.models.logistic.likelihood import Proposal, power_of
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import NormalPrior, against_reference
 from bayesclf.posterior.pareto import smoothed
@@ -29,22 +30,34 @@ AMPLE = 1.5
 """How many effective proposals there should be for each draw, as a pilot promises too many where tails are heavy."""
 LEAST_DEGREES = 10
 """Degrees of freedom of the t distribution of the proposals, or the number of parameters where that is more."""
+AT_MODE = Proposal(LEAST_DEGREES)
+"""Where the first proposals are."""
+HOPELESS = 0.8
+"""Multiple of the effective number that is needed which a pilot must promise of the most proposals.
+
+With heavy tails a few promise too much.
+"""
+MOVES, MOVED_PROPOSALS, MOVED_ENOUGH = 4, 2000, 0.25
+"""How often proposals are placed by the weights of those before, how many there are then, and the share of effective
+ones that is enough."""
 
 
 @runtime_checkable
 class LaplaceModel(Protocol):
     """A model with an unnormalized log posterior and its normal approximation."""
 
-    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
-        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant."""
+    def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
+        """Return proposals (draw, …), their log importance ratios (draw) up to a constant, and z (draw, coordinate)."""
 
 
 @dataclass(frozen=True, repr=False)
 class Laplace(Concise):
     """Draws around the posterior mode, resampled by importance weights from more proposals than draws.
 
-    There are as many proposals as give 1.5 effective ones for each draw, by what a pilot of 1,000 promises; where the
-    effective ones are fewer than the draws, eight for each draw are drawn instead, the most there are.
+    Where a pilot of 1,000 proposals says that too few of them count, as those of a skewed posterior, they are placed
+    anew by its weighted mean and sds, up to four times. There are as many proposals as give 1.5 effective ones for each
+    draw, by what the pilot promises; where the effective ones are fewer than the draws, eight for each draw are drawn
+    instead, the most there are.
 
     Parameters
     ----------
@@ -78,12 +91,18 @@ class Proposals:
         Pareto-smoothed weights, adding up to 1 (draw).
     khat
         Pareto shape k̂ of the ratios' tail.
+    z
+        Their coordinates, in which the posterior is nearly standard normal, (draw, coordinate).
+    of_z
+        What z is drawn from.
     """
 
     parameters: Parameters
     log_weight: Array
     weight: Array
     khat: float
+    z: Array
+    of_z: Proposal
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -140,12 +159,29 @@ def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) 
         If k̂ is above the limit, or if the model has no normal approximation.
     """
     rng = np.random.default_rng(seed)
-    proposals = enough(model, settings, rng, propose(model, LEAST_PROPOSALS, rng))
+    proposals = enough(model, settings, rng, pilot(model, rng))
     if not proposals.khat <= settings.limit:
         cause = f"k̂ = {proposals.khat:.2f} is above {settings.limit}, too far from a normal to be corrected by weights"
         remedy = "use inference='nuts', which needs all rows in memory, or inference='map' and rules of a point"
         raise Refused(f"the Laplace approximation is refused: {cause}; {remedy}")
     return resample(proposals, settings, rng)
+
+
+def promises(proposals: Proposals) -> bool:
+    """Return whether the most proposals would be worth about as many as the draws."""
+    return proposals.share * MOST_PER_DRAW >= HOPELESS
+
+
+def pilot(model: Model | LaplaceModel, rng: np.random.Generator) -> Proposals:
+    """Return a few proposals, placed where the posterior is if there are few effective ones around the mode."""
+    proposals = propose(model, LEAST_PROPOSALS, rng)
+    if promises(proposals):
+        return proposals
+    for _ in range(MOVES):
+        proposals = propose(model, MOVED_PROPOSALS, rng, proposals.of_z.moved(proposals.z, proposals.log_weight))
+        if proposals.share >= MOVED_ENOUGH:
+            break
+    return proposals
 
 
 def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Proposals) -> Proposals:
@@ -163,19 +199,19 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
     draws = settings.draws * settings.chains
     most = max(MOST_PER_DRAW * draws, LEAST_PROPOSALS)
     number = int(np.clip(np.ceil(AMPLE * draws / pilot.share), LEAST_PROPOSALS, most))
-    proposals = propose(model, number, rng)
+    proposals = propose(model, number, rng, pilot.of_z)
     if proposals.ess >= draws or number == most:
         return proposals
-    return propose(model, most, rng)
+    return propose(model, most, rng, pilot.of_z)
 
 
-def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator) -> Proposals:
-    """Draw proposals around the mode and weigh them.
+def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator, of_z: Proposal = AT_MODE) -> Proposals:
+    """Draw proposals and weigh them.
 
-    θ_i ~ q, multivariate t with the mode and the curvature of the posterior, and ratios r_i = p(θ_i, D)/q(θ_i), whose
-    largest are smoothed by the order statistics of a generalized Pareto tail. A normal hardly ever reaches the long
-    side of a skewed posterior, and then neither its draws nor their k̂ show that a part is missing; the tails of t are
-    heavier than those that the normal prior leaves to any posterior, so that r is bounded.
+    θ_i ~ q, multivariate t with the mode and the curvature of the posterior unless `of_z` has others, and ratios
+    r_i = p(θ_i, D)/q(θ_i), whose largest are smoothed by the order statistics of a generalized Pareto tail. A normal
+    hardly ever reaches the long side of a skewed posterior, and then neither its draws nor their k̂ show that a part is
+    missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
 
     Raises
     ------
@@ -189,18 +225,25 @@ def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator) 
     """
     if not isinstance(model, LaplaceModel):
         raise Refused("this model has no Laplace approximation; use inference='auto'")
-    parameters, log_ratio = model.propose(number, LEAST_DEGREES, rng)
+    parameters, log_ratio, z = model.propose(number, of_z, rng)
     log_weight = np.where(np.isnan(log_ratio), -np.inf, log_ratio)
     log_weight -= log_weight.max()
-    return Proposals(parameters, log_weight, *_smooth(log_weight))
+    return Proposals(parameters, log_weight, *_smooth(log_weight), z, of_z)
 
 
-def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator) -> LaplaceSample:
-    """Return equally weighted draws, by systematic resampling."""
+def resample(proposals: Proposals, settings: Laplace, rng: np.random.Generator, counting: float = 0.0) -> LaplaceSample:
+    """Return equally weighted draws, by systematic resampling.
+
+    With `counting` the weights are a power of the proposals', so that this share of them counts: for where a few have
+    all the weight, and would be the answer alone.
+    """
     import xarray as xr
 
     shape = (settings.chains, settings.draws)
-    chosen = systematic(proposals.weight, settings.chains * settings.draws, rng).reshape(shape)
+    weight = proposals.weight
+    if counting:
+        weight = np.exp(power_of(proposals.log_weight, counting * len(proposals)) * proposals.log_weight)
+    chosen = systematic(weight, settings.chains * settings.draws, rng).reshape(shape)
     of_all = {"pareto_k": proposals.khat, "importance_ess": proposals.ess}
     stats = xr.Dataset({"log_weight": (("chain", "draw"), proposals.log_weight[chosen]), **of_all})
     parameters = {name: values[chosen] for name, values in proposals.parameters.items()}

@@ -209,7 +209,11 @@ def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -
         return _sample_pymc(model, settings, seed, tell)
 
 
-def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Sample:
+class TooLongError(Exception):
+    """The chains take more steps than they may."""
+
+
+def sample_machine_code(density: MachineCode, settings: NUTS, seed: int, most_steps: float = np.inf) -> Sample:
     """Draw from the target of a log density that is machine code, by nutpie.
 
     Parameters
@@ -220,17 +224,23 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int) -> Samp
         How to sample.
     seed
         The same seed gives the same draws.
+    most_steps
+        How many gradients all chains may take.
 
     Raises
     ------
     InputError
         The log density is not finite where sampling starts.
+    TooLongError
+        The chains take more steps than they may; it does not depend on how fast the machine is.
     """
-    x, stats = _drawn_machine_code(density, settings, seed)
+    x, stats = _drawn_machine_code(density, settings, seed, most_steps)
     return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 
-def _drawn_machine_code(density: MachineCode, settings: NUTS, seed: int) -> tuple[Array, xr.Dataset]:
+def _drawn_machine_code(
+    density: MachineCode, settings: NUTS, seed: int, most_steps: float = np.inf
+) -> tuple[Array, xr.Dataset]:
     """Return the same draws in the coordinates that are sampled, (chain, draw, coordinate), and their statistics."""
     accepted = settings.target_accept or density.target_accept or TARGET_ACCEPT
     settings = replace(
@@ -241,7 +251,7 @@ def _drawn_machine_code(density: MachineCode, settings: NUTS, seed: int) -> tupl
     )
     model = nutpie_model(density, _jittered(np.zeros(density.size)))
     with shown("sampling", None, settings.progress) as tell:
-        return _run_nutpie(model, settings, seed, tell, density.nutpie_options)
+        return _run_nutpie(model, settings, seed, tell, density.nutpie_options, most_steps)
 
 
 def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable, tell: Tell) -> Sample:
@@ -349,7 +359,12 @@ def _jittered(origin: Array) -> Callable[[int], Array]:
 
 
 def _run_nutpie(
-    model: Any, settings: NUTS, seed: int, tell: Tell, options: Mapping[str, Any] = MappingProxyType({})
+    model: Any,
+    settings: NUTS,
+    seed: int,
+    tell: Tell,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    most_steps: float = np.inf,
 ) -> tuple[Array, xr.Dataset]:
     """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
     chains: list[Any] = []
@@ -380,7 +395,10 @@ def _run_nutpie(
             with suppress(TimeoutError):
                 trace = run.wait(timeout=UPDATE_SECONDS)
             tell("sampling", sum(chain.finished_draws for chain in chains) if trace is None else total, total)
-        return _read(*trace.get_arrow_trace())
+            _require_few_steps(sum(chain.total_num_steps for chain in chains), most_steps)
+        draws, stats = trace.get_arrow_trace()
+        _require_few_steps(sum(int(_column(chain, "n_steps").sum()) for chain in stats), most_steps)
+        return _read(draws, stats)
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
@@ -388,25 +406,32 @@ def _run_nutpie(
         raise
 
 
+def _require_few_steps(steps: int, most: float) -> None:
+    if steps > most:
+        raise TooLongError
+
+
+def _column(batch: Any, name: str) -> NDArray[Any]:
+    """Return one column of a chain's record, (draw, …)."""
+    import pyarrow
+
+    values = pyarrow.array(batch.column(name))
+    values = values.flatten() if hasattr(values, "flatten") else values
+    return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
+
+
 def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset]:
     """Return what Arrow's record batches of each chain hold after tuning.
 
     The tree that nutpie makes of them has many more statistics, and takes longer than most fits by machine code.
     """
-    import pyarrow
     import xarray as xr
 
-    def column(batch: Any, name: str) -> NDArray[Any]:
-        """Return one column of a chain's record, (draw, …)."""
-        values = pyarrow.array(batch.column(name))
-        values = values.flatten() if hasattr(values, "flatten") else values
-        return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(batch.num_rows, -1)
-
-    kept = [~column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
-    x = np.stack([column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
+    kept = [~_column(chain, "tuning")[:, 0].astype(bool) for chain in stats]
+    x = np.stack([_column(chain, "x")[rows] for chain, rows in zip(draws, kept, strict=True)])
     names = {name: name for name in STATISTICS} | {new: old for old, new in NUTPIE_NAMES.items()}
     found = {
-        name: np.stack([column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
+        name: np.stack([_column(chain, names[name])[rows, 0] for chain, rows in zip(stats, kept, strict=True)])
         for name in STATISTICS
     }
     variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}

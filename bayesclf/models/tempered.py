@@ -23,7 +23,7 @@ from scipy.special import log_softmax, softmax
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.display import Sized
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.likelihood import t_distributed
+from bayesclf.models.logistic.likelihood import Proposal
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
@@ -156,16 +156,16 @@ class LeftOut(Sized):
             theta, value = found
         return theta, self._step(theta)[1]
 
-    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
-        """Return proposals of T (draw) and b (draw, outcome) around the mode, and their log importance ratios (draw).
+    def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
+        """Return proposals of T (draw) and b (draw, outcome), their log importance ratios (draw), and z.
 
-        They are for `bayesclf.engines.laplace`: t-distributed in the coordinates of the curvature at the mode.
+        They are for `bayesclf.engines.laplace`; z are the coordinates of the curvature at the mode.
         """
         mode, curvature = self.mode
-        z, log_t = t_distributed(rng, number, len(mode), degrees)
+        z, log_t = of_z.draw(rng, number, len(mode))
         theta = mode + solve_triangular(np.linalg.cholesky(curvature).T, z.T).T
         parameters = {"T": np.exp(theta[:, 0]), "b": theta[:, 1:] @ self._basis}
-        return parameters, self.log_posterior(theta) - log_t
+        return parameters, self.log_posterior(theta) - log_t, z
 
     def page(self) -> pm.Model:
         """Return the model as `bayesclf.pymc_models.tempered` has it, of rows that count once."""

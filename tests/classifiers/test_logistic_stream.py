@@ -9,9 +9,8 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers import logistic_stream
-from bayesclf.classifiers.logistic_stream import NumberMoments
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.models.logistic.design import moments
+from bayesclf.models.logistic.design import NumberMoments, moments
 
 FEATURES = ["age", "dose", "twice", "same", "ward", "some"]
 

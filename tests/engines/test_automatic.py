@@ -61,7 +61,7 @@ def test_nuts_otherwise(sizes: list[int]) -> None:
     X, y = load_wine(return_X_y=True)
     clf = bc.LogisticRegression(prior_scale=2.5, inference=Auto(nuts=SHORT), random_state=3).fit(X, y)
     assert clf.inference_ == SHORT
-    assert sizes == [laplace.LEAST_PROPOSALS]
+    assert sizes == [laplace.LEAST_PROPOSALS, *[laplace.MOVED_PROPOSALS] * laplace.MOVES]
     assert clf.notes_ == ["the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"]
     asked_for = bc.LogisticRegression(prior_scale=2.5, inference=SHORT, random_state=3).fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), asked_for.predict_proba(X))
@@ -79,22 +79,53 @@ def test_nuts_otherwise(sizes: list[int]) -> None:
 def test_the_limit_on_khat(overlapping: tuple[Any, Any], settings: bc.engines.Laplace, enough: bool) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     sample, _ = attempt(model, settings, bc.engines.NUTS(), seed=1)
-    assert (sample is not None) == enough
+    assert isinstance(sample, laplace.LaplaceSample) == enough
 
 
 def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_wine(return_X_y=True)).model_
-    monkeypatch.setattr(inference, "HOPELESS", 0.0)
+    monkeypatch.setattr(laplace, "HOPELESS", 0.0)
     sample, _ = attempt(model, bc.engines.Laplace(limit=np.inf), bc.engines.NUTS(), seed=0)
-    assert sample is None
+    assert sample == bc.engines.NUTS()
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
+
+
+@pytest.fixture
+def iris() -> Any:
+    """The default model of iris, around whose modes one in a hundred proposals counts."""
+    return bc.LogisticRegression(inference="map").fit(*load_iris(return_X_y=True)).model_
+
+
+def test_proposals_are_placed_where_the_posterior_is(iris: Any) -> None:
+    around = laplace.propose(iris, 8_000, np.random.default_rng(0))
+    pilot = laplace.pilot(iris, np.random.default_rng(0))
+    moved = laplace.propose(iris, 8_000, np.random.default_rng(1), pilot.of_z)
+    assert not laplace.promises(around)
+    assert moved.ess > 5 * around.ess
+
+
+@pytest.mark.parametrize("most", [1e5, 1e9], ids=["before sampling", "while sampling"])
+def test_nuts_ends_where_it_would_take_too_long(most: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inference, "MOST_WORK", most)
+    model = bc.LogisticRegression(inference="map").fit(*load_wine(return_X_y=True)).model_
+    assert (inference.shortened(model, bc.engines.NUTS()) is None) == (most < 1e6)
+    with pytest.warns(ConvergenceWarning, match="effective draws"):
+        inferred = inference.infer(model, Auto(), seed=1)
+    assert isinstance(inferred.engine, bc.engines.Laplace)
+    assert re.search(r"as NUTS would take too long, and may be off: k̂ = \d", inferred.notes[0])
+
+
+def test_fewer_draws_where_more_would_take_too_long(iris: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bc.engines.NUTS()
+    monkeypatch.setattr(inference, "MOST_WORK", 0.9 * inference.nuts_work(iris, settings))
+    assert inference.shortened(iris, settings) == bc.engines.NUTS(draws=250, tune=200)
 
 
 def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
     """On iris about a quarter of the proposals count, so that there are more than on other tables."""
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_iris(return_X_y=True)).model_
     sample, _ = attempt(model, bc.engines.Laplace(limit=1.0), bc.engines.NUTS(), seed=0)
-    assert sample is not None
+    assert isinstance(sample, laplace.LaplaceSample)
     assert sample.ess >= 4000
     assert 16_000 < sizes[1] <= 32_000
 
@@ -105,7 +136,7 @@ def test_what_has_no_mode_or_too_many_parameters_is_for_nuts(
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*overlapping).model_
     monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
     sample, note = attempt(model, LAPLACE, bc.engines.NUTS(), seed=1)
-    assert sample is None
+    assert sample == bc.engines.NUTS()
     assert note.startswith("the posterior was sampled by NUTS: the Laplace approximation of 4 parameters is refused")
 
 
@@ -137,12 +168,12 @@ def test_unequal_weights_are_a_problem_that_is_told() -> None:
     """Draws that stand for too few are not handed out in silence, where Laplace is requested by itself."""
     X, y = load_wine(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match=r"leave \d+ effective draws \(limit 400\)"):
-        clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.Laplace(limit=np.inf), random_state=0).fit(
+        clf = bc.LogisticRegression(prior_scale=50.0, inference=bc.engines.Laplace(limit=np.inf), random_state=0).fit(
             X, y
         )
     assert len(clf.convergence_problems_) == 1
     with pytest.raises(Refused, match="the Laplace approximation is refused: k̂"):
-        bc.LogisticRegression(prior_scale=2.5, inference="laplace", random_state=0).fit(X, y)
+        bc.LogisticRegression(prior_scale=50.0, inference="laplace", random_state=0).fit(X, y)
 
 
 def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:

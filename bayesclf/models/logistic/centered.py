@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.tables.numbers import blocks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +130,35 @@ def gram(X: Matrix, weight: Array) -> Array:
         return X.gram(weight)
     weighted = np.sqrt(weight)[:, None] * X
     return weighted.T @ weighted
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means and covariance of the columns of rows, by their weights.
+
+    Attributes
+    ----------
+    mean
+        (column).
+    covariance
+        (column, column).
+    """
+
+    mean: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, X: Matrix, weight: Array) -> Self:
+        """Return the moments of rows (row, column) with weights (row); 0 without rows."""
+        total = weight.sum()
+        share = weight / total if total > 0 else weight
+        mean = share @ X
+        if isinstance(X, CenteredRows):
+            return cls(mean, gram(X, share) - np.outer(mean, mean))
+        covariance = np.zeros((len(mean), len(mean)))
+        for some in blocks_of(*X.shape):
+            covariance += gram(X[some] - mean, share[some])
+        return cls(mean, covariance)
 
 
 def dense(X: Matrix) -> Array:

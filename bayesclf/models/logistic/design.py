@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,7 +23,7 @@ from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_momen
 from bayesclf.models.logistic.likelihood import CodedRows, Likelihood, LogPosterior, Prior, blocks
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, SparseTable, Table, row_numbers, sparse_numbers
-from bayesclf.tables.numbers import Numbers
+from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of
 from bayesclf.wording import LISTED_ROWS, listed
 
 if TYPE_CHECKING:
@@ -79,7 +81,7 @@ class LogisticDesign:
     @classmethod
     def fit(
         cls,
-        numbers: Array | sparse.csr_array,
+        numbers: Array | Numbers | sparse.csr_array,
         codes: Integers,
         sample_weight: Array,
         number_names: tuple[str, ...],
@@ -99,15 +101,15 @@ class LogisticDesign:
         levels
             The levels of each category, in the order of their codes.
         """
-        present = sample_weight > 0
-        numbers, weight = numbers[present], sample_weight[present]
+        if not (sample_weight > 0).all():
+            present = np.flatnonzero(sample_weight > 0)
+            numbers, sample_weight = numbers[present], sample_weight[present]
         gaps = np.empty(0, dtype=np.intp)
-        if isinstance(numbers, np.ndarray):
-            mean, sd = moments(numbers, weight)
-            missing = np.isnan(numbers)
-            gaps = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+        if isinstance(numbers, np.ndarray | Numbers):
+            found = NumberMoments.of_table(numbers, sample_weight)
+            mean, sd, gaps = found.mean, found.sd, np.flatnonzero(found.gaps & (found.weight > 0))
         else:
-            mean, sd = sparse_moments(numbers, weight)
+            mean, sd = sparse_moments(numbers, sample_weight)
         return cls.of_moments(mean, sd, gaps, number_names, category_names, levels)
 
     @classmethod
@@ -156,22 +158,31 @@ class LogisticDesign:
 
     def matrix(self, rows: Rows) -> Matrix:
         """Return the columns of encoded rows, standardized, shape (row, column)."""
-        numbers, codes = rows.parts
+        numbers, codes = rows.cells
         if isinstance(numbers, sparse.csr_array):
             return self._centered(numbers)
-        n_numbers, n_gaps = len(self.varying), len(self.gaps)
         out = np.zeros((len(rows), len(self)))
-        standardized = out[:, :n_numbers]
-        np.subtract(numbers[:, self.varying], self.centre[:n_numbers], out=standardized)
-        standardized /= self.scale[:n_numbers]
-        standardized[np.isnan(standardized)] = 0.0
-        out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
-        start = n_numbers + n_gaps
+        for some in blocks_of(len(rows), len(self)):
+            self._fill(out[some], numbers[some])
+        start = len(self.varying) + len(self.gaps)
         for category, size in enumerate(self.sizes):
             seen = np.flatnonzero(codes[:, category] >= 0)
             out[seen, start + codes[seen, category]] = 1.0
             start += size
         return out
+
+    def _fill(self, out: Array, numbers: Array) -> None:
+        """Put the columns of numbers (row, number), as few rows as stay in the cache, into rows of the matrix."""
+        n_numbers, n_gaps = len(self.varying), len(self.gaps)
+        own = numbers if n_numbers == numbers.shape[1] else numbers[:, self.varying]
+        standardized = out[:, :n_numbers]
+        np.subtract(own, self.centre[:n_numbers], out=standardized)
+        standardized /= self.scale[:n_numbers]
+        missing = np.isnan(own)
+        if missing.any():
+            standardized[missing] = 0.0
+        if n_gaps:
+            out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
 
     def coded(self, numbers: Numbers, codes: Sequence[Integers]) -> CodedRows:
         """Return the columns of rows whose categories stay codes, one array (row) each; as `matrix` has them."""
@@ -205,6 +216,62 @@ class LogisticDesign:
     def unseen(self, rows: Rows) -> NDArray[np.bool_]:
         """Return whether a category has a level that the training rows do not have, shape (row, category)."""
         return np.asarray(rows.parts[1] == UNSEEN)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberMoments:
+    """Weight, mean and sd of the observed cells of each number, which add.
+
+    Attributes
+    ----------
+    weight, mean, sd
+        (number).
+    low, high
+        Smallest and largest cell, (number): a number is constant where they are equal, whatever rounding makes of sds.
+    gaps
+        Whether a cell is missing, (number).
+    """
+
+    weight: Array
+    mean: Array
+    sd: Array
+    low: Array
+    high: Array
+    gaps: NDArray[np.bool_]
+
+    @classmethod
+    def of_table(cls, numbers: Numbers | Array, weight: Array) -> NumberMoments:
+        """Return those of rows (row, number) with weights (row), read as many at a time as stay in the cache.
+
+        All are measured from the smallest cell, so that means which are stored in between are rounded by little.
+        """
+        if np.prod(numbers.shape) <= BLOCK_CELLS:
+            return cls.of(numbers[:], weight)
+        numbers = numbers if isinstance(numbers, Numbers) else Numbers(tuple(numbers.T), len(numbers))
+        low, high = numbers.extremes
+        origin = np.where(low <= high, low, 0.0)
+        parts = (cls.of(numbers[rows] - origin, weight[rows], (low, high)) for rows in blocks_of(*numbers.shape))
+        total = reduce(add, parts)
+        return replace(total, mean=total.mean + origin, low=low, high=high)
+
+    @classmethod
+    def of(cls, numbers: Array, weight: Array, ends: tuple[Array, Array] | None = None) -> NumberMoments:
+        """Return those of rows, numbers (row, number) and weights (row); `ends` are smallest and largest if known."""
+        mean, sd = moments(numbers, weight)
+        seen = ~np.isnan(numbers)
+        low, high = ends or (np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf))
+        return cls(weight @ seen, mean, sd, low, high, ~seen.all(axis=0))
+
+    def __add__(self, other: NumberMoments) -> NumberMoments:
+        """Return those of both; neither distant origins nor large or small units cost digits."""
+        total = self.weight + other.weight
+        mine, theirs = (part.weight / np.where(total > 0, total, 1.0) for part in (self, other))
+        step = other.mean - self.mean
+        within = np.hypot(np.sqrt(mine) * self.sd, np.sqrt(theirs) * other.sd)
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        sd = np.where(low < high, np.hypot(within, np.sqrt(mine * theirs) * step), 0.0)
+        mean = np.where(self.weight > 0, self.mean + theirs * step, other.mean)
+        return NumberMoments(total, mean, sd, low, high, self.gaps | other.gaps)
 
 
 def moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
@@ -265,10 +332,16 @@ class WeightedRows:
         >>> rows.merged().weight
         array([3., 1., 2.])
         """
-        if any(sparse.issparse(part) for part in self.rows.parts):
+        if any(sparse.issparse(part) for part in self.rows.cells):
             return self
-        found = without_duplicates((column for part in self.rows.parts for column in part.T), self.y, self.weight)
+        cells = (column for part in self.rows.cells for column in columns_of(part))
+        found = without_duplicates(cells, self.y, self.weight)
         return self if found is None else WeightedRows(self.rows[found[0]], self.y[found[0]], found[1])
+
+
+def columns_of(part: Array | Numbers) -> Iterable[NDArray[Any]]:
+    """Return the columns (row) of a part of encoded rows."""
+    return part.columns if isinstance(part, Numbers) else part.T
 
 
 def without_duplicates(
@@ -289,6 +362,8 @@ def without_duplicates(
         if kinds > most:
             return None
         ranks, values = _ranks(column)
+        if values > most:
+            return None
         kind, kinds = _ranks(kind * values + ranks)
     if kinds > most:
         return None
@@ -549,10 +624,8 @@ def encoded(known: tuple[Column, ...], frame: Table, missing: str) -> Rows:
         return Rows((sparse_numbers(frame, numbers), np.empty((len(frame), 0), dtype=np.intp)), len(frame))
     if missing == "error":
         refuse_missing(frame)
-    return Rows(
-        (columns.numbers(frame, numbers), columns.codes(frame, categories, levels_of(known))),
-        len(frame),
-    )
+    of_frame = columns.read_numbers if len(frame) * len(numbers) > BLOCK_CELLS else columns.numbers
+    return Rows((of_frame(frame, numbers), columns.codes(frame, categories, levels_of(known))), len(frame))
 
 
 def refuse_missing(frame: pd.DataFrame) -> None:

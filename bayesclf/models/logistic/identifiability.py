@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.wording import LISTED_NAMES, listed
@@ -288,7 +288,9 @@ TAKES_PART = 1e-7
 """Smallest weight, in sds, with which a column counts as part of a constant weighted sum of columns."""
 
 
-def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tuple[str, ...]:
+def collinear_features(
+    design: LogisticDesign, X: Matrix, weight: Array, moments: Moments | None = None
+) -> tuple[str, ...]:
     """Return the features that have a weighted sum that is the same for all rows.
 
     Other weights on them, with another intercept, give every row the same probabilities. That the levels of one
@@ -303,6 +305,8 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
         Rows as `design.matrix` returns them, (row, column).
     weight
         (row), above 0.
+    moments
+        Of the columns, where they are known.
 
     Returns
     -------
@@ -311,9 +315,7 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
     """
     if not len(X) or len(design) > DENSE_PARAMETERS:
         return ()
-    share = weight / weight.sum()
-    mean = share @ X
-    covariance = gram(X, share) - np.outer(mean, mean) if isinstance(X, CenteredRows) else gram(X - mean, share)
+    known = moments or Moments.of(X, weight)
     starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
     always = [
         isinstance(X, np.ndarray) and bool(X[:, start:end].any(axis=1).all())
@@ -322,29 +324,26 @@ def collinear_features(design: LogisticDesign, X: Matrix, weight: Array) -> tupl
 
     def variances(sums: Array) -> Array:
         """Return the variances over the rows of weighted sums (column, sum) of the columns."""
-        return np.asarray(share @ (X @ sums - mean @ sums) ** 2)
+        return np.asarray(weight @ (X @ sums - known.mean @ sums) ** 2) / weight.sum()
 
-    return _collinear(design, mean, covariance, always, variances)
+    return _collinear(design, known, always, variances)
 
 
-def collinear_by_root(design: LogisticDesign, mean: Array, root: Array) -> tuple[str, ...]:
-    """Return the same, given means (column) and a root R of the columns' covariance RᵀR, of rows that are elsewhere."""
+def collinear_by_root(design: LogisticDesign, moments: Moments, root: Array) -> tuple[str, ...]:
+    """Return the same, given a root R of the columns' covariance RᵀR, of rows that are elsewhere."""
     if len(design) > DENSE_PARAMETERS:
         return ()
     starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
-    always = [bool(abs(1 - mean[start:end].sum()) < ALWAYS) for start, end in pairwise(starts.tolist())]
-    return _collinear(design, mean, root.T @ root, always, lambda sums: np.sum((root @ sums) ** 2, axis=0))
+    always = [bool(abs(1 - moments.mean[start:end].sum()) < ALWAYS) for start, end in pairwise(starts.tolist())]
+    return _collinear(design, moments, always, lambda sums: np.sum((root @ sums) ** 2, axis=0))
 
 
 def _collinear(
-    design: LogisticDesign,
-    mean: Array,
-    covariance: Array,
-    always: Sequence[bool],
-    variances: Callable[[Array], Array],
+    design: LogisticDesign, moments: Moments, always: Sequence[bool], variances: Callable[[Array], Array]
 ) -> tuple[str, ...]:
     """Return the collinear features, given moments, and which categories every row has."""
-    contrasts = _contrasts(design, mean, always)
+    covariance = moments.covariance
+    contrasts = _contrasts(design, moments.mean, always)
     between = np.asarray(contrasts.T @ (contrasts.T @ covariance).T)
     # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
     varies = np.diag(between) > NO_VARIANCE

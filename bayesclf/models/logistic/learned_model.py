@@ -19,13 +19,13 @@ from bayesclf.models.logistic.likelihood import (
     Likelihood,
     LogPosterior,
     MappedLikelihood,
-    t_distributed,
+    Proposal,
 )
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize
-from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior
-from bayesclf.models.logistic.scaled_prior import GivenScale, Moments, ScaledPrior
+from bayesclf.models.logistic.scaled_prior import GivenScale, ScaledPrior
 
 if TYPE_CHECKING:
     from bayesclf.models.logistic.density import ScaledDensity
@@ -78,11 +78,6 @@ class LearnedScaleModel(LogisticModel):
         super().__post_init__()
 
     @cached_property
-    def moments(self) -> Moments:
-        """Means and covariance of the columns over the training rows."""
-        return Moments.of(np.asarray(self.X), self.sample_weight)
-
-    @cached_property
     def scale_prior(self) -> ScaledPrior:
         """The prior of s and ρ, and of the weights given both, in numbers."""
         assert isinstance(self.prior, LogisticPrior)
@@ -121,7 +116,9 @@ class LearnedScaleModel(LogisticModel):
     @cached_property
     def _along_directions(self) -> MappedLikelihood:
         """The likelihood of γ (contrast, 1 + direction), of the directions that the rows tell of."""
-        return MappedLikelihood(self._reduced, contrast=self.scale_prior.contrast)
+        contrast = self.scale_prior.contrast
+        same = np.array_equal(contrast, np.eye(len(contrast)))
+        return MappedLikelihood(self._reduced, contrast=None if same else contrast)
 
     @cached_property
     def _reduced(self) -> Likelihood:
@@ -245,16 +242,15 @@ class LearnedScaleModel(LogisticModel):
         return LaplaceApproximation.at(self._mode, curvature, self.design.scale)
 
     @override
-    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
-        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant.
+    def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
+        """Return proposals (draw, …), their log importance ratios (draw) up to a constant, and z (draw, parameter).
 
         (log s, logit ρ) are drawn from their density by the nodes' evidences, with some from their prior; given both,
-        γ = m + D R z with z multivariate t. Weights correct the evidences and the shape.
+        γ = m + D R z. Weights correct the evidences and the shape.
         """
         lattice, prior = self.lattice, self.scale_prior
         at, log_q = lattice.density.draw(rng, number)
-        size = lattice.modes.shape[-1]
-        z, log_t = t_distributed(rng, number, size, degrees)
+        z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
         gamma, log_determinant = lattice.moved(at, z)
         values = self._along_directions.values(gamma)
         sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
@@ -265,7 +261,17 @@ class LearnedScaleModel(LogisticModel):
         log_prior -= len(prior.mean) * np.log(sd[..., proper]).sum(axis=(1, 2))
         log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
         log_ratio = values + log_prior + log_determinant - log_q - log_t
-        return self.of_directions(gamma, at, rng), log_ratio
+        return self.of_directions(gamma, at, rng), log_ratio, z
+
+    def near_normal(self) -> LearnedScaleModel:
+        """Return the model with proposals by one normal, that nearest to the posterior at the mode of s and ρ."""
+        node, prior = self.lattice.best, self.scale_prior
+        objective = LogPosterior(self._along_directions, prior.at(*node.at))
+        mean, precision = nearest_normal(objective, node.gamma, objective.derivatives(node.gamma)[2])
+        only = Node.of(prior, node.at, (objective.value(mean), mean, precision))
+        model = replace(self)
+        vars(model)["lattice"] = replace(self.lattice, only=only)
+        return model
 
     def of_directions(self, gamma: Array, at: Array, rng: np.random.Generator) -> Parameters:
         """Return the parameters (draw, …) of γ along the directions that the rows tell of, and (log s, logit ρ).

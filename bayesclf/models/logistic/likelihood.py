@@ -6,7 +6,7 @@ The normal approximation of a posterior at its mode.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -17,8 +17,9 @@ from scipy import linalg
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 
-HESSIAN_CELLS = 2_000_000
-"""Number of cells in a block of rows over which the Hessian is summed."""
+PART_CELLS = 2**16
+"""Number of cells in rows over which derivatives are summed, times the weight vectors, so that they fit in the cache;
+there are at least as many rows as the next number."""
 BLOCK_ROWS = 256
 BLOCK_DRAWS = 128
 """Numbers of rows and draws whose log-odds are computed at once, so that they fit in the cache."""
@@ -57,6 +58,8 @@ class Likelihood:
 
     def value(self, theta: Array) -> float:
         """Return the log likelihood."""
+        if self._parts:
+            return sum(part.value(theta) for part in self._parts)
         eta = self.log_odds(theta)
         return float(self.weight @ (self._own(eta) - log_normalizer(eta)))
 
@@ -74,13 +77,39 @@ class Likelihood:
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
         """Return the log likelihood and Σ w (1[y = k] − P(k | x)) x (outcome, column); Mitchell eqs 26 and 29."""
+        if self._parts:
+            values, slopes = zip(*(part.gradient(theta) for part in self._parts), strict=True)
+            return sum(values), np.sum(slopes, axis=0)
         value, P, _ = self._probabilities(theta)
         return value, self._slope(P)
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+        if self._parts:
+            value, slope, curvature = 0.0, np.zeros_like(theta), np.zeros((theta.size, theta.size))
+            for part in self._parts:
+                own = part.derivatives(theta)
+                value += own[0]
+                slope += own[1]
+                curvature += own[2]
+            return value, slope, curvature
         value, P, P_reference = self._probabilities(theta)
         return value, self._slope(P), self._curvature(P, P_reference)
+
+    @cached_property
+    def _parts(self) -> list[Likelihood]:
+        """The same of as many rows at a time as stay in the cache; none where all do, or rows are sparse."""
+        size = max(PART_CELLS // (self.vectors * self.X.shape[1]), BLOCK_ROWS)
+        if isinstance(self.X, CenteredRows) or len(self.X) <= size:
+            return []
+        return [replace(self, X=self.X[i], y=self.y[i], weight=self.weight[i]) for i in blocks(len(self.X), size)]
+
+    def some(self, step: int) -> Likelihood | None:
+        """Return that of every `step`-th row of many dense ones, for as many; None where that might lack a class."""
+        y = self.y[::step]
+        if len(self._parts) < step or len(np.unique(y)) <= self.vectors:
+            return None
+        return replace(self, X=self.X[::step], y=y, weight=step * self.weight[::step])
 
     def _probabilities(self, theta: Array) -> tuple[float, Array, Array]:
         """Return the log likelihood, P(k | x) (row, outcome), and that of the reference (row)."""
@@ -109,21 +138,16 @@ class Likelihood:
         """
         if isinstance(self.X, CenteredRows):
             return self._sparse_curvature(self.X, P, P_reference)
-        vectors, columns = self.vectors, self.X.shape[1]
+        X, w, vectors, columns = self.X, self.weight, self.vectors, self.X.shape[1]
         size = vectors * columns
         out = np.zeros((vectors, columns, vectors, columns))
-        for block in blocks(len(P), max(HESSIAN_CELLS // size, 1)):
-            X, w, p = self.X[block], self.weight[block], P[block]
-            if vectors > 1:
-                A = ((np.sqrt(w)[:, None] * p)[:, :, None] * X[:, None, :]).reshape(-1, size)
-                between = (A.T @ A).reshape(out.shape)
-                for k in range(vectors):
-                    between[k, :, k] = 0.0
-                out -= between
-            for k in range(vectors):
-                rest = P_reference[block] + np.delete(p, k, axis=1).sum(axis=1) if vectors > 1 else P_reference[block]
-                R = np.sqrt(w * p[:, k] * rest)[:, None] * X
-                out[k, :, k] += R.T @ R
+        if vectors > 1:
+            A = ((np.sqrt(w)[:, None] * P)[:, :, None] * X[:, None, :]).reshape(-1, size)
+            out -= (A.T @ A).reshape(out.shape)
+        for k in range(vectors):
+            rest = P_reference + np.delete(P, k, axis=1).sum(axis=1) if vectors > 1 else P_reference
+            R = np.sqrt(w * P[:, k] * rest)[:, None] * X
+            out[k, :, k] = R.T @ R
         return out.reshape(size, size)
 
     def _sparse_curvature(self, X: CenteredRows, P: Array, P_reference: Array) -> Array:
@@ -197,17 +221,13 @@ class MappedLikelihood:
 
     def pulled_back(self, value: float, slope: Array, curvature: Array) -> tuple[float, Array, Array]:
         """Return the same, given derivatives in θ."""
-        own = curvature.reshape(*slope.shape, *slope.shape)
-        if self.columns is not None:
-            own = np.einsum("jc,kcld,id->kjli", self.columns, own, self.columns, optimize=True)
-        if self.contrast is not None:
-            own = np.einsum("ka,kjli,lb->ajbi", self.contrast, own, self.contrast, optimize=True)
-        slope = self._pulled_back(slope)
-        return value, slope, own.reshape(slope.size, -1)
+        shape, slope = slope.shape, self._pulled_back(slope)
+        half = self._pulled_back(curvature.reshape(-1, *shape)).reshape(-1, slope.size)
+        return value, slope, self._pulled_back(half.T.reshape(-1, *shape)).reshape(slope.size, -1)
 
     def _pulled_back(self, slope: Array) -> Array:
         slope = slope if self.columns is None else slope @ self.columns.T
-        return slope if self.contrast is None else self.contrast.T @ slope
+        return slope if self.contrast is None else np.asarray(self.contrast.T @ slope)
 
 
 class Prior(Protocol):
@@ -327,15 +347,69 @@ class LaplaceApproximation:
         return np.asarray(1 / np.linalg.norm(inverse, axis=0))  # 1/√H_jj with H⁻¹ = factor factorᵀ
 
 
-def t_distributed(rng: np.random.Generator, number: int, size: int, degrees: float) -> tuple[Array, Array]:
-    """Return draws (draw, coordinate) of a multivariate t, and their log density (draw) up to a constant.
+LEAST_EFFECTIVE = 100
+"""Effective number of proposals from which others are placed; where there are fewer, their weights count by a power."""
 
-    There are at least as many degrees of freedom as coordinates.
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A multivariate t distribution of z = center + sd t, where the posterior of z is nearly standard normal.
+
+    Attributes
+    ----------
+    degrees
+        Degrees of freedom; there are at least as many as coordinates, so that |t| varies through them no more than it
+        does by itself.
+    center, sd
+        Of each coordinate, (coordinate), or one for all.
     """
-    degrees = max(degrees, size)
-    z = rng.standard_normal((number, size))
-    z /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
-    return z, -0.5 * (degrees + size) * np.log1p(np.sum(z**2, axis=1) / degrees)
+
+    degrees: float
+    center: Array | float = 0.0
+    sd: Array | float = 1.0
+
+    def draw(self, rng: np.random.Generator, number: int, size: int) -> tuple[Array, Array]:
+        """Return draws (draw, coordinate) and their log density (draw) up to a constant."""
+        degrees = max(self.degrees, size)
+        t = rng.standard_normal((number, size))
+        t /= np.sqrt(rng.chisquare(degrees, number) / degrees)[:, None]
+        return self.center + self.sd * t, -0.5 * (degrees + size) * np.log1p(np.sum(t**2, axis=1) / degrees)
+
+    def moved(self, z: Array, log_weight: Array) -> Proposal:
+        """Return the one with the means and sds of draws z (draw, coordinate) by their weights, given by logs (draw).
+
+        Where few draws have all the weight, a power of the weights is taken that leaves `LEAST_EFFECTIVE`, and sds stay
+        near those so far.
+
+        References
+        ----------
+        Cappé, Douc, Guillin, Marin, Robert, *Adaptive importance sampling in general mixture classes*, Statistics and
+        Computing 18 (2008), doi:10.1007/s11222-008-9059-x.
+        """
+        log_weight = power_of(log_weight, LEAST_EFFECTIVE) * log_weight
+        known = _effective(log_weight)
+        weight = np.exp(log_weight)
+        weight /= weight.sum()
+        center = weight @ z
+        variance = (known * (weight @ (z - center) ** 2) + LEAST_EFFECTIVE * self.sd**2) / (known + LEAST_EFFECTIVE)
+        return Proposal(self.degrees, center, np.sqrt(variance))
+
+
+def power_of(log_weight: Array, least: float) -> float:
+    """Return the largest power, at most 1, of weights given by their logs that leaves so many effective ones."""
+    if _effective(log_weight) >= least:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _effective(middle * log_weight) >= least else (low, middle)
+    return low
+
+
+def _effective(log_weight: Array) -> float:
+    """Return the effective number of draws of weights given by their logs, the largest of which is 0."""
+    weight = np.exp(log_weight)
+    return float(weight.sum() ** 2 / (weight**2).sum())
 
 
 DENSE_ROWS = 2048

@@ -14,7 +14,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Block, Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, dense, in_units, with_ones
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments, dense, in_units, with_ones
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
@@ -30,7 +30,7 @@ from bayesclf.models.logistic.likelihood import (
     Likelihood,
     LogPosterior,
     MappedLikelihood,
-    t_distributed,
+    Proposal,
 )
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
 from bayesclf.models.logistic.prior import (
@@ -55,6 +55,8 @@ __all__ = ["LogisticModel", "LogisticPrior"]
 LISTED_COLUMNS = 5
 
 NO_WEIGHTS = "a PyMC model has no weights; give each row as often as it counts, or fit by sampler='nutpie'"
+SKIPPED, NEAR = 16, 0.1
+"""Every so many rows say first where the mode is, up to this last step in posterior sds."""
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
 
@@ -152,8 +154,7 @@ class LogisticModel:
 
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
-        likelihood, present = self._likelihood, self.sample_weight > 0
-        X = self.X[present]
+        likelihood, X = self._likelihood, self._present[0]
         if isinstance(X, CenteredRows):
             if X.shape[1] > DENSE_PARAMETERS:
                 raise DoesNotExist(
@@ -181,8 +182,23 @@ class LogisticModel:
         Other weights on these give the same probabilities to all training rows. The levels of one category, which add
         up to 1 as no level is a reference, are not counted.
         """
-        present = self.sample_weight > 0
-        return collinear_features(self.design, self.X[present], self.sample_weight[present])
+        if len(self.design) > DENSE_PARAMETERS:
+            return ()
+        X, _, weight = self._present
+        return collinear_features(self.design, X, weight, self.moments)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Means and covariance of the columns over the training rows."""
+        return Moments.of(self.X, self.sample_weight)
+
+    @property
+    def _present(self) -> tuple[Matrix, Integers, Array]:
+        """Rows, codes of weight vectors, and weights, of the rows of positive weight."""
+        if (self.sample_weight > 0).all():
+            return self.X, self._codes, self.sample_weight
+        rows = np.flatnonzero(self.sample_weight > 0)
+        return self.X[rows], self._codes[rows], self.sample_weight[rows]
 
     def log_posterior(self, intercept: Array, weight: Array) -> Array:
         """Return log p(θ) + Σ w log P(y | x, θ), constants included, shape (draw).
@@ -267,16 +283,15 @@ class LogisticModel:
         _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
         return LaplaceApproximation.at(mode, curvature, self.design.scale)
 
-    def propose(self, number: int, degrees: float, rng: np.random.Generator) -> tuple[Parameters, Array]:
-        """Return proposals (draw, …) and their log importance ratios (draw), up to a constant.
+    def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
+        """Return proposals (draw, …), their log importance ratios (draw) up to a constant, and z (draw, parameter).
 
-        θ ~ t(mode, H⁻¹) with H the curvature at the mode and at least as many degrees of freedom as parameters, so that
-        |z| varies through them no more than it does by itself.
+        θ is the mode and z times a root of the inverse curvature there.
         """
         approximation = self._approximation
-        z, log_t = t_distributed(rng, number, len(approximation.center), degrees)
+        z, log_q = of_z.draw(rng, number, len(approximation.center))
         parameters = self.unravel(approximation.center + z @ approximation.factor.T)
-        return parameters, self.log_posterior(**parameters) - log_t
+        return parameters, self.log_posterior(**parameters) - log_q, z
 
     @cached_property
     def _approximation(self) -> LaplaceApproximation:
@@ -569,6 +584,9 @@ class LogisticModel:
         if reason := self.improper():
             raise DoesNotExist(reason)
         objective, start = self.objective("map")
+        few = self._likelihood.some(SKIPPED)
+        if few is not None and not self.weight_prior.flat_weights.any():
+            start = maximize(LogPosterior(few, self.weight_prior), start, NEAR)
         return maximize(objective, start)
 
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
@@ -586,10 +604,8 @@ class LogisticModel:
     @cached_property
     def _likelihood(self) -> Likelihood:
         """The conditional likelihood of the rows of positive weight."""
-        present = self.sample_weight > 0
-        return Likelihood(
-            with_ones(self.X[present]), self._codes[present], self.sample_weight[present], len(self.labels) - 1
-        )
+        X, codes, weight = self._present
+        return Likelihood(with_ones(X), codes, weight, len(self.labels) - 1)
 
     @property
     def _reference(self) -> int:

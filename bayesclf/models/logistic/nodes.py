@@ -90,11 +90,14 @@ class Lattice:
         Finds modes.
     nodes
         By place; (0, 0) is log s at its prior median and ρ = ½.
+    only
+        A node whose center and root stand for those of all others, if any.
     """
 
     prior: ScaledPrior
     find: FindModes
     nodes: Mapping[Place, Node]
+    only: Node | None = None
 
     @classmethod
     def explored(cls, prior: ScaledPrior, find: FindModes, start: Array) -> Lattice:
@@ -185,19 +188,25 @@ class Lattice:
     @cached_property
     def single(self) -> bool:
         """Whether one node has to do."""
-        return len(self.axes[0]) * len(self.axes[1]) * self.filled[0][0].root.size > LARGEST_LATTICE
+        return (
+            self.only is not None
+            or len(self.axes[0]) * len(self.axes[1]) * self.filled[0][0].root.size > LARGEST_LATTICE
+        )
 
     @cached_property
     def modes(self) -> Array:
         """γ of all places, (log s, logit ρ, parameter)."""
-        nodes = [[self.best]] if self.single else self.filled
-        return np.array([[node.gamma.ravel() for node in row] for row in nodes])
+        return np.array([[node.gamma.ravel() for node in row] for row in self._used])
 
     @cached_property
     def roots(self) -> Array:
         """Roots of all places, (log s, logit ρ, parameter, parameter)."""
-        nodes = [[self.best]] if self.single else self.filled
-        return np.array([[node.root for node in row] for row in nodes])
+        return np.array([[node.root for node in row] for row in self._used])
+
+    @property
+    def _used(self) -> list[list[Node]]:
+        """Nodes whose centers and roots the coordinates are of."""
+        return [[self.only or self.best]] if self.single else self.filled
 
     def moved(self, at: Array, z: Array) -> tuple[Array, Array]:
         """Return γ (draw, contrast, 1 + direction) of (log s, logit ρ) (draw, 2) and z (draw, parameter).
@@ -208,18 +217,16 @@ class Lattice:
         scales = np.tile(scales, len(self.prior.mean))
         sizes = np.array(self.modes.shape[:2])
         place = np.clip((at - self.first) / STEPS, 0, sizes - 1)
-        cell = np.minimum(place.astype(int), np.maximum(sizes - 2, 0))
-        share = place - cell
+        # a node's share falls linearly to 0 at its neighbors
+        above, beside = (np.maximum(1 - np.abs(place[:, a] - np.arange(sizes[a])[:, None]), 0) for a in (0, 1))
         center, spread, diagonal = np.zeros_like(z), np.zeros_like(z), np.zeros_like(z)
-        for corner in np.ndindex(2, 2):
-            weight = np.prod(np.where(corner, share, 1 - share), axis=1)
-            which = np.minimum(cell + corner, sizes - 1)
-            for i, j in np.unique(which, axis=0):
-                rows = np.flatnonzero((which == (i, j)).all(axis=1) & (weight > 0))
-                own = weight[rows, None]
-                center[rows] += own * self.modes[i, j]
-                spread[rows] += own * (z[rows] @ self.roots[i, j].T)
-                diagonal[rows] += own * np.diag(self.roots[i, j])
+        for i, j in np.ndindex(*sizes):
+            weight = above[i] * beside[j]
+            rows = np.flatnonzero(weight)
+            own = weight[rows, None]
+            center[rows] += own * self.modes[i, j]
+            spread[rows] += own * (z[rows] @ self.roots[i, j].T)
+            diagonal[rows] += own * np.diag(self.roots[i, j])
         gamma = center + scales * spread
         return gamma.reshape(len(z), len(self.prior.mean), -1), np.log(scales * diagonal).sum(axis=1)
 

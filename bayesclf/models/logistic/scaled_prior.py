@@ -16,6 +16,7 @@ from scipy import linalg
 from scipy.special import expit, log_expit, logsumexp
 
 from bayesclf.arrays import Array
+from bayesclf.models.logistic.centered import Moments
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.prior import LEARNED, LOG_2_PI, LearnedScale, LogisticPrior, UnseenPrior, WeightPrior
 
@@ -23,31 +24,6 @@ UNSEEN_VARIANCE = 1e-13
 """Share of the largest variance of a direction up to which its variance is rounding: the rows say nothing of it."""
 MARGINAL_SPREADS, MARGINAL_LOGIT, MARGINAL_STEPS = 6.0, 12.0, (240, 96)
 """How far log s, in sds of its prior, and logit ρ reach where they are integrated out, and in how many steps."""
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """What the prior and the coordinates need of the training rows.
-
-    Attributes
-    ----------
-    mean
-        Of each column of the design, (column).
-    covariance
-        Of the columns, (column, column), over the rows by their weights.
-    """
-
-    mean: Array
-    covariance: Array
-
-    @classmethod
-    def of(cls, X: Array, weight: Array) -> Self:
-        """Return the moments of rows (row, column) with weights (row); 0 without rows."""
-        total = weight.sum()
-        share = weight / total if total > 0 else weight
-        mean = share @ X
-        centered = np.sqrt(share)[:, None] * (X - mean)
-        return cls(mean, centered.T @ centered)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,14 +11,14 @@ import numpy as np
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.models.logistic.centered import Matrix
+from bayesclf.models.logistic.centered import Matrix, Moments
 from bayesclf.models.logistic.identifiability import collinear_by_root
 from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.likelihood import CodedLikelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found
-from bayesclf.models.logistic.scaled_prior import Moments, ScaledPrior
+from bayesclf.models.logistic.scaled_prior import ScaledPrior
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -182,6 +182,12 @@ class RowsElsewhere(LogisticModel):
         """Weighted sum of each column over the training rows (column)."""
         return self.label_weights.sum() * self.mean
 
+    @cached_property
+    @override
+    def moments(self) -> Moments:
+        """Means and covariance of the columns over the rows."""
+        return Moments(self.mean, self.root.T @ self.root)
+
     @override
     def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
         """Return the model with the same columns and prior, of rows that it holds."""
@@ -195,10 +201,9 @@ class RowsElsewhere(LogisticModel):
 
     def has_moments_of(self, X: Array) -> bool:
         """Return whether rows (row, column), standardized, have the moments of the training rows."""
-        mean = X.mean(axis=0)
-        centered = X - mean
-        covariance = centered.T @ centered / len(X)
-        return bool(np.allclose(mean, self.mean, 0, SAME) and np.allclose(covariance, self.root.T @ self.root, 0, SAME))
+        own = Moments.of(X, np.ones(len(X)))
+        pairs = ((own.mean, self.mean), (own.covariance, self.moments.covariance))
+        return all(np.allclose(one, other, 0, SAME) for one, other in pairs)
 
     @cached_property
     @override
@@ -220,7 +225,7 @@ class RowsElsewhere(LogisticModel):
     @override
     def collinear(self) -> tuple[str, ...]:
         """Return the features whose weights the likelihood does not determine, by the moments of the columns."""
-        return collinear_by_root(self.design, self.mean, self.root)
+        return collinear_by_root(self.design, self.moments, self.root)
 
     @override
     def _whitened(self, *_: Any) -> NoReturn:
@@ -268,12 +273,6 @@ class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
 
     log_scale: float = 0.0
     logit: float = 0.0
-
-    @cached_property
-    @override
-    def moments(self) -> Moments:
-        """Means and covariance of the columns over the rows."""
-        return Moments(self.mean, self.root.T @ self.root)
 
     @override
     def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
