@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 
@@ -239,15 +240,20 @@ class NegativeBinomial(QuadratureFamily):
         return Density.of_cells("dispersion", density).with_same_parts("theta", "dispersion")
 
     @override
-    def log_density(self, X: Array, parameters: Parameters) -> Array:
-        """Return Σ_i log P(x_i | r_ik, θ_ik) over the observed cells, (draw, row, outcome)."""
-        density, (_, counts) = super().log_density(X, parameters), self.read(X, self.axes)
-        r = parameters["dispersion"]
-        for j, column in enumerate(counts.T):
-            values, place = np.unique(column, return_inverse=True)
-            for k in range(r.shape[1]):
-                density[:, :, k] += log_rising(r[:, k, j, None], values)[:, place]
-        return density
+    def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
+        """Return the function from rows to Σ_i log P(x_i | r_ik, θ_ik) over the observed cells."""
+        of_sums, r = super().log_density_given(parameters), parameters["dispersion"]
+
+        def log_density(X: Array) -> Array:
+            """Return it, (draw, row, outcome)."""
+            density, (_, counts) = of_sums(X), self.read(X, self.axes)
+            for j, column in enumerate(counts.T):
+                values, place = np.unique(column, return_inverse=True)
+                for k in range(r.shape[1]):
+                    density[:, :, k] += log_rising(r[:, k, j, None], values)[:, place]
+            return density
+
+        return log_density
 
     @override
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:

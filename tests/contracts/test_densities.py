@@ -16,6 +16,7 @@ def test_log_density_is_that_of_scipy(case, rng):
     point = case.point(rng)
     found = case.prior.log_density(X, point)
     assert found.shape == (1, len(X), 3)
+    np.testing.assert_allclose(case.prior.log_density_given(point)(X), found, rtol=1e-12)
     for k in range(3):
         np.testing.assert_allclose(found[0, :, k], case.row_log_density(X, np.full(len(X), k), point), rtol=1e-11)
 

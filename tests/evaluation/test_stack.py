@@ -323,7 +323,18 @@ class TestRefusals:
 
 class TestCommandLine:
     def test_the_stack_is_a_line_and_its_weights_are_in_json(self, capfd):
-        arguments = ["compare", "iris", "--models", "gnb,gda", "--rules", "predictive,gibbs", "--cv", "3", "--stack"]
+        arguments = [
+            "compare",
+            "iris",
+            "--models",
+            "gnb,gda",
+            "--rules",
+            "predictive,gibbs",
+            "--cv",
+            "3",
+            "--no-peers",
+            "--stack",
+        ]
         assert run(arguments) == 0
         said = capfd.readouterr().out
         assert re.search(r"^stack \(mixture\) *$", said, re.MULTILINE)
