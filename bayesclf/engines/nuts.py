@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
 from itertools import count
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -299,9 +297,10 @@ def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
     initial_point
         From a chain's seed to the point where it starts.
     """
-    model = _nutpie().compile_pymc.CompiledPyMCModel
+    from nutpie.compile_pymc import CompiledPyMCModel
+
     size = density.size
-    return model(
+    return CompiledPyMCModel(
         dims={},
         compiled_logp_func=density.function,
         compiled_expand_func=_identity(),
@@ -317,22 +316,6 @@ def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
         _shapes={"x": (size,)},
         _coords={},
     )
-
-
-@cache
-def _nutpie() -> Any:
-    """Import nutpie without ArviZ, of which it makes trees that `_read` does without, and which takes long to import.
-
-    What nutpie has of ArviZ meanwhile imports the package when it is asked for a name.
-    """
-    if "arviz" in sys.modules:
-        return import_module("nutpie")
-    sys.modules["arviz"] = arviz = ModuleType("arviz")
-    arviz.__getattr__ = lambda name: getattr(import_module("arviz"), name)  # type: ignore[method-assign]
-    try:
-        return import_module("nutpie")
-    finally:
-        del sys.modules["arviz"]
 
 
 @cache
@@ -367,6 +350,8 @@ def _run_nutpie(
     most_steps: float = np.inf,
 ) -> tuple[Array, xr.Dataset]:
     """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
+    import nutpie
+
     chains: list[Any] = []
     total = settings.chains * (settings.draws + (settings.tune or TUNE))
 
@@ -374,7 +359,7 @@ def _run_nutpie(
         """Keep what nutpie says of each chain."""
         chains[:] = now
 
-    run = _nutpie().sample(
+    run = nutpie.sample(
         model,
         draws=settings.draws,
         tune=settings.tune or TUNE,

@@ -143,7 +143,7 @@ def test_what_pymc_cannot_model_is_displayed_too():
 def test_fits_answers_and_displays_import_neither_pymc_nor_arviz():
     program = """
 import sys, bayesclf as bc
-for clf in bc.NaiveBayes(random_state=1), bc.LogisticRegression(inference="nuts", random_state=1):
+for clf in bc.NaiveBayes(random_state=1), bc.LogisticRegression(inference="laplace", random_state=1):
     clf.fit([[1.0], [3.2], [3.1], [2.9], [1.5]], [0, 0, 1, 1, 0]).predict_proba([[2.0]])
     clf._repr_html_(); clf._repr_mimebundle_(); dir(clf); repr(clf)
 print(*({"pymc", "arviz", "pytensor", "matplotlib"} & set(sys.modules)))
