@@ -48,7 +48,7 @@ MADE = {
     "P05": "12 divergent draws",
     "P06": "a fifth of the draws at the deepest tree",
     "P07": "energies that change slowly",
-    "P08": "12 rows of 10 columns",
+    "P08": "30 rows of 20 columns",
 }
 """Faults that no table of the simulation has."""
 
@@ -74,8 +74,8 @@ def made(code: str) -> Any:
     """Return a classifier with four chains that no sampler made, or with a normal approximation that is too narrow."""
     rng = np.random.default_rng(0)
     if code == "P08":
-        few = bc.LogisticRegression(prior_scale=10.0, inference=simulation.LAPLACE, random_state=0)
-        return few.fit(rng.normal(size=(12, 10)), np.arange(12) % 2)
+        few = bc.LogisticRegression(prior_scale=50.0, inference=simulation.LAPLACE, random_state=0)
+        return few.fit(rng.normal(size=(30, 20)), np.arange(30) % 2)
     y = np.arange(40) % 2
     X = rng.normal(size=(40, 1)) + y[:, None]
     clf = bc.GaussianNB(inference=bc.engines.Exact(draws=1000), random_state=1).fit(X, y)
