@@ -330,7 +330,8 @@ class Store:
         self._about = {"experiment": experiment, "version": version("bayesclf"), "settings": options}
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            found = {path.name for path in folder.iterdir()}
+            # another run may be about to write the settings
+            found = {path.name for path in folder.iterdir() if path.name != UNITS and not path.name.startswith(".")}
             if SETTINGS in found or not found:
                 self._units.mkdir(exist_ok=True)
         except (OSError, ValueError) as error:

@@ -40,7 +40,7 @@ class Whitening:
     Attributes
     ----------
     factor
-        (outcome, feature, other_feature, draw), lower triangular; a single outcome where the classes share it.
+        (outcome, other_feature, feature, draw), lower triangular; a single outcome where the classes share it.
     log_det
         log|Σ|, (outcome, draw).
     center
@@ -61,7 +61,8 @@ class Whitening:
         log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
         inverse, center = inverse_lower(factor), np.median(mu, axis=0)
         shift = (np.broadcast_to(inverse, (*mu.shape, mu.shape[2])) @ (mu - center)[..., None])[..., 0]
-        arrays = (np.ascontiguousarray(np.moveaxis(values, 0, -1)) for values in (inverse, shift))
+        columns = np.swapaxes(inverse, 2, 3)
+        arrays = (np.ascontiguousarray(np.moveaxis(values, 0, -1)) for values in (columns, shift))
         factor, shift = arrays
         return cls(factor, log_det, center, shift)
 
@@ -78,9 +79,9 @@ class Whitening:
             W, moved = self.factor[min(k, len(self.factor) - 1)], X - self.center[k]
             for start in range(0, features, step):
                 end = min(start + step, features)
-                z = moved[:, :end] @ W[start:end, :end]
-                z -= self.shift[k, start:end, None]
-                out[:, k] += np.square(z, out=z).sum(axis=0)
+                z = moved[:, :end] @ W[:end, start:end].reshape(end, -1)
+                z -= self.shift[k, start:end].ravel()
+                out[:, k] += np.square(z, out=z).reshape(len(X), end - start, draws).sum(axis=1)
         return out
 
 
