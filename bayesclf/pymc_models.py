@@ -714,6 +714,8 @@ def logistic_regression(
         b ~ Normal(intercept_mean, intercept_scale²)
         η = b + (x − center) · w,   y ~ Categorical(logit_p = η)
 
+    A learned s and the weights form a funnel: give ``pm.sample`` a ``target_accept`` of 0.99.
+
     Weights are per sd of a number, and per unit of the 0/1 columns of levels; ``weight`` is per unit of all. For two
     classes w and b are log-odds of the second. For more, each class has its own, which add up to 0, and the prior is
     that of the difference of any two.
