@@ -102,7 +102,7 @@ def text(comparison: Comparison, command: str | None = None, tell: Tell = silent
     """Return the report of a comparison without figures; `tell` is told of the checks of each model."""
     content = Content.of(comparison, _Steps(tell, len(comparison.models)))
     judged = content.verdict
-    said = [judged.headline, *judged.findings, *([_errors(comparison)] if judged.models else [])]
+    said = [judged.headline, *([_errors(comparison)] if judged.models else []), *judged.findings]
     missing = [
         f"{model} under {listed(rules)}: n/a: {why}" for (model, why), rules in table.failures(comparison).items()
     ]
