@@ -348,7 +348,7 @@ def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClass
     Raises
     ------
     Skipped
-        If there is no model to compare with.
+        If no model can be compared with it.
     """
     model = classifier.model_
     sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"

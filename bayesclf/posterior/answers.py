@@ -123,7 +123,10 @@ class Memory(threading.local):
 
 
 _MEMORY = Memory()
-"""That of sums over answers, which one call leaves to the next: a few arrays of `BLOCK_BYTES`."""
+"""That of sums over answers, which one call leaves to the next: a few arrays of `BLOCK_BYTES` for each thread.
+
+A question about answers must not ask for another sum, which would overwrite them.
+"""
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,7 +109,7 @@ def names_rows(column: pd.Series[Any]) -> str:
     if columns.kind_of(column) == "category":
         if different <= MOST_DIFFERENT * len(values) or _mostly_numbers(values):
             return ""
-        return "has a value of its own in almost every row"
+        return "has another value in almost every row"
     if different < len(values):
         return ""
     x = values.to_numpy(dtype=float)

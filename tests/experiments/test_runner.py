@@ -186,6 +186,12 @@ def test_a_folder_belongs_to_its_settings(whole):
         run(find("ng-jordan"), other, whole.folder)
 
 
+def test_a_folder_that_another_run_has_just_begun_is_taken(whole, tmp_path):
+    (tmp_path / UNITS).mkdir()
+    (tmp_path / ".bayesclf-3f.json").touch()  # its settings, not yet whole
+    assert done(lenses(tmp_path).folder) == done(whole.folder)
+
+
 def test_a_folder_of_other_files_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(InputError, match="holds other files"):

@@ -51,7 +51,7 @@ CASES = {
         rows("w{i},{j},{y}", "who,a,cls\n"),
         {"a": "number"},
         0,
-        "'who' has a value of its own in almost every row",
+        "'who' has another value in almost every row",
     ),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (
