@@ -225,3 +225,10 @@ def test_the_model_says_how_many_rows_there_were(table):
     rows = table[["dose", "ward", "y"]]
     clf = bc.LogisticRegression(prior_scale=1.0, inference="map").fit_stream(batches(rows), "y")
     assert repr(clf.model_) == "StreamedModel(3 classes, rows of weight 400, 8 columns)"
+
+
+def test_moments_of_many_rows_are_those_of_numpy(rng):
+    numbers = 1e6 + rng.normal(size=(40_000, 2)) * [1.0, 1e-3]
+    found = NumberMoments.of_table(numbers, np.ones(40_000))
+    np.testing.assert_allclose(found.mean, numbers.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.sd, numbers.std(axis=0), rtol=1e-6)

@@ -336,3 +336,10 @@ def test_what_folds_say_with_other_numbers_only_is_said_once():
     comparison = bc.compare({"lr": model}, X, y, cv=3)
     scales = [note for note in comparison.notes["lr"] if "prior scale of the weights" in note]
     assert scales == [note for note in comparison.fits["lr"].notes_ if "prior scale of the weights" in note]
+
+
+def test_the_largest_gap_between_rules_comes_first(rng):
+    X, y = rng.normal(size=(60, 6)), rng.integers(0, 2, 60)
+    gap = bc.compare([bc.GaussianNB()], X, y, ["map", "bayes-optimal"], cv=3, repeats=1).disagreements["gap"]
+    assert gap.nunique() > 2
+    assert gap.is_monotonic_decreasing

@@ -207,3 +207,10 @@ def test_counts_beside_which_no_digit_of_the_concentration_is_left_are_not_left_
     assert np.isfinite(learned.predict_proba(X)).all()
     alone = bc.MultinomialNB().fit(unlike, [0, 1])  # the prior of α is all that is known of it
     assert alone.model_.blocks[0].family.alpha.ravel() == pytest.approx(1.0, rel=0.05)
+
+
+def test_a_coarse_score_says_only_where_the_search_begins():
+    def score(alpha, best=3.0):
+        return -(np.log(alpha / best) ** 2)
+
+    assert left_out.maximum(score, lambda alpha: score(alpha, 0.5)) == pytest.approx(3.0, rel=1e-3)

@@ -14,7 +14,7 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.diagnostics import Diagnosis, Finding
 from bayesclf.errors import InputError
-from bayesclf.report.classifier_page import headline, render
+from bayesclf.report.classifier_page import Content, headline, render
 from bayesclf.wording import percent
 
 
@@ -267,3 +267,12 @@ def test_a_browser_shows_it_without_complaint(pages, name, tmp_path):
     path = tmp_path / "report.html"
     path.write_text(pages[name], encoding="utf-8")
     require_pleasant(path, tmp_path)
+
+
+def test_effects_of_two_classes_are_on_the_second(rng):
+    X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    clf = bc.GaussianNB(random_state=1).fit(X, np.where(X["a"] > 0, "yes", "no"))
+    shown = Content.of(clf, X, clf.predict(X)).effects
+    assert shown["column"].tolist() == ["a", "b"]
+    assert shown["outcome"].tolist() == ["yes", "yes"]
+    assert shown["effect"].iloc[0] > 0.5
