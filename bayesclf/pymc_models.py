@@ -33,7 +33,6 @@ __all__ = [
     "category",
     "cells",
     "codes",
-    "concentration",
     "covariance",
     "documents",
     "events",
@@ -170,11 +169,6 @@ def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str =
 def events(alpha: Any, beta: Any, name: str = "") -> Any:
     """θ ~ Beta(α, β), (outcome, feature): the probability of an event."""
     return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
-
-
-def concentration(median: float, spread: float, dims: tuple[str, ...] = (), name: str = "") -> Any:
-    """α ~ LogNormal(log median, spread²), one for a block or one a feature."""
-    return pm.LogNormal(f"alpha{name}", np.log(_plain(median)), _plain(spread), dims=dims)
 
 
 def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str] = (), of_all: bool = False) -> Any:

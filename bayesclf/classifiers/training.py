@@ -603,12 +603,12 @@ def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) ->
     given
         The family as the user gave it.
     resolved
-        With its prior in numbers; an α that has a posterior is in its draws.
+        With its prior in numbers.
     statistics
         Those of the block.
     """
     settings, family = learned_by(given), plain(resolved)
-    if settings is None or settings.method == "posterior":
+    if settings is None:
         return None
     tables = family.tables(statistics)
     first = np.concatenate(([0], np.cumsum(tables.sizes)[:-1]))

@@ -133,19 +133,6 @@ def observe_sums(
     pm.Potential(f"sums{suffix}", log_likelihood(*parameters, *held).sum())
 
 
-def observe_collapsed(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
-    """Add that of counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell.
-
-    Each cell has its share, 1/size, of its table's normalizer.
-    """
-    size = pm.Data(f"alpha_sizes{suffix}", np.repeat(sizes, sizes).astype(float))
-    total = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(counts, sizes))
-    held = pm.Data(f"alpha_counts{suffix}", counts)
-    normalizer = pt.gammaln(size * alpha) - pt.gammaln(size * alpha + total)
-    of_cells = pt.gammaln(alpha + held) - pt.gammaln(alpha) + normalizer / size
-    pm.Potential(f"tables{suffix}", of_cells.sum())
-
-
 class _Standardized(Transform):  # type: ignore[misc]
     """z = (u − mean)/sd, u the logarithm or the logit; mean and sd are the last two of a variable's four parameters."""
 

@@ -39,7 +39,6 @@ def classes() -> dict[str, type]:
         Selected,
     )
     from bayesclf.families.by_evidence import ByEvidence, Choices
-    from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram import Cells
     from bayesclf.models.base import Block
     from bayesclf.models.generative import GenerativeModel
@@ -65,7 +64,6 @@ def classes() -> dict[str, type]:
             Cells,
             Choices,
             Selected,
-            Smoothed,
             KnownClassPrior,
             LearntClassPrior,
         ),
