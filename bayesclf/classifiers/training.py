@@ -23,7 +23,7 @@ from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, learned_by
 from bayesclf.families.left_out import learned_from_rows
-from bayesclf.families.wrapper import plain
+from bayesclf.families.selected import plain
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST

@@ -16,7 +16,7 @@ from bayesclf.arrays import Array
 from bayesclf.constraints import Whole, require
 from bayesclf.families.base import require_choice, require_positive
 from bayesclf.families.dirichlet import Tables
-from bayesclf.families.wrapper import plain
+from bayesclf.families.selected import plain
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α. The evidence can increase without bound, toward tables that are all equal (Minka 2000)."""

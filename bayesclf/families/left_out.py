@@ -16,8 +16,8 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha, learned_by
+from bayesclf.families.selected import plain
 from bayesclf.families.simplexes import SimplexFamily
-from bayesclf.families.wrapper import plain
 
 GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
