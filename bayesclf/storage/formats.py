@@ -31,7 +31,6 @@ def classes() -> dict[str, type]:
     from bayesclf.engines.optimizers import OPTIMIZERS, Certificate
     from bayesclf.families import (
         FAMILIES,
-        LKJ,
         Axes,
         KnownClassPrior,
         LearntAlpha,
@@ -60,7 +59,6 @@ def classes() -> dict[str, type]:
         *(
             Axes,
             LearntAlpha,
-            LKJ,
             ByEvidence,
             Cells,
             Choices,
