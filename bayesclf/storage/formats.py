@@ -31,7 +31,6 @@ def classes() -> dict[str, type]:
     from bayesclf.engines.optimizers import OPTIMIZERS, Certificate
     from bayesclf.families import (
         FAMILIES,
-        LKJ,
         Axes,
         KnownClassPrior,
         LearntAlpha,
@@ -59,7 +58,6 @@ def classes() -> dict[str, type]:
         *(
             Axes,
             LearntAlpha,
-            LKJ,
             ByEvidence,
             Cells,
             Choices,
