@@ -17,7 +17,6 @@ from rich.text import Text
 from bayesclf.cli.console import plain_table
 from bayesclf.engines.inference import ENGINES
 from bayesclf.evaluation.peers import BOOSTING, last_step
-from bayesclf.evaluation.stack import STACK
 from bayesclf.report.text import plain
 from bayesclf.report.verdict import DEFINED, verdict
 from bayesclf.rules import RULES
@@ -140,9 +139,7 @@ def _score_table(
 
 
 def _engine_of(comparison: Comparison, model: str) -> str:
-    """Return the engine of a model, the class of one that has none, "mixture" of a stack, or "refused"."""
-    if model == STACK and comparison.mixture is not None:
-        return "mixture"
+    """Return the engine of a model, the class of one that has none, or "refused"."""
     if model == BOOSTING and model in comparison.peers:
         return "scikit-learn"
     if model in comparison.peers:
@@ -267,7 +264,6 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
             "read": comparison.read,
             "columns": training.columns.to_dict("records"),
         },
-        "stack": _stack(comparison),
         "engines": {model: engine_name(classifier) for model, classifier in comparison.fits.items()},
         "table": table.to_dict("records"),
         "best": dict(zip(("model", "rule"), comparison.best, strict=True)),
@@ -283,14 +279,3 @@ def _check(issue: Issue) -> Record:
     """Return an issue without the numbers behind it, which the report has."""
     said = {name: getattr(issue.finding, name) for name in ("code", "title", "severity", "reason", "next_step")}
     return {**said, "models": issue.models}
-
-
-def _stack(comparison: Comparison) -> Record | None:
-    """Return the weights of the stack and what it leaves out, or None where there is no stack."""
-    if comparison.mixture is None:
-        return None
-    weights, left_out = comparison.mixture.weights, comparison.mixture.left_out
-    return {
-        "weights": [{"model": model, "rule": rule, "weight": weight} for (model, rule), weight in weights.items()],
-        "left_out": [{"model": model, "rule": rule, "reason": reason} for (model, rule), reason in left_out.items()],
-    }

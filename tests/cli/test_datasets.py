@@ -74,7 +74,7 @@ def test_the_list_says_everything_at_any_width_without_breaking_words(width):
 def test_the_list_is_a_table_where_there_is_room():
     said = command("datasets", columns=200).out
     assert re.search(r"^name +rows +columns +classes +license +from +description", said)
-    assert re.search(r"^breast_cancer_ljubljana +286 +10 +2 +CC BY 4.0 +bayesclf +Ljubljana", said, re.MULTILINE)
+    assert re.search(r"^breast_cancer_ljubljana +286 +10 +2 +CC BY 4.0 +bayesclf +recurrence", said, re.MULTILINE)
     assert re.search(r"^pima +768 +9 +2 +unclear +openml.org", said, re.MULTILINE)
     assert re.search(r"^iris +150 +5 +3 +CC BY 4.0 +scikit-learn", said, re.MULTILINE)
 

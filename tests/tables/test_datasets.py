@@ -144,7 +144,7 @@ class TestPaths:
         assert "unlabeled='drop'" in text
         found = datasets.load(path, target="y")
         assert found.y.tolist() == ["u", "v"]
-        assert found.note == "2 rows of 4 without a label left out (rows 2, 4)"
+        assert found.notes == ("2 rows of 4 without a label left out (rows 2, 4)",)
         assert len(datasets.load(path, target="y", unlabeled="use").y) == 4
 
     def test_a_label_needs_features(self, tmp_path):
