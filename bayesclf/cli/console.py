@@ -125,11 +125,6 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     return "\n".join(lines)
 
 
-def longest_word(texts: Iterable[str]) -> int:
-    """Return the number of characters of the longest word, the least width at which no word is broken."""
-    return max((len(word) for text in texts for word in text.split()), default=0)
-
-
 def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
     """Return an empty table with a line under its headers; the columns named in `right` are aligned to the right."""
     from rich import box

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
+from bayesclf.cli.console import plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.wording import LONGEST_NAME, counted, written
 
-if TYPE_CHECKING:
-    from bayesclf.tables.datasets import DatasetInfo
-
 app = options.app(None, "List, show or export tables.")
 
-HEADERS = ("name", "rows", "columns", "classes", "license", "from", "description")
-
-PLACES = {"own": "bayesclf", "sklearn": "scikit-learn", "folder": "BAYESCLF_DATA", "openml": "openml.org"}
-"""Where data sets of each place come from, in a word."""
-
-ROOM = 24
-"""Characters that a table leaves for its descriptions at least; where there are fewer, each data set is a paragraph."""
+HEADERS = ("name", "rows", "columns", "classes", "description")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set or a file.")]
 
@@ -40,33 +31,15 @@ def list_names() -> None:
     """List named tables."""
     from bayesclf.tables import datasets
 
-    lines = [_line(info) for info in datasets.available()]
-    console = stdout()
-    widths = [longest_word(cells) for cells in zip(HEADERS, *lines, strict=True)]
-    if console.width < sum(widths[:-1]) + max(widths[-1], ROOM) + len(widths):
-        for name, rows, columns, classes, license, place, description in lines:
-            sizes = f"{rows or '?'} rows, {columns or '?'} columns, {classes or '?'} classes"
-            about = "; ".join(part for part in (sizes, license, f"from {place}", description) if part)
-            console.print(f"{name}\n{wrapped(about, console.width, '  ')}", soft_wrap=True)
-    else:
-        table = plain_table(HEADERS, right=HEADERS[1:4])
-        for column, width in zip(table.columns, widths, strict=True):
-            column.min_width = width
-        for line in lines:
-            table.add_row(*line)
-        console.print(table)
+    console, table = stdout(), plain_table(HEADERS, right=HEADERS[1:4])
+    for info in datasets.available():
+        sizes = ("" if size is None else str(size) for size in (info.rows, info.columns, info.classes))
+        table.add_row(info.name, *sizes, info.description)
+    console.print(table)
     folder = os.environ.get(datasets.FOLDER_VARIABLE)
     now = f"; now {folder}" if folder else ""
     said = f"{datasets.FOLDER_VARIABLE} names a folder with your own tables{now}"
     console.print(f"\n{wrapped(said, console.width)}", soft_wrap=True)
-
-
-def _line(info: DatasetInfo) -> tuple[str, ...]:
-    """Return the cells of a data set, in the order of `HEADERS`."""
-    sizes = ("" if size is None else str(size) for size in (info.rows, info.columns, info.classes))
-    # the user's own data sets are all in the folder that is named below
-    said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
-    return (info.name, *sizes, info.license, PLACES[info.place], said)
 
 
 @app.command("show", epilog="Options with COL can be repeated.")
@@ -95,7 +68,7 @@ def show(
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}{label}")
     console.print()
     columns = describe_columns(dataset.frame, dataset.target or None, kinds)
-    console.print(column_table(columns, console.width), soft_wrap=True)
+    console.print(column_table(columns))
     show_sentences(console, "note", columns["note"])
 
 

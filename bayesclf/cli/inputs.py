@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 LISTED_COLUMNS = 20
 """Tables with more columns are listed by kind."""
 
-NAME_WIDTH, OTHER_WIDTH, SHORTEST_VALUES = 30, 31, 12
-"""Widths in the table of columns: longest name, all but name and values, and shortest values."""
+NAME_WIDTH = 30
+"""The most characters of a name in the table of columns."""
 
 LISTED_CLASSES = 6
 """The most classes whose rows are counted in the summary."""
@@ -149,7 +149,7 @@ def show_training(console: Console, training: Training) -> None:
     console.print(_summary(training))
     described = training.columns
     console.print()
-    console.print(column_table(shown_columns(described), console.width), soft_wrap=True)
+    console.print(column_table(shown_columns(described)))
     if len(described) > LISTED_COLUMNS:
         for kind in dict.fromkeys(training.kinds.values()):
             members = [name for name, own in training.kinds.items() if own == kind]
@@ -171,39 +171,17 @@ def shown_columns(described: pd.DataFrame) -> pd.DataFrame:
     return described[some].head(LISTED_COLUMNS)
 
 
-def column_table(columns: pd.DataFrame, width: int) -> Table | Text:
-    """Return a table for the terminal, one row per column, or a paragraph per column where it is too narrow for that.
-
-    Parameters
-    ----------
-    columns
-        Description of the columns by `describe_columns`.
-    width
-        Width of the terminal; long names and values are cut so that each row fits into one line.
-    """
+def column_table(columns: pd.DataFrame) -> Table:
+    """Return a table for the terminal, one line for each column, described by `describe_columns`."""
     table = plain_table(["column", "kind", "missing", "distinct", "values"], right=["missing", "distinct"])
-    longest = min(max(len(str(name)) for name in columns["column"]), NAME_WIDTH)
-    values = width - longest - OTHER_WIDTH
-    if values < SHORTEST_VALUES:
-        return Text("\n".join(_paragraph(line, width) for line in columns.to_dict("records")))
     for line in columns.to_dict("records"):
-        style = "bold" if line["kind"] == "label" else ""
-        name, summary = _cut(line["column"], longest), _cut(line["summary"], values)
-        cells = (name, line["kind"], line["missing"] or "", line["distinct"], summary)
-        table.add_row(*(Text(str(cell), no_wrap=True) for cell in cells), style=style)
+        cells = (line["column"], line["kind"], line["missing"] or "", line["distinct"], line["summary"])
+        texts = (Text(visible(str(cell)), no_wrap=True, overflow="ellipsis") for cell in cells)
+        table.add_row(*texts, style="bold" if line["kind"] == "label" else "")
+    table.columns[0].max_width = NAME_WIDTH
+    for place in (1, 2, 3):
+        table.columns[place].min_width = len("category")
     return table
-
-
-def _paragraph(line: Mapping[Hashable, Any], width: int) -> str:
-    """Return the name of a column, and what is known of it in indented lines."""
-    missing = f"{line['missing']} missing, " if line["missing"] else ""
-    about = f"{line['kind']}, {missing}{line['distinct']} distinct: {line['summary']}"
-    return f"{_cut(line['column'], LONGEST_NAME)}\n{wrapped(printable(about), width, '  ')}"
-
-
-def _cut(name: object, width: int) -> str:
-    text = visible(str(name))
-    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
 
 
 def _summary(training: Training) -> str:

@@ -34,8 +34,6 @@ FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
 LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
-CHEAP_BYTES = 1_000_000
-"""Files up to this size are read to list their rows and columns."""
 NAME_OR_PATH = FileName("the name of a data set or of a file")
 """What `load` reads."""
 SHOWN_NAMES = 8
@@ -119,11 +117,11 @@ class DatasetInfo:
         "own" (ships with this package), "sklearn" (ships with scikit-learn), "folder" (in the folder of BAYESCLF_DATA)
         or "openml" (fetched from openml.org when it is loaded).
     rows, columns : int or None
-        The size, the label column included; None where finding out means reading a large file.
+        The size, the label column included; None of files, which are not read.
     description : str
-        One line about the data, or why the file cannot be read.
+        One line about the data.
     classes : int or None
-        The number of classes; None where it is not known.
+        The number of classes; None of files.
     license : str
         The license; empty for tables of the user's own.
     """
@@ -329,7 +327,7 @@ def available() -> list[DatasetInfo]:
                 continue  # with its prefix it would be any set of that name
             shown = f"{place}:{name}" if name in taken else name
             if place == "folder":
-                listed.append(_folder_info(name, shown))
+                listed.append(DatasetInfo(shown, place, None, None, f"the file {_folder_files()[name].name}"))
             else:
                 about = KNOWN[place][name]
                 sizes = (about.rows, about.columns)
@@ -516,21 +514,6 @@ def _of_folder(name: str, wish: Wish, max_bytes: int = MAX_BYTES) -> _Table:
 
 def _label_column(frame: pd.DataFrame) -> str | None:
     return next((name for name in LABEL_NAMES if name in frame.columns), None)
-
-
-def _folder_info(name: str, shown: str) -> DatasetInfo:
-    from bayesclf.tables.delimited import Wish
-
-    path = _folder_files()[name]
-    description = f"the file {path.name} in the folder {path.parent}"
-    if path.stat().st_size > CHEAP_BYTES:
-        return DatasetInfo(shown, "folder", None, None, description)
-    try:
-        table = _of_folder(name, Wish())
-    except InputError as error:
-        return DatasetInfo(shown, "folder", None, None, str(error))
-    classes = None if table.target is None else int(table.frame[table.target].nunique())
-    return DatasetInfo(shown, "folder", *table.frame.shape, description, classes)
 
 
 def __dir__() -> list[str]:
