@@ -18,7 +18,7 @@ from bayesclf.cli.console import plain_table
 from bayesclf.engines.inference import ENGINES
 from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.stack import STACK
-from bayesclf.report.text import plain
+from bayesclf.report.tree import plain
 from bayesclf.report.verdict import DEFINED, verdict
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, duration, number, pair, printable

@@ -271,7 +271,7 @@ def _mean(name: str, values: Array) -> Record:
 def words(told: pd.DataFrame) -> Drawing:
     """Return one panel per group, with one interval per word."""
     groups = list(dict.fromkeys(told["group"]))
-    figure, axes = style.panels(len(groups), (2.9, 0.5 + 0.19 * told["rank"].max()), columns=4, common=False)
+    figure, axes = style.panels(len(groups), (2.9, 0.5 + 0.19 * told["rank"].max()), common=False)
     for ax, group in zip(axes, groups, strict=True):
         _group(ax, told[told["group"] == group])
         ax.sharex(axes[0])

@@ -237,7 +237,7 @@ def gains(table: pd.DataFrame) -> Drawing:
     names = list(dict.fromkeys(table["problem"]))
     classes = table.groupby("problem")["classes"].first()
     rules = [rule for rule in STEPS if rule in set(table["rule"])]
-    figure, axes = style.panels(len(rules), (2.9, 0.5 + 0.24 * len(names)), left=1.4)
+    figure, axes = style.panels(len(rules), (2.9, 0.5 + 0.24 * len(names)))
     for ax, rule in zip(axes, rules, strict=True):
         for part, shift, filled in zip(ends(table), (-0.17, 0.17), (False, True), strict=True):
             _gain_marks(ax, part[part["rule"] == rule], names, shift, filled)
