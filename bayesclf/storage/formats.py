@@ -45,10 +45,9 @@ def classes() -> dict[str, type]:
     from bayesclf.models.generative import GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
     from bayesclf.models.logistic.design import LogisticDesign
-    from bayesclf.models.logistic.learned_model import LearnedScaleModel
     from bayesclf.models.logistic.model import LogisticModel
-    from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior, NormalPrior, UnseenPrior
-    from bayesclf.models.logistic.streamed import StreamedModel, StreamedScaleModel
+    from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior
+    from bayesclf.models.logistic.streamed import StreamedModel
     from bayesclf.models.tempered import LeftOut
     from bayesclf.posterior.hypotheses import SeededDraws
     from bayesclf.rules import Gibbs
@@ -70,14 +69,7 @@ def classes() -> dict[str, type]:
             LearntClassPrior,
         ),
         *(Block, GenerativeModel, LeftOut, CenteredRows, LogisticDesign, LogisticModel, LogisticPrior),
-        *(
-            LearnedScale,
-            LearnedScaleModel,
-            NormalPrior,
-            StreamedModel,
-            StreamedScaleModel,
-            UnseenPrior,
-        ),
+        *(LearnedScale, StreamedModel),
         *ENGINES.values(),
         *OPTIMIZERS.values(),
         *(Auto, Certificate, Draws, SeededDraws, Trace),

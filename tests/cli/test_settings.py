@@ -34,8 +34,8 @@ def test_values_are_python_literals_or_words():
 
 
 def test_settings_of_an_engine_are_those_of_all_models_that_it_infers():
-    found = chosen("nuts.draws=20", "nuts.sampler=pymc", inference="nuts,nb=exact")
-    assert found["lr"].inference == found["categorical"].inference == bc.engines.NUTS(draws=20, sampler="pymc")
+    found = chosen("nuts.draws=20", "nuts.chains=2", inference="nuts,nb=exact")
+    assert found["lr"].inference == found["categorical"].inference == bc.engines.NUTS(draws=20, chains=2)
     assert found["nb"].inference == "exact"
     auto = chosen("nuts.draws=20", "laplace.limit=0.1")["lr"].inference
     assert (auto.nuts.draws, auto.laplace.limit) == (20, 0.1)
