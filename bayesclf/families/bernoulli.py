@@ -147,21 +147,15 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         observe_presences(suffix, pymc_models.events(alpha, beta, suffix), statistics.n, statistics.successes)
 
     @override
-    def page_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, (outcome, feature)."""
-        from bayesclf import pymc_models
-
-        return pymc_models.events(alpha[:, 1::2], alpha[:, ::2], suffix)
-
-    @override
-    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str, variable: str = "x") -> None:
-        """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi), under a name."""
+    def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:
+        """Add θ, observing whether x_i exceeds the threshold, Bernoulli(θ_yi), under a name."""
         import pymc as pm
 
         from bayesclf import pymc_models
 
         cells = dense(X)
         present = np.where(np.isnan(cells), np.nan, self.threshold < cells)
+        theta = pymc_models.events(self.alpha, self.beta, suffix)
         pymc_models.cells(pm.Bernoulli, present, row, theta, name=suffix, variable=variable)
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:

@@ -225,8 +225,7 @@ class Hurdle(Family[HurdleStatistics]):
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, observing whether cells are 0, and the family's variables, observing the cells above 0."""
         zero, others = split(X)
-        theta = self.of_zeros.page_theta(self.of_zeros.simplexes()[0], suffix)
-        self.of_zeros.page_cells(zero, row, theta, suffix, variable="zero")
+        self.of_zeros.page(zero, row, suffix, variable="zero")
         self.family.page(others, row, suffix)
 
     @override
