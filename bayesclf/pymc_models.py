@@ -29,6 +29,7 @@ from bayesclf.wording import in_names
 
 __all__ = [
     "Columns",
+    "bartlett",
     "bayes_net",
     "bernoulli_nb",
     "categorical_nb",
@@ -360,16 +361,15 @@ def number(
     return _observed(column, pm.Normal, parameters, X, seen, row, given or {}, of_all, moments)
 
 
-def covariance(nu: Any, root: Any, size: int, dims: tuple[str, ...] = (), name: str = "") -> Any:
-    """Σ ~ InvWishart(ν, RRᵀ) by Bartlett's factor A: return R A⁻ᵀ, the Cholesky factor of Σ.
+def bartlett(nu: Any, c: Any, size: int, dims: tuple[str, ...] = (), name: str = "") -> tuple[Any, Any]:
+    """A_ii² ~ Gamma((ν − d + 1 + i)/2, c/2), i from 0, A_ij ~ Normal(0, 1/c) above the diagonal: return A_ii² and A.
 
-    A is upper triangular, with A_ii² ~ χ²(ν − d + 1 + i), i from 0, and standard normals above the diagonal, so that
-    AAᵀ ~ Wishart(ν, I).
+    A is upper triangular and AAᵀ ~ Wishart(ν, I/c).
 
     Parameters
     ----------
-    nu, root
-        ν and R, lower triangular, of one covariance, or of each class with its axis as the first.
+    nu, c
+        Of one covariance, or of each class.
     size : int
         d, the number of features.
     dims : tuple of str
@@ -382,10 +382,23 @@ def covariance(nu: Any, root: Any, size: int, dims: tuple[str, ...] = (), name: 
     upper, pairs = np.triu_indices(size, 1), f"pair{name}"
     pm.modelcontext(None).add_coord(pairs, [f"{i}, {j}" for i, j in zip(*upper, strict=True)])
     freedom = pt.as_tensor(nu)[..., None] - np.arange(size)[::-1]
-    squares = pm.ChiSquared(f"squares{name}", freedom, dims=(*dims, f"feature{name}"))
-    above = pm.Normal(f"above{name}", dims=(*dims, pairs))
+    squares = pm.Gamma(f"squares{name}", freedom / 2, c[..., None] / 2, dims=(*dims, f"feature{name}"))
+    above = pm.Normal(f"above{name}", 0.0, c[..., None] ** -0.5, dims=(*dims, pairs))
     A = pt.sqrt(squares)[..., None] * np.eye(size)
-    A = pt.set_subtensor(A[..., upper[0], upper[1]], above)
+    return squares, pt.set_subtensor(A[..., upper[0], upper[1]], above)
+
+
+def covariance(nu: Any, c: Any, root: Array, dims: tuple[str, ...] = (), name: str = "") -> Any:
+    """Σ ~ InvWishart(ν, c RRᵀ): return R A⁻ᵀ, the Cholesky factor of Σ, with Bartlett's factor A.
+
+    Parameters
+    ----------
+    nu, c, dims
+        As for `bartlett`.
+    root : array
+        R, lower triangular, of one covariance, or of each class with its axis as the first.
+    """
+    _, A = bartlett(nu, c, root.shape[-1], dims, name)
     return root @ pt.linalg.inv(A).mT
 
 
@@ -680,7 +693,7 @@ def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.
         model.add_coords({"feature": list(X.columns), "other_feature": list(X.columns)})
         c = pm.LogNormal("c", np.log(d), 1.0)
         nu = pm.Deterministic("nu", c + d + 1)
-        chol = covariance(nu, pt.diag(pt.sqrt(c * scale)), d)
+        chol = covariance(nu, c, np.diag(np.sqrt(scale)))
         mu = pm.MvNormal("mu", X.mean().to_numpy(), chol=chol, dims=("outcome", "feature"))
         multivariate_normals(mu, chol, X.to_numpy(dtype=float), row)
     return model
