@@ -75,7 +75,7 @@ def edge_probabilities(classifier: BayesNetClassifier, least: float = 0.05) -> F
     Returns
     -------
     Figure
-        A new figure; of one tree a class, a panel for each class.
+        A new figure.
 
     Raises
     ------
@@ -84,14 +84,8 @@ def edge_probabilities(classifier: BayesNetClassifier, least: float = 0.05) -> F
     """
     check_between("least", least)
     table = classifier.edge_probabilities_
-    names = [str(name) for name in table.columns]
-    values = table.to_numpy().reshape(-1, len(names), len(names))
-    trees = classifier.most_probable_trees_
-    figure, every = style.panels(len(values), (6.0, 4.2), columns=2)
-    for k, (ax, probabilities) in enumerate(zip(every, values, strict=True)):
-        _draw(ax, names, probabilities, trees[min(k, len(trees) - 1)], least)
-        if len(values) > 1:
-            ax.set_title(style.plain(classifier.classes_[k]), loc="left", fontsize="medium")
+    figure, (ax,) = style.panels(1, (6.0, 4.2))
+    _draw(ax, [str(name) for name in table.columns], table.to_numpy(), frozenset(classifier.edges_), least)
     style.headline(figure, "Probability that two columns are joined\nin color: the most probable tree")
     return figure
 

@@ -40,6 +40,7 @@ def classes() -> dict[str, type]:
     from bayesclf.families.by_evidence import ByEvidence, Choices
     from bayesclf.families.hierarchical import Smoothed
     from bayesclf.families.histogram import Cells
+    from bayesclf.families.mixed.regressions import NormalInverseGamma
     from bayesclf.models.base import Block
     from bayesclf.models.generative import GenerativeModel
     from bayesclf.models.logistic.centered import CenteredRows
@@ -62,6 +63,7 @@ def classes() -> dict[str, type]:
             ByEvidence,
             Cells,
             Choices,
+            NormalInverseGamma,
             Selected,
             Smoothed,
             KnownClassPrior,

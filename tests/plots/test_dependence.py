@@ -46,14 +46,6 @@ def test_lines_are_as_wide_as_edges_are_probable(rng):
     assert {"x0", "x1", "x2", "x3", "x4"} <= set(texts(figure))
 
 
-def test_one_tree_a_class_has_a_panel_for_each(rng):
-    clf = bc.BayesNetClassifier("all-forests", tree="class", random_state=0).fit(*rows(rng))
-    figure = plots.edge_probabilities(clf)
-    assert [ax.get_title(loc="left") for ax in figure.axes] == [r"no \$", "yes"]
-    for ax, edges in zip(figure.axes, clf.most_probable_trees_, strict=True):
-        assert sum(color == CHOSEN for color, _ in lines(ax).values()) == len(edges)
-
-
 def test_what_cannot_be_drawn_is_refused(rng):
     X, y = rows(rng)
     with pytest.raises(RefusedAttribute, match="edge_probabilities_ is of structure='all-trees' or 'all-forests'"):

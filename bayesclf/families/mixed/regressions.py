@@ -1,9 +1,9 @@
 """Linear regressions of numbers on numbers, one for each class and configuration of categories.
 
-The arrays of all regressions stand along flat axes: one of regressions, one of terms (the intercept and a slope for
-each parent among the numbers), and one of the entries of precision matrices. A `Regression` is the part of these axes
-that belongs to one number: it has as many regressions as its parents among the categories have configurations. Its
-normal-inverse-gamma distribution is updated by moments; estimates are by least squares, where they exist.
+The parameters of all regressions stand along flat axes: one of regressions, and one of terms (the intercept and a slope
+for each parent among the numbers). A `Regression` is the part of these axes that belongs to one number: it has as many
+regressions as its parents among the categories have configurations. Its normal-inverse-gamma distribution is updated by
+moments; estimates are by least squares, where they exist.
 
 The systems that are solved have rows in very different units. Elimination compares numbers of different columns when it
 chooses its pivots, so that a column that is 1e20 times as large as another takes digits from it. Cells are therefore
@@ -12,11 +12,11 @@ brought to a diagonal near 1 first, by powers of two, which are exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, product
 from math import prod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class Regression:
     sizes
         Number of levels of each of `given`.
     first
-        Its first regression, term and entry on the flat axes.
+        Its first regression and term on the flat axes.
     """
 
     of: int
@@ -93,7 +93,7 @@ class Regression:
     on: tuple[int, ...]
     class_free: bool
     sizes: tuple[int, ...]
-    first: tuple[int, int, int]
+    first: tuple[int, int]
 
     @property
     def count(self) -> int:
@@ -111,10 +111,10 @@ class Regression:
         return self.given + self.on
 
     @property
-    def ends(self) -> tuple[int, int, int]:
+    def ends(self) -> tuple[int, int]:
         """What follows on the flat axes."""
-        regression, term, entry = self.first
-        return regression + self.count, term + self.count * self.width, entry + self.count * self.width**2
+        regression, term = self.first
+        return regression + self.count, term + self.count * self.width
 
     def of_regressions(self, values: Array) -> Array:
         """Return values (…, regression) of its own regressions, (…, configuration)."""
@@ -124,11 +124,6 @@ class Regression:
         """Return values (…, term) of its own terms, (…, configuration, term)."""
         own = values[..., self.first[1] : self.ends[1]]
         return own.reshape(*values.shape[:-1], self.count, self.width)
-
-    def of_entries(self, values: Array) -> Array:
-        """Return values (…, entry) as its own matrices, (…, configuration, term, other term)."""
-        own = values[..., self.first[2] : self.ends[2]]
-        return own.reshape(*values.shape[:-1], self.count, self.width, self.width)
 
     def configuration(self, codes: Array | Integers) -> Integers:
         """Return the configuration of `given` in rows of codes (row, feature), its last feature fastest."""
@@ -140,7 +135,7 @@ class Regression:
 
 def in_order(axes: Axes, parents: dict[int, tuple[int, ...]], class_free: Sequence[str]) -> tuple[Regression, ...]:
     """Return the regressions of numbers on their parents, features as positions, parents first."""
-    category, ordered, first = are_categories(axes), [], (0, 0, 0)
+    category, ordered, first = are_categories(axes), [], (0, 0)
     left = [j for j in range(len(axes.features)) if not category[j]]
     while left:
         j = next(j for j in left if not set(parents.get(j, ())) & set(left))
@@ -348,8 +343,8 @@ class NormalInverseGamma:
 
 def unit_information(
     all_regressions: Sequence[Regression], statistics: GroupedMoments, kappa: float, a: float
-) -> tuple[Array, list[NormalInverseGamma]]:
-    """Return the pooled means (feature), and the prior of each number that is worth `kappa` of the pooled rows.
+) -> tuple[NormalInverseGamma, ...]:
+    """Return the prior of each number that is worth `kappa` of the pooled rows.
 
     Slopes have mean 0 and, where the number is expected not to depend on its parents, the spread that κ rows give them.
     """
@@ -366,7 +361,19 @@ def unit_information(
         parts.append(
             NormalInverseGamma(m, precision, np.full(shape, a), np.full(shape, (a - 1) * s2[own.of]), centre[on])
         )
-    return centre, parts
+    return tuple(parts)
+
+
+def flat(regressions: Sequence[Regression], parts: Sequence[tuple[Array, Array]]) -> Parameters:
+    """Return β and σ² on the flat axes from (draw, outcome, configuration, …) of each number; those of all are tied."""
+    if not parts:
+        return {}
+    tied = [
+        tuple(np.broadcast_to(v[:, :1], v.shape) if own.class_free else v for v in part)
+        for own, part in zip(regressions, parts, strict=True)
+    ]
+    joined = (np.concatenate([v.reshape(*v.shape[:2], -1) for v in of], axis=2) for of in zip(*tied, strict=True))
+    return dict(zip(("beta", "sigma2"), joined, strict=True))
 
 
 def log_prior(parts: Sequence[tuple[Regression, NormalInverseGamma]], labels: int, parameters: Parameters) -> Density:
@@ -418,28 +425,6 @@ def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[Pri
         words = normal if form == "beta" else "InvGamma({a}, {b})"
         lines += prior_lines(form, words, Axes(axes.labels, tuple(every)), **numbers)
     return lines
-
-
-def split(regressions: Sequence[Regression], centre: Array, *flat: Array) -> Iterator[NormalInverseGamma]:
-    """Yield the distribution of each number's regressions from m, Λ, a and b on the flat axes, and all centers."""
-    m, precision, a, b = flat
-    for own in regressions:
-        yield NormalInverseGamma(
-            own.of_terms(m),
-            own.of_entries(precision),
-            own.of_regressions(a),
-            own.of_regressions(b),
-            centre[list(own.on)],
-        )
-
-
-def on_flat_axes(labels: int, parts: Sequence[NormalInverseGamma]) -> dict[str, Any]:
-    """Return m, Λ, a and b on the flat axes, (outcome, …); nothing without numbers."""
-    return {
-        name: np.concatenate([getattr(part, name).reshape(labels, -1) for part in parts], axis=1)
-        for name in ("m", "precision", "a", "b")
-        if parts
-    }
 
 
 def least_squares(

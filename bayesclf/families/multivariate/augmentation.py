@@ -168,25 +168,24 @@ class CompletedScatters:
         complete = statistics.n[0], statistics.mean[0], statistics.scatter[0]
         return cls(prior, chains, complete, Incomplete.of(statistics), center, spread)
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def start(self, rng: np.random.Generator) -> Parameters:
         """Draw μ and Σ around the moments of the observed cells, with the spread that one row leaves."""
         shape = (self.chains, *self.prior.psi.shape)
         scale = np.broadcast_to(np.diag(self.spread), shape).reshape(-1, *shape[2:])
         factors = inverse_wishart_factors(np.full(len(scale), shape[-1] + 2.0), scale, rng, 1).reshape(shape)
         mu = self.center + (factors @ rng.standard_normal((self.chains, *self.center.shape, 1)))[..., 0]
-        return self._joined(mu, outer(factors), np.tile(self.prior.nu, (self.chains, 1)))
+        return {"mu": mu, "Sigma": outer(factors), "nu": np.tile(self.prior.nu, (self.chains, 1))}
 
-    def step(self, state: Array, rng: np.random.Generator) -> Array:
+    def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw completed moments, and μ, Σ and ν given them."""
-        mu, Sigma, _ = self._parted(state.reshape(self.chains, -1))
-        return self._joined(*self.prior.draw(*self.completed(mu, Sigma, rng), rng))
+        mu, Sigma, nu = self.prior.draw(*self.completed(state["mu"], state["Sigma"], rng), rng)
+        return {"mu": mu, "Sigma": Sigma, "nu": nu}
 
-    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
+    def parameters(self, states: Parameters) -> Parameters:
         """Return μ (draw, outcome, feature), Σ (draw, …, feature, other_feature) and, where it is learned, ν."""
-        mu, Sigma, nu = (
-            values[:, 0] if self.prior.shared and axis else values for axis, values in enumerate(self._parted(states))
-        )
-        return {"mu": mu, "Sigma": Sigma} | ({} if self.prior.scale is None else {"nu": nu})
+        group = 0 if self.prior.shared else slice(None)
+        found = {"mu": states["mu"], "Sigma": states["Sigma"][:, group]}
+        return found if self.prior.scale is None else {**found, "nu": states["nu"][:, group]}
 
     def completed(self, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Draw the moments of all rows.
@@ -220,16 +219,6 @@ class CompletedScatters:
             second += (of_label @ moments.reshape(*moments.shape[:2], -1)).reshape(second.shape)
         shift = first / np.maximum(total, 1)[:, None]
         return total, self.center + shift, second - first[..., :, None] * shift[..., None, :]
-
-    def _joined(self, *parameters: Array) -> Array:
-        """Return states of all chains from μ, Σ and ν (chain, …)."""
-        return np.hstack([values.reshape(self.chains, -1) for values in parameters]).ravel()
-
-    def _parted(self, states: Array) -> list[Array]:
-        """Return μ (draw, outcome, feature), Σ (draw, group, feature, other_feature) and ν (draw, group) of states."""
-        shapes = self.center.shape, self.prior.psi.shape, self.prior.nu.shape
-        parts = np.split(states, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
-        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _drawn(rows: Incomplete, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array]:
