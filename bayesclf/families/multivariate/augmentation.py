@@ -29,6 +29,8 @@ WORK_BYTES = 2**22
 class NormalInverseWishart:
     """μ_k | Σ ~ Normal(m_k, Σ/κ_k) and Σ ~ InvWishart(ν, Ψ), for one covariance or one of each class.
 
+    Arrays may have chains as first axis.
+
     Attributes
     ----------
     m, kappa
@@ -48,29 +50,35 @@ class NormalInverseWishart:
     shared: bool
     scale: Array | None = None
 
-    def draw(self, n: Array, mean: Array, scatter: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Draw μ, Σ and ν given weight (outcome), and means and scatters (chain, outcome, …) of each chain's rows.
-
-        Returns
-        -------
-        tuple
-            (chain, outcome, feature), (chain, group, feature, other_feature) and (chain, group).
-        """
+    def updated(self, n: Array, mean: Array, scatter: Array) -> Self:
+        """Return the posterior given weight (outcome), and means and scatters (…, outcome, …) of rows."""
         kappa, deviation = self.kappa + n, mean - self.m
         shrunk = (self.kappa * n / kappa)[:, None, None] * deviation[..., :, None] * deviation[..., None, :]
-        moments = scatter + shrunk
-        psi = self.psi + (moments.sum(axis=1, keepdims=True) if self.shared else moments)
-        nu = np.broadcast_to(self.nu + scatters.shared_scatter(n, self.shared), psi.shape[:2])
-        drawn = np.broadcast_to(self.nu, nu.shape)
+        return replace(
+            self,
+            m=self.m + (n / kappa)[:, None] * deviation,
+            kappa=kappa,
+            nu=self.nu + scatters.shared_scatter(n, self.shared),
+            psi=self.psi + scatters.shared_scatter(scatter + shrunk, self.shared, -3),
+        )
+
+    @property
+    def freedom(self) -> Freedom:
+        """The distribution of ν where it is learned."""
+        scale = np.broadcast_to(np.asarray(self.scale), self.psi.shape[:-1])
+        nu = np.broadcast_to(self.nu, self.psi.shape[:-2])
+        return Freedom(nu - self.psi.shape[-1] - 1, Spectrum.of(self.psi, scale))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array, Array]:
+        """Draw μ (draw, outcome, feature), Σ (draw, group, feature, other_feature) and ν (draw, group); one a chain."""
+        nu, psi, least = np.broadcast_to(self.nu, (draws, len(self.nu))), self.psi, self.psi.shape[-1] + 1
+        drawn = nu
         if self.scale is not None:
-            least = psi.shape[-1] + 1
-            scale = np.broadcast_to(self.scale, psi.shape[:3])
-            c = Freedom(nu - least, Spectrum.of(psi, scale)).draw(rng, 1)[0]
-            drawn, nu, psi = c + least, nu + c, psi + (c[..., None] * scale)[..., None] * np.eye(least - 1)
-        factors = inverse_wishart_factors(nu, psi, rng, len(mean))
-        noise = rng.standard_normal((*mean.shape, 1)) / np.sqrt(kappa)[:, None, None]
-        mu = self.m + (n / kappa)[:, None] * deviation + (factors @ noise)[..., 0]
-        return mu, outer(factors), drawn
+            c = self.freedom.draw(rng, 1)[0] if psi.ndim > 3 else self.freedom.draw(rng, draws)
+            drawn, nu, psi = c + least, nu + c, psi + (c[..., None] * self.scale)[..., None] * np.eye(least - 1)
+        factors = inverse_wishart_factors(nu, psi, rng, draws)
+        noise = rng.standard_normal((draws, *self.m.shape[-2:], 1)) / np.sqrt(self.kappa)[:, None, None]
+        return self.m + (factors @ noise)[..., 0], outer(factors), drawn
 
 
 @dataclass(frozen=True)
@@ -178,7 +186,8 @@ class CompletedScatters:
 
     def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw completed moments, and μ, Σ and ν given them."""
-        mu, Sigma, nu = self.prior.draw(*self.completed(state["mu"], state["Sigma"], rng), rng)
+        moments = self.completed(state["mu"], state["Sigma"], rng)
+        mu, Sigma, nu = self.prior.updated(*moments).draw(rng, self.chains)
         return {"mu": mu, "Sigma": Sigma, "nu": nu}
 
     def parameters(self, states: Parameters) -> Parameters:

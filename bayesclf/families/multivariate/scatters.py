@@ -161,9 +161,9 @@ def _merged(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, Array,
     return n, mean, one[2] + other[2] + outer
 
 
-def shared_scatter(values: Array, shared: bool) -> Array:
+def shared_scatter(values: Array, shared: bool, axis: int = 0) -> Array:
     """Return (group, ...) of (outcome, ...): the sum where the classes share a covariance."""
-    return np.asarray(values.sum(axis=0, keepdims=True)) if shared else values
+    return np.asarray(values.sum(axis=axis, keepdims=True)) if shared else values
 
 
 def maximum_likelihood(complete: Scatters, shared: bool) -> Parameters:
