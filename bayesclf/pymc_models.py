@@ -21,6 +21,8 @@ import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
+from pymc.distributions.transforms import log, logodds
+from pymc.logprob.transforms import Transform
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.wording import in_names
@@ -34,7 +36,6 @@ __all__ = [
     "category",
     "cells",
     "codes",
-    "concentration",
     "covariance",
     "documents",
     "events",
@@ -157,25 +158,47 @@ def gammas(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tupl
     """α ~ LogNormal(log median, spread²), β | α ~ Gamma(1 + κα, κm): return shape α and rate β."""
     dims = ("outcome", f"feature{name}")
     shape = pm.LogNormal(f"shape{name}", np.log(_plain(median)), _plain(spread), dims=dims)
-    return shape, pm.Gamma(f"rate{name}", 1 + kappa * shape, kappa * m, dims=dims)
+    a = 1 + kappa * shape
+    return shape, pm.Gamma(f"rate{name}", a, kappa * m, default_transform=_PerShape(log), dims=dims)
 
 
 def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
-    """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return mean r(1 − θ)/θ and dispersion r."""
+    """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return r and θ.
+
+    The mean is r(1 − θ)/θ.
+    """
     dims = ("outcome", f"feature{name}")
     r = pm.LogNormal(f"dispersion{name}", np.log(_plain(median)), _plain(spread), dims=dims)
-    theta = pm.Beta(f"theta{name}", 1 + kappa * r, 1 + kappa * m, dims=dims)
-    return r * (1 - theta) / theta, r
+    a = 1 + kappa * r
+    return r, pm.Beta(f"theta{name}", a, 1 + kappa * m, default_transform=_PerShape(logodds), dims=dims)
+
+
+class _PerShape(Transform):  # type: ignore[misc]
+    """Coordinates for NUTS: z = √a log θ/a, or with the logit, a = 1 + κs: its prior hardly depends on the shape s."""
+
+    name = "per_shape"
+    ndim_supp = 0
+
+    def __init__(self, transform: Transform) -> None:
+        self._transform = transform
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinate."""
+        return pt.sqrt(inputs[2]) * (self._transform.forward(value) - pt.log(inputs[2]))
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return θ."""
+        return self._transform.backward(value / pt.sqrt(inputs[2]) + pt.log(inputs[2]))
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log derivative of θ."""
+        own = value / pt.sqrt(inputs[2]) + pt.log(inputs[2])
+        return self._transform.log_jac_det(own) - pt.log(inputs[2]) / 2
 
 
 def events(alpha: Any, beta: Any, name: str = "") -> Any:
     """θ ~ Beta(α, β), (outcome, feature): the probability of an event."""
     return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
-
-
-def concentration(median: float, spread: float, dims: tuple[str, ...] = (), name: str = "") -> Any:
-    """α ~ LogNormal(log median, spread²), one for a block or one a feature."""
-    return pm.LogNormal(f"alpha{name}", np.log(_plain(median)), _plain(spread), dims=dims)
 
 
 def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str] = (), of_all: bool = False) -> Any:

@@ -220,13 +220,6 @@ class Tables:
     counts: Array
     sizes: tuple[int, ...]
 
-    def groups(self, scope: str) -> list[Tables]:
-        """Return the tables that share one α: all of them, or those of each feature."""
-        if scope == "block":
-            return [self]
-        ends = np.cumsum(self.sizes)
-        return [Tables(self.counts[:, end - size : end], (size,)) for end, size in zip(ends, self.sizes, strict=True)]
-
     def select(self, kept: NDArray[np.bool_]) -> Tables:
         """Return some of the tables, those that are `kept` (table)."""
         if kept.all():
