@@ -211,15 +211,9 @@ class ConditionalGaussian(Family[GroupedMoments]):
         require_choice("basis", self.basis, BASES)
         require(OrNone(Number(above=0)), kappa=self.kappa)
         require(OrNone(Number(above=1)), a=self.a)
-        if not isinstance(self.edges, str):
-            object.__setattr__(self, "edges", structure.check_edges(self.edges))
-        elif self.edges not in (ALL, LEARNT):
-            raise InputError(
-                f"edges must be {ALL!r}, {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}"
-            )
-        object.__setattr__(self, "class_free", structure.check_names(self.class_free))
-        if self.class_free and isinstance(self.edges, str):
-            raise InputError(f"class_free is for edges that are given; give them, or leave it out with {self.edges!r}")
+        edges, class_free = structure.check_graph(self.edges, self.class_free, (ALL, LEARNT))
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "class_free", class_free)
 
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
@@ -296,15 +290,13 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for a constant number and a category without an observed cell; check the edges' columns."""
         axes, category = statistics.axes, are_categories(statistics.axes)
-        if not isinstance(self.edges, str):
-            structure.check_columns(self.edges, axes.features)
-            structure.check_known(self.class_free, axes.features)
-            for parent, child in self.edges:
-                if category[axes.features.index(child)] and not category[axes.features.index(parent)]:
-                    raise InputError(
-                        f"the edge {(parent, child)} leads from a number to a category; reverse it, or cut "
-                        f"{parent!r} into a few bins with pandas.cut"
-                    )
+        structure.check_columns(self.edges, self.class_free, axes.features)
+        for parent, child in () if isinstance(self.edges, str) else self.edges:
+            if category[axes.features.index(child)] and not category[axes.features.index(parent)]:
+                raise InputError(
+                    f"the edge {(parent, child)} leads from a number to a category; reverse it, or cut {parent!r} into "
+                    "a few bins with pandas.cut"
+                )
         out = statistics.seen.any(axis=0)
         out[~category] = ~statistics.cells().constant()
         return np.asarray(out)

@@ -28,17 +28,12 @@ from bayesclf.families.base import LOST, Axes
 from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
+from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
 from bayesclf.families.networks.network import ConditionalTables
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
 from bayesclf.wording import joined
-
-RANK_TOLERANCE = 1e-13
-"""Smallest eigenvalue of the parents' correlations, per parent, and share of residuals, beyond rounding."""
-
-NO_PART = 1e-6
-"""Weight of a column in a combination of columns that is constant, below which it has no part in it."""
 
 
 def solved(matrix: Array, right: Array) -> Array:
@@ -456,17 +451,20 @@ def least_squares(
     for own in all_regressions:
         sums = Sums.of(own, statistics)
         within, cross = sums.scatter[..., :-1, :-1], sums.scatter[..., :-1, -1]
-        sd = np.sqrt(np.diagonal(_without_rounding(sums), axis1=-2, axis2=-1))
-        smallest = np.linalg.eigvalsh(_correlations(within, sd[..., :-1])).min(axis=-1, initial=np.inf)
-        regular = (sums.n > 0) & (sd[..., :-1] > 0).all(axis=-1) & (smallest > RANK_TOLERANCE * own.width)
-        solvable = np.where(regular[..., None, None], within, np.eye(own.width - 1))
-        slopes = np.where(regular[..., None], solved(solvable, cross), 0.0)
-        squares = sums.squares(slopes)
-        defined = regular & (squares > RANK_TOLERANCE * sd[..., -1] ** 2) & (sd[..., -1] > 0)
+        diagonal = np.diagonal(sums.scatter, axis1=-2, axis2=-1)
+        n = np.broadcast_to(sums.n[..., None], diagonal.shape)
+        sd = np.sqrt(Moments(Axes((), ()), n, sums.mean, diagonal).without_rounding())
+        unit = np.where(sd > 0, sd, 1.0)
+        smallest = np.linalg.eigvalsh(sums.scatter / unit[..., :, None] / unit[..., None, :])[..., 0]
+        defined = (sums.n > 0) & (sd > 0).all(axis=-1) & (smallest > RANK_TOLERANCE * own.width)
         lacking = np.argwhere(~defined & _possible(own, statistics.axes, tables, theta))
         if len(lacking):
             label, place = lacking[0]
-            raise DoesNotExist(_reason(own, statistics.axes, sums, sd, label, place))
+            raise DoesNotExist(_reason(own, statistics.axes, sums, sd[label, place] == 0, label, place))
+        slopes = np.where(
+            defined[..., None], solved(np.where(defined[..., None, None], within, np.eye(own.width - 1)), cross), 0.0
+        )
+        squares = sums.squares(slopes)
         intercept = sums.mean[..., -1] - (slopes * sums.mean[..., :-1]).sum(axis=-1)
         beta = np.concatenate([intercept[..., None], slopes], axis=-1)
         betas.append(np.where(defined[..., None], beta, 0.0).reshape(1, len(beta), -1))
@@ -485,44 +483,18 @@ def _possible(own: Regression, axes: Axes, tables: ConditionalTables | None, the
     return np.asarray(-np.inf < tables.log_density(codes[:, are_categories(axes)], theta)[0].T)
 
 
-def _without_rounding(sums: Sums) -> Array:
-    """Return the scatters, (outcome, configuration, column, other column), a constant column's diagonal set to 0."""
-    diagonal = np.diagonal(sums.scatter, axis1=-2, axis2=-1)
-    n = np.broadcast_to(sums.n[..., None], diagonal.shape)
-    cells = Moments(Axes((), ()), n, sums.mean, diagonal).without_rounding()
-    out = sums.scatter.copy()
-    columns = np.arange(out.shape[-1])
-    out[..., columns, columns] = cells
-    return out
-
-
-def _correlations(within: Array, sd: Array) -> Array:
-    """Return scatters (…, column, other column) as correlations, 0 of a constant column."""
-    unit = np.where(sd > 0, sd, 1.0)
-    return np.asarray(within / unit[..., :, None] / unit[..., None, :])
-
-
-def _reason(own: Regression, axes: Axes, sums: Sums, sd: Array, label: int, place: int) -> str:
-    """Return why a class and configuration has no estimate, given the square roots of the scatters' diagonals."""
+def _reason(own: Regression, axes: Axes, sums: Sums, constant: NDArray[np.bool_], label: int, place: int) -> str:
+    """Return why a class and configuration has no estimate, given which of the parents and the number are constant."""
     _, of_regressions = names(axes, [own])
     name, _, where = of_regressions[place].partition(" | ")
     who, where = f"class {axes.labels[label]!r} has", f" where {where}" if where else ""
-    parents, sd = [repr(axes.features[i]) for i in own.on], sd[label, place]
-    on = f" and of {', '.join(parents)}" if parents else ""
+    columns = [repr(axes.features[i]) for i in (*own.on, own.of)]
     if sums.n[label, place] == 0:
-        return f"{who} no value in column {name!r}{on}{where}"
-    if sd[-1] == 0 or sums.n[label, place] <= own.width:
-        return f"{who} too few different values in column {name!r}{on}{where} for a variance by maximum likelihood"
-    if constant := list(compress(parents, sd[:-1] == 0)):
-        return f"{who} one value only in column {constant[0]}{where}, so that {name!r} has no slope on it"
-    values, vectors = np.linalg.eigh(_correlations(sums.scatter[label, place, :-1, :-1], sd[:-1]))
-    if len(parents) > 1 and values[0] <= RANK_TOLERANCE * own.width:
-        together = compress(parents, np.abs(vectors[:, 0]) > NO_PART)
-        return (
-            f"{who} collinear columns {joined(together)}{where}, so that the slopes of {name!r} on them are not unique "
-            "by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes them unique"
-        )
+        return f"{who} no value in {joined(columns)}{where}"
+    if sums.n[label, place] <= own.width or not own.on:
+        return f"{who} too few different values in column {name!r}{where} for a variance by maximum likelihood"
+    involved = compress(columns, collinear(sums.scatter[label, place], constant))
     return (
-        f"{who} values of column {name!r}{where} that are a linear function of {joined(parents)}, so that their "
-        "variance by maximum likelihood is 0"
+        f"{who} collinear or constant columns ({joined(involved)}){where}, so that the regression of {name!r} is not "
+        "unique by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes it unique"
     )

@@ -171,10 +171,11 @@ class CompletedScatters:
     @classmethod
     def of(cls, prior: NormalInverseWishart, statistics: Scatters, chains: int) -> Self:
         """Return the alternation of rows with these scatters; the prior is in numbers."""
-        start = scatters.start(statistics, shared=True)
-        center, spread = start["mu"][0], np.diagonal(start["Sigma"][0])
+        cells = statistics.cells()
+        pooled = cells.pooled()
+        center, spread = np.where(cells.n > 0, cells.mean, pooled.mean), pooled.scatter[0] / np.maximum(pooled.n[0], 1)
         complete = statistics.n[0], statistics.mean[0], statistics.scatter[0]
-        return cls(prior, chains, complete, Incomplete.of(statistics), center, spread)
+        return cls(prior, chains, complete, Incomplete.of(statistics), center, np.where(spread > 0, spread, 1.0))
 
     def start(self, rng: np.random.Generator) -> Parameters:
         """Draw μ and Σ around the moments of the observed cells, with the spread that one row leaves."""

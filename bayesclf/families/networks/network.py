@@ -484,16 +484,9 @@ class BayesianNetwork(ConditionalTables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.edges, str):
-            object.__setattr__(self, "edges", structure.check_edges(self.edges))
-        elif self.edges != LEARNT:
-            raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
-        object.__setattr__(self, "class_free", structure.check_names(self.class_free))
-        if self.class_free and isinstance(self.edges, str):
-            raise InputError(
-                f"class_free is for edges that are given, and the tree of edges={self.edges!r} is one of columns that "
-                "depend on the class; give the edges, or leave class_free out"
-            )
+        edges, class_free = structure.check_graph(self.edges, self.class_free, (LEARNT,))
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "class_free", class_free)
 
     @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -502,9 +495,7 @@ class BayesianNetwork(ConditionalTables):
 
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
-        if not isinstance(self.edges, str):
-            structure.check_columns(self.edges, statistics.axes.features)
-            structure.check_known(self.class_free, statistics.axes.features)
+        structure.check_columns(self.edges, self.class_free, statistics.axes.features)
         return super().informative(statistics)
 
     def resolve_prior(self, statistics: RowCounts) -> Self:

@@ -169,7 +169,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         """
         rows = statistics.single[:, : statistics.axes.sizes[0]].sum(axis=1)
         require_each(np.repeat(rows[:, None] > 0, len(statistics.axes.features), axis=1), statistics.axes, "has no row")
-        gains = log_likelihood_gains(statistics.counts, statistics.axes.sizes)
+        gains, _ = log_likelihood_gains(statistics.counts, statistics.axes.sizes)
         present = TreePrior(len(gains[0])).present(MaximumTree.of(gains.sum(axis=0)).edges)[None]
         counts, used = self._cells_of(present, statistics.counts)
         theta = dirichlet.normalize(np.where(used, counts, 0.0), self._tables.simplexes)
