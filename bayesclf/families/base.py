@@ -498,21 +498,21 @@ def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str
 class Alternation(Protocol):
     """Draws of missing cells given parameters, and of parameters given completed cells, for several chains at once.
 
-    A state is a vector of numbers, those of one chain after the other: the parameters that the missing cells depend on.
+    A state has arrays (chain, …) by name: the parameters that the missing cells depend on.
 
     References
     ----------
     Tanner and Wong (1987), *The calculation of posterior distributions by data augmentation*, JASA 82.
     """
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def start(self, rng: np.random.Generator) -> Parameters:
         """Draw where the chains start, farther apart than the posterior is wide."""
 
-    def step(self, state: Array, rng: np.random.Generator) -> Array:
+    def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw the missing cells given a state, and the next state given the completed cells."""
 
-    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
-        """Return the family's parameters (draw, …) from states of single chains (draw, number)."""
+    def parameters(self, states: Parameters) -> Parameters:
+        """Return the family's parameters (draw, …) from states of single chains (draw, …)."""
 
 
 class WithoutPyMC:

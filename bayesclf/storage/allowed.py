@@ -37,6 +37,7 @@ CLASSES = {
     "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior", "Selected"),
     "families.by_evidence": ("ByEvidence", "Choices"),
     "families.histogram": ("Cells",),
+    "families.mixed.regressions": ("NormalInverseGamma",),
     "models.base": ("Block",),
     "models.generative": ("GenerativeModel",),
     "models.logistic.centered": ("CenteredRows",),
