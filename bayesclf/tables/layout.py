@@ -266,7 +266,8 @@ def laid_out(
     numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
-    return _named(found, asked, path, numbers, rows, known, notes)
+    named = _named(found, asked, path, numbers, rows, known, notes)
+    return replace(named, plain=named.plain and "\n" in head)
 
 
 def _named(

@@ -8,8 +8,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.tables import batches, stream
-from bayesclf.tables.stream import read_ahead
-from bayesclf.tables.streams import open_stream
+from bayesclf.tables.stream import open_stream, read_ahead
 
 WAIT = 10.0
 
