@@ -22,8 +22,9 @@ from bayesclf.tables.columns import ColumnKind, column_kind
 from bayesclf.tables.delimited import wish_of
 from bayesclf.tables.kinds import require_column
 from bayesclf.tables.labels import mended_labels
-from bayesclf.tables.stream import Batch, Stream, open_stream, relabeled
+from bayesclf.tables.stream import Batch, Stream, relabeled
 from bayesclf.tables.stream_paths import files_of
+from bayesclf.tables.streams import open_stream
 from bayesclf.tables.useless import left_out
 from bayesclf.wording import LISTED_ROWS, listed
 

@@ -33,8 +33,9 @@ from bayesclf.progress import Progress, shown
 from bayesclf.storage import encoding, fingerprint
 from bayesclf.tables.batches import batch_rows
 from bayesclf.tables.columns import Column, ColumnKind, codes, unseen_cells
-from bayesclf.tables.stream import Stream, open_stream
+from bayesclf.tables.stream import Stream
 from bayesclf.tables.stream_paths import require_elsewhere
+from bayesclf.tables.streams import open_stream
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
@@ -445,7 +446,7 @@ def write_predictions(
     classifier
         Fitted.
     source
-        As `bayesclf.tables.stream.open_stream` takes it.
+        As `bayesclf.tables.streams.open_stream` takes it.
     output
         A file of `ENDINGS`, or "-" for csv on stdout; a file is complete, or as it was before. Or a folder, for parts
         that are complete one after the other.

@@ -16,7 +16,16 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
 from bayesclf.tables.kinds import require_kinds
-from bayesclf.tables.layout import HEAD_BYTES, Cleaned, Found, ReadOptions, decoded, encoding_of, laid_out
+from bayesclf.tables.layout import (
+    HEAD_BYTES,
+    Cleaned,
+    Found,
+    ReadOptions,
+    cells_of_any_length,
+    decoded,
+    encoding_of,
+    laid_out,
+)
 from bayesclf.tables.stream import Stream
 from bayesclf.tables.stream_paths import require_names
 from bayesclf.tables.writing import Meaning, Survey, cells_of
@@ -221,7 +230,7 @@ def _check_rows(found: Found, text: str, path: Path) -> None:
     lines = found.rows(io.StringIO(text, newline=""))
     row = last = 0
     wrong: tuple[int, int, int] | None = None
-    with _cells_up_to(len(text)):
+    with cells_of_any_length():
         for first, cells in _records(lines, found, path):
             if cells:
                 row += 1
@@ -255,17 +264,6 @@ def _records(lines: Iterable[str], found: Found, path: Path) -> Iterator[tuple[i
             f"{path}: the quotes of the row that starts in line {line} do not match; "
             "close each quoted cell and double the quotes inside it"
         ) from None
-
-
-@contextlib.contextmanager
-def _cells_up_to(size: int) -> Iterator[None]:
-    """Let csv read cells of this many characters: its own limit, 128 KiB, is too low for documents."""
-    limit = plain_csv.field_size_limit()
-    plain_csv.field_size_limit(max(size, limit))
-    try:
-        yield
-    finally:
-        plain_csv.field_size_limit(limit)
 
 
 def csv_stream(paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL) -> Stream:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bayesclf.tables.datasets import read
 from bayesclf.tables.description import describe_columns
 from bayesclf.tables.reading import read_table
-from bayesclf.tables.stream import open_stream
+from bayesclf.tables.streams import open_stream
 from bayesclf.tables.writing import CODES
 
 WRITABLE = [kind for kind in COLUMNS if kind not in ("complex", "periods", "mixed", "fractions", "sparse", "halves")]

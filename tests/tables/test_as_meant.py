@@ -8,7 +8,7 @@ import bayesclf as bc
 from bayesclf import datasets
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.stream import open_stream
+from bayesclf.tables.streams import open_stream
 from bayesclf.tables.useless import useless
 
 LABELS = ["yes", "no", "no"]

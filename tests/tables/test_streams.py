@@ -15,8 +15,8 @@ from helpers.suites import mainly
 from bayesclf.errors import InputError
 from bayesclf.tables import batches, parquet
 from bayesclf.tables.reading import read_table
-from bayesclf.tables.stream import open_stream
 from bayesclf.tables.stream_paths import is_streamed
+from bayesclf.tables.streams import open_stream
 
 ROWS = 40
 
