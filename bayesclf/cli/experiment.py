@@ -54,7 +54,7 @@ def _command(name: str) -> Callable[..., None]:
 
 def _run(name: str, context: typer.Context, output: str | None, jobs: int, **options: Any) -> None:
     """Run one experiment, and write its table and page."""
-    from bayesclf.experiments import Workers, find, run
+    from bayesclf.experiments import find, run
     from bayesclf.experiments.runner import about, write_page
     from bayesclf.report.document import versions
 
@@ -63,7 +63,7 @@ def _run(name: str, context: typer.Context, output: str | None, jobs: int, **opt
     settings = experiment.Settings(**options)
     line = shlex.join(["bayesclf", *context.obj])
     made = {"command": line, **{key.lower(): value for key, value in versions()}}
-    outcome = run(experiment, settings, Path(output or name), Workers(jobs), made)
+    outcome = run(experiment, settings, Path(output or name), jobs, made)
     page = write_page(experiment, settings, outcome, line)
     console = stdout()
     console.print(f"{about(experiment)[0]}\n")
