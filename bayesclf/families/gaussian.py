@@ -141,14 +141,23 @@ class Gaussian(Family[Moments]):
 
     def map(self, statistics: Moments) -> Parameters:
         """Return the joint posterior mode of means and variances."""
-        m, _, a, b = self._updated(statistics)
+        m, _, a, b = self.posterior(statistics)._hyperparameters()
         sharing = self._group(np.ones(m.shape))
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self._updated(statistics)
-        return replace(self, m=m, kappa=kappa, a=a, b=b)
+        m, kappa, a, b = self._hyperparameters()
+        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
+        total = kappa + n
+        shrunk = kappa * n / total * (mean - m) ** 2
+        return replace(
+            self,
+            m=m + n / total * (mean - m),
+            kappa=total,
+            a=a + self._group(n) / 2,
+            b=b + self._group(scatter + shrunk) / 2,
+        )
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
@@ -305,15 +314,8 @@ class Gaussian(Family[Moments]):
         return {"mu": dims, "sigma2": tuple(dims[axis] for axis in (0, 1) if axis not in self._shared)}
 
     def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
-        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
-
-    def _updated(self, statistics: Moments) -> tuple[Array, Array, Array, Array]:
-        """Return m, κ, a and b of the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self._hyperparameters()
-        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        total = kappa + n
-        shrunk = kappa * n / total * (mean - m) ** 2
-        return m + n / total * (mean - m), total, a + self._group(n) / 2, b + self._group(scatter + shrunk) / 2
+        """Return m, κ, a and b."""
+        return np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b)
 
     def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
         """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).
