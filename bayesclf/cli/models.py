@@ -20,7 +20,7 @@ from bayesclf.wording import counted, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import LogisticRegression
-    from bayesclf.classifiers.updating import Updating
+    from bayesclf.classifiers.generative import GenerativeClassifier
     from bayesclf.tables.columns import ColumnKind
 
 STREAMED_BYTES = 2**27
@@ -59,7 +59,7 @@ def fit(
     reading: dict[str, Any],
 ) -> None:
     """Fit one classifier and save it."""
-    from bayesclf.classifiers.updating import Updating
+    from bayesclf.classifiers.generative import GenerativeClassifier
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.options import check_used, given_settings, named_models
     from bayesclf.cli.options import classifier as with_settings
@@ -79,7 +79,7 @@ def fit(
     check_used(given, {model: inference})
     path = options.named_output(output, "--output", "model.nc", [table])
     empty = options.missing_values(missing)
-    most = STREAMED_BYTES if issubclass(known[model][0], Updating) else None
+    most = STREAMED_BYTES if issubclass(known[model][0], GenerativeClassifier) else None
     if stream or scheduler or is_streamed(table, most):
         require_elsewhere(path, table, "--output")
         if unlabeled == "use":
@@ -107,7 +107,7 @@ def fit(
 
 
 def _fit_stream(
-    classifier: Updating | LogisticRegression,
+    classifier: GenerativeClassifier | LogisticRegression,
     table: str,
     target: str | None,
     drop: Sequence[str] | None,

@@ -75,7 +75,7 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
     Parameters
     ----------
     table : DataFrame
-        Result of `bayesclf.compare_elpd` or `arviz.compare`.
+        Result of `arviz.compare`, of fits that `bayesclf.loo` scored.
 
     References
     ----------
@@ -85,7 +85,7 @@ def elpd_compare(table: pd.DataFrame) -> Figure:
     import arviz_plots as azp
 
     if not {"elpd", "elpd_diff", "dse"} <= {*table.columns}:
-        raise InputError("table must be the result of bayesclf.compare_elpd, with columns elpd, elpd_diff and dse")
+        raise InputError("table must be the result of arviz.compare, with columns elpd, elpd_diff and dse")
     ink = style.ink()
     look: dict[str, Any] = {"color": ink}
     panels = azp.plot_compare(

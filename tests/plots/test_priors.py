@@ -38,7 +38,7 @@ def far(line, density):
 
 def test_prior_and_posterior_of_class_shares_and_of_words_are_beta_densities(rows):
     X, y = rows
-    clf = bc.NaiveBayes(families="gaussian", alpha=2.0, class_concentration=3.0, random_state=1).fit(X, y)
+    clf = bc.NaiveBayes(families="gaussian", alpha=2.0, class_prior=3.0, random_state=1).fit(X, y)
     figure = plots.prior_posterior(clf)
     drawn = curves(panel(figure, "pi"))
     assert set(drawn) == {"prior", "a", "b"}
