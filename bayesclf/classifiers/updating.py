@@ -36,7 +36,7 @@ from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.hierarchical import learned_by
 from bayesclf.families.moments import part_of_more
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, shown
 from bayesclf.tables.batches import NoRows
 from bayesclf.wording import LISTED_NAMES, listed
@@ -148,7 +148,7 @@ def _with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
 
 def _unlearned(family: Any) -> Any:
     """Return a family whose α is yet to be learned."""
-    if isinstance(family, Wrapper):
+    if isinstance(family, Selected):
         return replace(family, family=_unlearned(family.family))
     return replace(family, alpha=replace(family.alpha, value=None))
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,10 @@ from bayesclf.cli.console import stdout
 from bayesclf.cli.options import Jobs, processes
 from bayesclf.cli.options import app as group
 
-app = group(None, "Run an experiment of the package; an interrupted run resumes.")
+app = group(None, "Run an experiment, or complete its run.")
+
+SHORT = 60
+"""Characters of an experiment's question that the list of experiments shows."""
 
 COMMON: dict[str, tuple[Any, Any]] = {
     "output": (Annotated[str | None, typer.Option("--output", metavar="FOLDER", show_default="its name")], None),
@@ -74,7 +78,8 @@ def register() -> None:
     from bayesclf.experiments import EXPERIMENTS
 
     for name in EXPERIMENTS[len(app.registered_commands) :]:
-        app.command(name)(_command(name))
+        command = _command(name)
+        app.command(name, short_help=shorten(str(command.__doc__), SHORT, placeholder=" …"))(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -23,7 +23,6 @@ from bayesclf.engines.convergence import scaled_draws
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families.base import Statistics
-from bayesclf.families.hierarchical import Smoothed
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
@@ -279,14 +278,10 @@ def models_without(model: Model, training: TrainingRows, wanted: Integers) -> It
         return
     assert isinstance(model, GenerativeModel)
     for i, statistics in _statistics_without(model, training, wanted):
-        blocks = []
-        for block, without in zip(model.blocks, statistics, strict=True):
-            # A family that draws θ given α holds the statistics too.
-            smoothed = isinstance(block.family, Smoothed)
-            family = block.family.resolve_prior(without) if smoothed else block.family
-            blocks.append(replace(block, family=family, statistics=without))
+        pairs = zip(model.blocks, statistics, strict=True)
+        blocks = tuple(replace(block, statistics=without) for block, without in pairs)
         counts = model.label_counts - (np.arange(len(model.labels)) == training.y[i])
-        yield i, replace(model, label_counts=counts, blocks=tuple(blocks)), training.rows[np.array([i])]
+        yield i, replace(model, label_counts=counts, blocks=blocks), training.rows[np.array([i])]
 
 
 def _statistics_without(
