@@ -77,7 +77,6 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "decided": of("clf", "decided", log_proba=np.log(np.full((3, 2), 0.5))),
     "known_codes": of("clf", "known_codes", y=Y),
     "hypotheses": of("clf", "hypotheses", source="map"),
-    "posterior_of": of("clf", "posterior_of", features=["u"]),
     "requested_rule": of("clf", "requested_rule", rule="map"),
     "sample": of("clf", "sample", n=3),
     "summary": of("clf", "summary"),
@@ -139,7 +138,7 @@ def try_all(function, good):
             plt.close("all")
 
 
-@pytest.mark.parametrize("name", mainly(list(CALLS), "predict", "score", "posterior_of", "sets.score"))
+@pytest.mark.parametrize("name", mainly(list(CALLS), "predict", "score", "sets.score"))
 def test_functions_and_methods(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call, good = CALLS[name]
