@@ -36,6 +36,7 @@ COMMENTS = ("#", "%")
 """What comments begin with."""
 
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
 DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
 DATA = re.compile(r"@data\s*", re.IGNORECASE)
@@ -267,7 +268,7 @@ def laid_out(
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
-    found = replace(found, plain=not cleaned and "\n" in head)
+    found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
     return _named(found, asked, path, numbers, rows, known, notes)
 
 
