@@ -225,13 +225,6 @@ def test_nuts_tells_of_draws_and_its_function_is_not_saved(rows, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-def test_pymcs_own_sampler_tells_of_draws(rows):
-    told = Told()
-    engine = bc.engines.NUTS(draws=20, tune=20, chains=2, sampler="pymc", progress=told)
-    bc.GaussianNB(inference=engine, random_state=1).fit(*rows)
-    assert told.is_complete(80)
-
-
 @pytest.mark.slow
 def test_a_notebook_shows_progress_and_clears_it(tmp_path):
     cells = [

@@ -26,10 +26,8 @@ from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome,
 from bayesclf.families.selected import Selected
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior, against_reference
-from bayesclf.models.logistic.scaled_prior import ScaledPrior
+from bayesclf.models.logistic.prior import WeightPrior, against_reference
 from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:
@@ -447,29 +445,23 @@ def _class_prior(prior: Any) -> list[PriorLine]:
 def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[str, ...]]:
     """Return what logistic regression says of the labels, the priors of its weights, and what symbols in them are."""
     names = listed(model.design.names, MOST_NAMES, IN_ALL)
-    prior: Any = model.weight_prior
-    at = "0" if getattr(model.prior, "intercept_at", "") == "zero" else "the means of the columns"
+    prior = model.weight_prior
+    at = "0" if model.prior.intercept_at == "zero" else "the means of the columns"
     sentences = [
         f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation; the "
         f"prior of the intercept is that at {at}"
     ]
-    if not isinstance(prior, WeightPrior):
-        return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")], ()
-    learned, lines, symbols = np.zeros(len(model.design) + 1, dtype=bool), list[PriorLine](), tuple[str, ...]()
-    if isinstance(model, LearnedScaleModel):
-        assert isinstance(model.prior, LogisticPrior)
-        learned = model.prior.resolve(model.design, 1, 2.0).scale[0] > prior.scale[0]
-        lines, symbols = _learned_scale(model.scale_prior)
+    sds, means = prior.sd_of_epsilon(np.zeros(1), np.zeros(1))[0], prior.mean[0]
+    lines, symbols = list[PriorLine](), tuple[str, ...]()
+    if prior.settings is not None:
+        sds = model.prior.scales(model.design, np.nan)[0]  # NaN where learned
+        lines, symbols = _learned_scale(prior)
         sentences += [f"weights that share prior_scale have covariance C·prior_scale²: {one}" for one in symbols]
-    scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)
-    for column, name in enumerate(("", *model.design.names)):
-        parameter, mean = "weight" if column else "intercept", prior.mean[:, column]
-        # A mean other than 0 is that of the log-odds against the reference alone.
-        between = ("against the reference class, " if mean.any() else "between any two classes, ") * prior.symmetric
-        said = [
-            _of_weight(float(m), scales[column] if learned[column] else float(sd))
-            for m, sd in zip(mean, prior.scale[:, column], strict=True)
-        ]
+    learned = "C·prior_scale" if symbols else "prior_scale"
+    between = "between any two classes, " * prior.symmetric
+    scales = [model.prior.intercept_scale, *(learned if np.isnan(sd) else float(sd) for sd in sds)]
+    for name, mean, sd in zip(("", *model.design.names), means, scales, strict=True):
+        parameter, said = "weight" if name else "intercept", [_of_weight(float(mean), sd)] * len(prior.mean)
         own = by_outcome(parameter, name, model.coords()["outcome"], said)
         lines += [line._replace(form=between + line.form) for line in own] if len(own) == 1 else own
     return sentences, lines, symbols
@@ -482,9 +474,10 @@ def _of_weight(mean: float, sd: float | str) -> tuple[str, Mapping[str, Hyperpar
     return ("flat", {}) if np.isinf(sd) else ("Normal({mean}, {sd}²)", {"mean": mean, "sd": sd})
 
 
-def _learned_scale(prior: ScaledPrior) -> tuple[list[PriorLine], tuple[str, ...]]:
+def _learned_scale(prior: WeightPrior) -> tuple[list[PriorLine], tuple[str, ...]]:
     """Return the priors of a learned scale and correlation, and what C is if the weights' prior has it."""
     settings = prior.settings
+    assert settings is not None
     numbers = {"median": float(settings.median), "spread": float(settings.spread)}
     lines = [PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", numbers)]
     if prior.correlation is None:

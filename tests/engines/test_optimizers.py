@@ -5,9 +5,8 @@ import pytest
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.engines.optimizers import OPTIMIZERS, largest_curvature
+from bayesclf.engines.optimizers import OPTIMIZERS, in_own_units, largest_curvature
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
-from bayesclf.models.logistic.design import OwnUnits
 
 DETERMINISTIC = {
     "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
@@ -236,7 +235,7 @@ def test_the_curvature_in_the_columns_own_units_bounds_the_step(rows):
     """And minus the Hessian is the change of the gradient."""
     model = bc.LogisticRegression(prior_scale=0.01, intercept_scale=0.01, inference="map").fit(*rows).model_
     objective, start = model.objective("map")
-    own = OwnUnits.of(model.design).objective(objective)
+    own = in_own_units(objective, model.design.centre, model.design.scale)
     rng, w = np.random.default_rng(1), np.zeros_like(start)
     H = own.derivatives(w)[2]
     for _ in range(5):
