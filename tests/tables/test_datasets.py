@@ -246,7 +246,7 @@ class TestOpenML:
         self.answer(monkeypatch, error)
         text = refused("openml:credit-g")
         assert "openml:credit-g cannot be fetched" in text
-        assert "check the network" in text
+        assert "check its number and the network" in text
 
     @pytest.mark.parametrize(
         "error",
@@ -254,7 +254,7 @@ class TestOpenML:
     )
     def test_no_such_set(self, monkeypatch, error):
         self.answer(monkeypatch, error)
-        assert "openml:nope cannot be used" in refused("openml:nope")
+        assert "openml:nope cannot be fetched" in refused("openml:nope")
 
     def test_no_name(self):
         assert "openml:credit-g" in refused("openml:")
