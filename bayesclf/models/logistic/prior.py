@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -155,13 +155,13 @@ class LogisticPrior:
         require(Flag(), standardize=self.standardize)
         require(Number(), intercept_mean=self.intercept_mean)
         require(Number(above=0, infinite=True), intercept_scale=self.intercept_scale)
-        _require_numbers(Number(array=True), prior_mean=self.prior_mean)
+        _require_numbers({}, prior_mean=self.prior_mean)
         scale: Any = self.prior_scale
         if isinstance(scale, LearnedScale):
             if reason := not_meaningful(self.prior_mean, self.standardize):
                 raise InputError(f"prior_scale cannot be learned, because {reason}; give a number, such as 2.5")
             scale = scale.given
-        _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=scale)
+        _require_numbers({"above": 0, "infinite": True}, prior_scale=scale)
 
     def resolve(
         self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE, means: Array | None = None
@@ -369,14 +369,14 @@ def _numbers(name: str, setting: Setting) -> Array:
         raise InputError(f"{name} must be a number, an array or a mapping to numbers, not {setting!r}") from None
 
 
-def _require_numbers(constraint: Number, **given: Setting) -> None:
-    """Raise `InputError` for a setting, or a value of a mapping, that is not what the constraint says."""
+def _require_numbers(limits: Mapping[str, Any], **given: Setting) -> None:
+    """Raise `InputError` for a setting, or a value of a mapping, that is not within the limits of a `Number`."""
     for name, setting in given.items():
         if isinstance(setting, Mapping):
             for key, value in setting.items():
-                require(replace(constraint, array=False), **{f"{name}[{key!r}]": value})
+                require(Number(**limits), **{f"{name}[{key!r}]": value})
         else:
-            require(constraint, **{name: setting})
+            require(Number(**limits, array=True), **{name: setting})
 
 
 def _per_column(
