@@ -27,7 +27,7 @@ from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.streamed import RowsElsewhere
+from bayesclf.models.logistic.streamed import StreamedModel
 from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
@@ -115,7 +115,7 @@ def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
     Of a model that was fitted to batches only the columns' moments can tell.
     """
     X = model.design.matrix(rows)
-    if isinstance(model, RowsElsewhere):
+    if isinstance(model, StreamedModel):
         return model.has_moments_of(np.asarray(X))
     stored = _sums(model.X, model.y, model.sample_weight, len(model.labels))
     return _close(_sums(X, y, np.ones(len(y)), len(model.labels)), stored)
