@@ -247,7 +247,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped), a folder of such files, or a glob such as
+            A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob such as
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.

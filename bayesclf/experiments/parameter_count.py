@@ -131,11 +131,11 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     return formulas.join(counts.rename(columns=lambda n: f"n = {n}"), on="classifier")
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return the number of parameters against the number of attributes."""
     caption = "Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts."
     title = "Number of parameters against number of attributes, two classes"
-    return (Figure("parameters", title, caption, partial(_parameters, table)),)
+    return Figure(title, caption, partial(_parameters, table))
 
 
 def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:
@@ -163,15 +163,13 @@ def free_parameters(draws: Array) -> int:
 
 def _parameters(table: pd.DataFrame) -> Drawing:
     figure, ax = style.axes(None, (7.2, 4.6))
-    ends = []
     for place, (name, kind) in enumerate(KINDS.items()):
         own, color = table[table["classifier"] == name], style.class_color(place)
         line = "-" if kind.attributes == "real" else (0, (5, 2))
-        ax.plot(own["n"], own["formula"], color=color, linewidth=1.6, linestyle=line)
+        ax.plot(own["n"], own["formula"], color=color, linewidth=1.6, linestyle=line, label=name)
         ax.scatter(own["n"], own["counted"], color=color, s=16)
-        ends.append((float(own["n"].iloc[-1]), float(own["counted"].iloc[-1]), name, color))
     ax.set(yscale="log", xlabel="attributes", ylabel="parameters")
     ax.yaxis.set_major_formatter("{x:,g}")
     style.quiet(ax)
-    style.name_ends(ax, ends)
+    ax.legend(frameon=False, fontsize="small")
     return figure

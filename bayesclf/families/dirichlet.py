@@ -32,6 +32,17 @@ def logs(probabilities: Array) -> Array:
         return np.log(probabilities)
 
 
+def countable(logs: Array) -> Any:
+    """Return logarithms with −∞ as −i: a sum that subtracts as many of these as it adds has a finite value."""
+    never = np.isneginf(logs)
+    return np.where(never, -1j, logs) if never.any() else logs
+
+
+def summed(values: Any) -> Array:
+    """Return sums of what `countable` returns as logarithms, −∞ where any −i is left."""
+    return np.where(values.imag < -0.5, -np.inf, values.real) if np.iscomplexobj(values) else values
+
+
 def starts(sizes: tuple[int, ...] | Integers) -> Integers:
     """Return the first cell of each simplex."""
     return np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)
@@ -73,15 +84,6 @@ def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: 
     log_gamma = np.log(rng.standard_gamma(alpha + 1, size=shape)) + np.log(rng.random(shape)) / alpha
     ratios = np.exp(log_gamma - np.repeat(np.maximum.reduceat(log_gamma, first, axis=-1), sizes, axis=-1))
     return np.asarray(ratios / np.repeat(np.add.reduceat(ratios, first, axis=-1), sizes, axis=-1))
-
-
-def draw_quickly(alpha: Array, sizes: Integers, rng: np.random.Generator, draws: int) -> Array:
-    """Draw θ as `draw` does, by other random numbers, in less time unless α is very small."""
-    if alpha.min(initial=1.0) < UNDERFLOW_FREE:
-        return np.exp(log_draw(np.broadcast_to(alpha, (draws, *alpha.shape)), sizes, rng))
-    gamma = rng.standard_gamma(alpha, size=(draws, *alpha.shape))
-    gamma /= np.repeat(np.add.reduceat(gamma, starts(sizes), axis=-1), sizes, axis=-1)
-    return gamma
 
 
 def log_draw(alpha: Array, sizes: Integers, rng: np.random.Generator) -> Array:
@@ -228,13 +230,6 @@ class Tables:
 
     counts: Array
     sizes: tuple[int, ...]
-
-    def groups(self, scope: str) -> list[Tables]:
-        """Return the tables that share one α: all of them, or those of each feature."""
-        if scope == "block":
-            return [self]
-        ends = np.cumsum(self.sizes)
-        return [Tables(self.counts[:, end - size : end], (size,)) for end, size in zip(ends, self.sizes, strict=True)]
 
     def select(self, kept: NDArray[np.bool_]) -> Tables:
         """Return some of the tables, those that are `kept` (table)."""

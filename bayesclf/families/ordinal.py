@@ -15,7 +15,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.categorical import CategoricalStatistics
-from bayesclf.families.cuts import CutFamily, Segments, Smoothings, require_concentrations
+from bayesclf.families.cuts import CutFamily, Segments, require_concentrations
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
 
@@ -49,10 +49,11 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     that of `Categorical`.
 
     A hypothesis is a set of cuts, θ and φ; its parameter `theta` has the probability of each level, θ_kr φ_l. Evidence,
-    predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming
-    (`families.cuts`). MLE cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the
-    softmax basis, which are their posterior means. The mean is over the sets of cuts too. In PyMC they are the most
-    probable one, as NUTS has no discrete parameters. A missing cell, or one with an unknown level, is integrated out.
+    predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming (`families.cuts`). MLE
+    cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the softmax basis, which are
+    their posterior means. The mean is over the sets of cuts too. In PyMC the cuts are the most probable ones, as NUTS
+    has no discrete parameters, and φ is at its mean, as it says nothing of the class. A missing cell, or one with an
+    unknown level, is integrated out.
 
     Parameters
     ----------
@@ -86,7 +87,6 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     kind: ClassVar[str] = "category"
     likelihood: ClassVar[str] = "Categorical(theta), with the same shares within a run of levels in all classes"
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
-    learns_shares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_concentrations(alpha=self.alpha)
@@ -155,10 +155,9 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         return X
 
     @override
-    def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
+    def segments_of(self, feature: int, counts: Array) -> Segments:
         """Return the runs of a feature under each α."""
-        size = self.sizes[feature]
-        return Smoothings(tuple(Segments(counts, np.full(size, alpha)) for alpha in np.ravel(self.alpha)))
+        return Segments(counts, np.repeat(np.reshape(self.alpha, (-1, 1)), self.sizes[feature], axis=1))
 
 
 def _is_list_of_levels(levels: object) -> bool:

@@ -24,17 +24,18 @@ from bayesclf.errors import DoesNotExist, Refused, check_between
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
-from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import WeightPrior
+from bayesclf.models.logistic.prior import WeightPrior, against_reference
 from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bayesclf.classifiers.base import BayesClassifier
+
+INTERCEPT = "(intercept)"
 
 KINDS = ("odds", "parameters")
 """What a summary can be of."""
@@ -60,8 +61,9 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
 
     ``"odds"``: one row per class and column, the coefficients being log-odds against a reference class,
     log P(k | x)/P(reference | x) = intercept_k + coefficient_k · (x − mean). An odds ratio is e^coefficient, what one
-    unit more of the column multiplies these odds by. The levels of a category are measured from their mean, as
-    `compare_weights` does it: the probabilities determine differences between levels, but no level by itself.
+    unit more of the column multiplies these odds by. The levels of a category are measured from their mean:
+    the probabilities determine differences between levels, but no level by itself. To compare the weights that a
+    generative model implies with those of logistic regression, compare their tables of odds.
 
     ``"parameters"``: one row per number in `posterior_`.
 
@@ -134,15 +136,15 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     names: tuple[str, ...]
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
-        names, scale, groups = design.names, design.scale, categories(design)
+        names, scale, groups = design.names, design.scale, _categories(design)
         tree, reference = classifier.posterior_, _reference(classifier)
     elif isinstance(classifier, GenerativeClassifier):
         implied = classifier.to_logistic()
-        names, scale, groups = implied.columns, None, levels(classifier)
+        names, scale, groups = implied.columns, None, _levels(classifier)
         tree, reference = implied.posterior_, implied.reference
     else:
         raise Refused(f"{type(classifier).__name__} has no odds ratios; pass of='parameters'")
-    intercept, weight = centered(coefficients(classifier, tree), names, groups)
+    intercept, weight = _centered(_coefficients(classifier, tree), names, groups)
     every = np.concatenate([intercept[..., None], weight], axis=2)
     outcomes = every.shape[1]
     flat = every.reshape(len(every), -1)
@@ -154,6 +156,45 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
     table.attrs["reference"] = reference
     return table
+
+
+def _coefficients(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
+    """Return intercept (draw, outcome) and weight (draw, outcome, column) against the reference: draws, or a point."""
+    source = "posterior" if "posterior" in tree.children else str(classifier.requested_rule(None))
+    group = tree[source]
+    if reason := group.attrs.get("does_not_exist"):
+        raise DoesNotExist(reason)
+    intercept = group["intercept"].transpose("chain", "draw", "outcome").values
+    weight = group["weight"].transpose("chain", "draw", "outcome", "feature").values
+    symmetric = intercept.shape[2] == len(classifier.classes_)
+    intercept, weight = intercept.reshape(-1, *intercept.shape[2:]), weight.reshape(-1, *weight.shape[2:])
+    return against_reference(intercept, symmetric), against_reference(weight, symmetric, axis=1)
+
+
+def _levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
+    """Return the names of the levels of each category of a generative model."""
+    for block in nb.model_.blocks:
+        axes = block.statistics.axes
+        for feature, values in zip(axes.features, axes.levels, strict=False):
+            yield [f"{feature}={value}" for value in values]
+
+
+def _categories(design: Any) -> Iterable[list[str]]:
+    """Return the names of the levels of each category of logistic regression."""
+    for category in design.category_names:
+        yield [name for name, feature in zip(design.names, design.features, strict=True) if feature == category]
+
+
+def _centered(values: tuple[Array, Array], names: tuple[str, ...], groups: Iterable[list[str]]) -> tuple[Array, Array]:
+    """Return intercept and weights, those of a category's levels measured from their mean."""
+    intercept, weight = values[0].copy(), values[1].copy()
+    place = {name: index for index, name in enumerate(names)}
+    for group in groups:
+        columns = [place[name] for name in group]
+        mean = weight[..., columns].mean(axis=-1, keepdims=True)
+        weight[..., columns] -= mean
+        intercept += mean[..., 0]
+    return intercept, weight
 
 
 def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None, ci_prob: float) -> dict[str, Array]:

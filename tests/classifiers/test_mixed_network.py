@@ -81,7 +81,8 @@ def test_a_file_and_parts_and_yesterdays_posterior_give_the_same_answers(options
     evidence = first.model_.log_evidence() + second.model_.log_evidence()
     at_once = first.model_.posterior().blocks[0].family.posterior(second.model_.blocks[0].statistics)
     found = second.model_.posterior().blocks[0].family
-    np.testing.assert_allclose(found.m, at_once.m, rtol=1e-10)
+    for (_, one), (_, other) in zip(found.parts(), at_once.parts(), strict=True):
+        np.testing.assert_allclose(one.m, other.m, rtol=1e-10)
     assert np.isfinite(evidence)
 
 
@@ -168,8 +169,6 @@ def test_levels_and_numbers_that_come_later(fruit):
     parts.partial_fit(late, y[80:])
     both = pd.concat([early, late])
     assert_same_answers(BayesNetClassifier(free, random_state=1).fit(both, y), parts, late, CLOSED_FORM)
-    with pytest.raises(InputError, match="column 'color' has levels that the training rows lack"):
-        BayesNetClassifier(EDGES, unseen="error").fit(X, y).predict(late)
 
 
 def test_an_edge_from_a_number_to_a_category_is_refused(fruit):

@@ -4,7 +4,6 @@ import tracemalloc
 import warnings
 
 import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,8 +15,7 @@ import bayesclf as bc
 from bayesclf.engines import MAP, NUTS, Exact, Laplace
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.evaluation import leave_one_out, leaving_out
-from bayesclf.evaluation.leaving_out import models_without, training_rows
-from bayesclf.families import LearntAlpha
+from bayesclf.evaluation.leaving_out import training_rows
 from bayesclf.posterior import averaging
 
 DRAWS = 60_000
@@ -276,17 +274,6 @@ class TestMissingCells:
         np.testing.assert_allclose(exact, weighted.without[wanted], atol=0.06)
 
 
-def test_a_learnt_concentration_is_drawn_without_the_row(tennis):
-    clf = bc.CategoricalNB(LearntAlpha("posterior"), inference="map").fit(*tennis)
-    training = training_rows(clf, *tennis)
-    for i, model, _ in models_without(clf.model_, training, np.arange(3), narrow=True):
-        others = np.arange(14) != i
-        expected = clf.model_.blocks[0].family.statistics(
-            training.rows.parts[0][others], training.y[others], clf.model_.blocks[0].statistics.axes
-        )
-        np.testing.assert_array_equal(model.blocks[0].family.counts, expected.counts)
-
-
 class TestBlocks:
     def test_scores_do_not_depend_on_the_blocks_of_rows(self, tennis_fit, tennis, monkeypatch):
         whole = bc.loo(tennis_fit, *tennis, method="psis").elpd_i
@@ -389,30 +376,3 @@ class TestRefusals:
         clf = bc.CategoricalNB(inference="map").fit(*tennis)
         with pytest.raises(Refused, match="leaves no posterior to average over"):
             bc.loo(clf, *tennis, method=method)
-
-
-class TestCompareElpd:
-    def test_it_is_arvizs_table_with_weights_to_more_digits(self, fits, tennis):
-        table = bc.compare_elpd(fits, *tennis, rule="predictive")
-        elpds = {name: bc.loo(clf, *tennis, "predictive") for name, clf in fits.items()}
-        expected = az.compare(elpds, round_to="none")
-        pd.testing.assert_frame_equal(table.drop(columns="weight"), expected.drop(columns="weight"))
-        np.testing.assert_allclose(table["weight"], expected["weight"], atol=2e-3)
-        assert table["weight"].sum() == pytest.approx(1)
-        best, other = table.index[:2]
-        difference = (elpds[other].elpd_i - elpds[best].elpd_i).to_numpy()
-        assert table.loc[other, "elpd_diff"] == pytest.approx(difference.sum())
-        assert table.loc[other, "dse"] == pytest.approx(np.sqrt(14 * difference.var()))
-
-    def test_arviz_plots_it(self, fits, tennis):
-        az.plot_compare(bc.compare_elpd(fits, *tennis), backend="matplotlib")
-        az.plot_khat(bc.loo(fits["naive"], *tennis, method="auto"), backend="matplotlib")
-        plt.close("all")
-
-    def test_one_model_is_not_a_comparison(self, fits, tennis):
-        with pytest.raises(InputError, match="at least two fitted bayesclf classifiers"):
-            bc.compare_elpd({"naive": fits["naive"]}, *tennis)
-
-    def test_a_model_that_thinks_a_row_impossible_is_named(self, fits, tennis):
-        with pytest.raises(Refused, match="'naive' gives the label of row 6 probability 0 without that row"):
-            bc.compare_elpd({name: fits[name] for name in ("naive", "flat")}, *tennis, rule="mle")

@@ -12,10 +12,9 @@ first, exactly and in logs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import compress, product
+from itertools import product
 from math import prod
 from typing import Any, cast
 
@@ -140,26 +139,11 @@ class Layout:
         """The same of each simplex, (simplex)."""
         return np.repeat([f.class_free for f in self.factors], [self.count(f.given) for f in self.factors])
 
-    def by_classes(self) -> Iterator[tuple[str, NDArray[np.bool_], tuple[int, ...], list[str]]]:
-        """Yield the tables of each class and then those of all, where there are any.
-
-        A suffix of their PyMC variables, whether a cell is in them (cell), the sizes and the names of their simplexes.
-        """
-        for suffix, of_all in (("", False), ("_shared", True)):
-            chosen = self.class_free_simplexes == of_all
-            if chosen.any():
-                yield (
-                    suffix,
-                    self.class_free == of_all,
-                    tuple(compress(self.simplexes, chosen)),
-                    list(compress(self.simplex_names(), chosen)),
-                )
-
     def pooled(self, counts: Array) -> Array:
-        """Return counts (outcome, cell) with those of all classes in each, where the cell is that of all."""
+        """Return counts (…, outcome, cell) with those of all classes in each, where the cell is that of all."""
         if not self.class_free.any():
             return counts
-        return np.where(self.class_free, counts.sum(axis=0), counts)
+        return np.where(self.class_free, counts.sum(axis=-2, keepdims=True), counts)
 
     def tied[A: NDArray[Any]](self, values: A) -> A:
         """Return values (…, outcome, cell) of which the first class has those of all, in a cell of all."""
