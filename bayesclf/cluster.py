@@ -1,44 +1,16 @@
-"""A Dask scheduler, whose workers do the units of an experiment, or learn from parts of a table."""
+"""A Dask scheduler, whose workers learn from parts of a table."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from bayesclf.errors import InputError, Stopped
 
 CONNECT_SECONDS, WORKER_SECONDS = 10.0, 60.0
 """How long a Dask scheduler has to answer, and its first worker to register."""
-
-
-def each[T, U](work: Callable[[T], U], units: Sequence[T], address: str) -> Iterator[U]:
-    """Yield what a function returns for each unit, in the order in which the workers finish them.
-
-    Parameters
-    ----------
-    work
-        Can be pickled.
-    units
-        Its arguments; none is lost with a worker, as the scheduler gives those of a dead worker to others.
-    address
-        Of the scheduler.
-
-    Raises
-    ------
-    InputError
-        If Dask is not installed, or the scheduler does not answer or has no workers.
-    Stopped
-        If the scheduler ends before the work does.
-    """
-    with connected(address) as client:
-        from distributed import as_completed
-
-        futures = client.map(work, units, pure=False)
-        for future in as_completed(futures, loop=client.loop):  # type: ignore[no-untyped-call]
-            yield _result(future, client, address)
-            future.release()
 
 
 def computed(graph: Any, client: Any) -> Any:

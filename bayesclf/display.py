@@ -53,8 +53,8 @@ class Display:
     left_out: int = 0
     sentences: tuple[str, ...] = ()
 
-    def text(self) -> str:
-        """Return it as plain text of at most `WIDTH` characters per line.
+    def text(self, width: int = WIDTH, most_lines: int | None = 3) -> str:
+        """Return it as plain text, of at most so many characters per line and lines per sentence.
 
         Examples
         --------
@@ -69,16 +69,18 @@ class Display:
         header, lines = self._shown()
         cells = [header, *lines]
         widths = [max(len(line[column]) for line in cells) for column in range(len(header))]
+        while len(widths) > 1 and sum(widths) + 2 * len(widths) > width:
+            widths.pop()  # the last column has no room
         best = None if self.best is None else self.best + 1
         table = [
-            f"{BEST if number == best else ' '} {_aligned(line, widths)}"[:WIDTH].rstrip()
+            f"{BEST if number == best else ' '} {_aligned(line, widths)}"[:width].rstrip()
             for number, line in enumerate(cells if header else [])
         ]
-        parts = [*textwrap.wrap(one_line(self.headline), WIDTH), *table]
+        parts = [*textwrap.wrap(one_line(self.headline), width), *table]
         if hidden := self._hidden():
             parts.append(f"  … and {hidden:,} more")
         for sentence in self.sentences:
-            parts += textwrap.wrap(one_line(sentence), WIDTH, max_lines=3, placeholder=" …")
+            parts += textwrap.wrap(one_line(sentence), width, max_lines=most_lines, placeholder=" …")
         return "\n".join(parts)
 
     def html(self) -> str:
@@ -159,7 +161,7 @@ def _is_default(settings: object, field: Field[Any]) -> bool:
 
 
 def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+    return "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=False))
 
 
 def table(header: Sequence[object], lines: Sequence[Sequence[object]], best: int | None = None) -> str:

@@ -21,19 +21,21 @@ import pandas as pd
 import pymc as pm
 import pytensor.tensor as pt
 from numpy.typing import NDArray
+from pymc.distributions.transforms import log, logodds
+from pymc.logprob.transforms import Transform
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.wording import in_names
 
 __all__ = [
     "Columns",
+    "bartlett",
     "bayes_net",
     "bernoulli_nb",
     "categorical_nb",
     "category",
     "cells",
     "codes",
-    "concentration",
     "covariance",
     "documents",
     "events",
@@ -156,25 +158,47 @@ def gammas(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tupl
     """α ~ LogNormal(log median, spread²), β | α ~ Gamma(1 + κα, κm): return shape α and rate β."""
     dims = ("outcome", f"feature{name}")
     shape = pm.LogNormal(f"shape{name}", np.log(_plain(median)), _plain(spread), dims=dims)
-    return shape, pm.Gamma(f"rate{name}", 1 + kappa * shape, kappa * m, dims=dims)
+    a = 1 + kappa * shape
+    return shape, pm.Gamma(f"rate{name}", a, kappa * m, default_transform=_PerShape(log), dims=dims)
 
 
 def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str = "") -> tuple[Any, Any]:
-    """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return mean r(1 − θ)/θ and dispersion r."""
+    """r ~ LogNormal(log median, spread²), θ | r ~ Beta(1 + κr, 1 + κm): return r and θ.
+
+    The mean is r(1 − θ)/θ.
+    """
     dims = ("outcome", f"feature{name}")
     r = pm.LogNormal(f"dispersion{name}", np.log(_plain(median)), _plain(spread), dims=dims)
-    theta = pm.Beta(f"theta{name}", 1 + kappa * r, 1 + kappa * m, dims=dims)
-    return r * (1 - theta) / theta, r
+    a = 1 + kappa * r
+    return r, pm.Beta(f"theta{name}", a, 1 + kappa * m, default_transform=_PerShape(logodds), dims=dims)
+
+
+class _PerShape(Transform):  # type: ignore[misc]
+    """Coordinates for NUTS: z = √a log θ/a, or with the logit, a = 1 + κs: its prior hardly depends on the shape s."""
+
+    name = "per_shape"
+    ndim_supp = 0
+
+    def __init__(self, transform: Transform) -> None:
+        self._transform = transform
+
+    def forward(self, value: Any, *inputs: Any) -> Any:
+        """Return the coordinate."""
+        return pt.sqrt(inputs[2]) * (self._transform.forward(value) - pt.log(inputs[2]))
+
+    def backward(self, value: Any, *inputs: Any) -> Any:
+        """Return θ."""
+        return self._transform.backward(value / pt.sqrt(inputs[2]) + pt.log(inputs[2]))
+
+    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
+        """Return the log derivative of θ."""
+        own = value / pt.sqrt(inputs[2]) + pt.log(inputs[2])
+        return self._transform.log_jac_det(own) - pt.log(inputs[2]) / 2
 
 
 def events(alpha: Any, beta: Any, name: str = "") -> Any:
     """θ ~ Beta(α, β), (outcome, feature): the probability of an event."""
     return pm.Beta(f"theta{name}", _plain(alpha), _plain(beta), dims=("outcome", f"feature{name}"))
-
-
-def concentration(median: float, spread: float, dims: tuple[str, ...] = (), name: str = "") -> Any:
-    """α ~ LogNormal(log median, spread²), one for a block or one a feature."""
-    return pm.LogNormal(f"alpha{name}", np.log(_plain(median)), _plain(spread), dims=dims)
 
 
 def category(column: str, levels: Sequence[Any], alpha: Any, given: Sequence[str] = (), of_all: bool = False) -> Any:
@@ -337,16 +361,15 @@ def number(
     return _observed(column, pm.Normal, parameters, X, seen, row, given or {}, of_all, moments)
 
 
-def covariance(nu: Any, root: Any, size: int, dims: tuple[str, ...] = (), name: str = "") -> Any:
-    """Σ ~ InvWishart(ν, RRᵀ) by Bartlett's factor A: return R A⁻ᵀ, the Cholesky factor of Σ.
+def bartlett(nu: Any, c: Any, size: int, dims: tuple[str, ...] = (), name: str = "") -> tuple[Any, Any]:
+    """A_ii² ~ Gamma((ν − d + 1 + i)/2, c/2), i from 0, A_ij ~ Normal(0, 1/c) above the diagonal: return A_ii² and A.
 
-    A is upper triangular, with A_ii² ~ χ²(ν − d + 1 + i), i from 0, and standard normals above the diagonal, so that
-    AAᵀ ~ Wishart(ν, I).
+    A is upper triangular and AAᵀ ~ Wishart(ν, I/c).
 
     Parameters
     ----------
-    nu, root
-        ν and R, lower triangular, of one covariance, or of each class with its axis as the first.
+    nu, c
+        Of one covariance, or of each class.
     size : int
         d, the number of features.
     dims : tuple of str
@@ -359,10 +382,23 @@ def covariance(nu: Any, root: Any, size: int, dims: tuple[str, ...] = (), name: 
     upper, pairs = np.triu_indices(size, 1), f"pair{name}"
     pm.modelcontext(None).add_coord(pairs, [f"{i}, {j}" for i, j in zip(*upper, strict=True)])
     freedom = pt.as_tensor(nu)[..., None] - np.arange(size)[::-1]
-    squares = pm.ChiSquared(f"squares{name}", freedom, dims=(*dims, f"feature{name}"))
-    above = pm.Normal(f"above{name}", dims=(*dims, pairs))
+    squares = pm.Gamma(f"squares{name}", freedom / 2, c[..., None] / 2, dims=(*dims, f"feature{name}"))
+    above = pm.Normal(f"above{name}", 0.0, c[..., None] ** -0.5, dims=(*dims, pairs))
     A = pt.sqrt(squares)[..., None] * np.eye(size)
-    A = pt.set_subtensor(A[..., upper[0], upper[1]], above)
+    return squares, pt.set_subtensor(A[..., upper[0], upper[1]], above)
+
+
+def covariance(nu: Any, c: Any, root: Array, dims: tuple[str, ...] = (), name: str = "") -> Any:
+    """Σ ~ InvWishart(ν, c RRᵀ): return R A⁻ᵀ, the Cholesky factor of Σ, with Bartlett's factor A.
+
+    Parameters
+    ----------
+    nu, c, dims
+        As for `bartlett`.
+    root : array
+        R, lower triangular, of one covariance, or of each class with its axis as the first.
+    """
+    _, A = bartlett(nu, c, root.shape[-1], dims, name)
     return root @ pt.linalg.inv(A).mT
 
 
@@ -657,7 +693,7 @@ def gaussian_discriminant_analysis(X: pd.DataFrame, y: Any, *, alpha: float = 1.
         model.add_coords({"feature": list(X.columns), "other_feature": list(X.columns)})
         c = pm.LogNormal("c", np.log(d), 1.0)
         nu = pm.Deterministic("nu", c + d + 1)
-        chol = covariance(nu, pt.diag(pt.sqrt(c * scale)), d)
+        chol = covariance(nu, c, np.diag(np.sqrt(scale)))
         mu = pm.MvNormal("mu", X.mean().to_numpy(), chol=chol, dims=("outcome", "feature"))
         multivariate_normals(mu, chol, X.to_numpy(dtype=float), row)
     return model

@@ -13,7 +13,7 @@ import xarray as xr
 import bayesclf as bc
 from bayesclf.display import MOST_LINES, WIDTH, Concise, Display
 from bayesclf.evaluation.cross_validation import Answers
-from bayesclf.experiments.runner import Outcome
+from bayesclf.experiments.runner import Figure, Outcome
 from bayesclf.tables.datasets import Dataset
 
 MOST = MOST_LINES + 13
@@ -74,7 +74,7 @@ def results(table):
         "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).trace_,
         "diagnosis": clf.diagnose(checks=["P01", "P05"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
-        "outcome": Outcome(X, (HOSTILE,) * 4, X, (), Path("folder")),
+        "outcome": Outcome(X, (HOSTILE,) * 4, X, Figure("", "", lambda: None), Path("folder")),
     }
 
 

@@ -12,7 +12,7 @@ from bayesclf.classifiers.implied import linear_weights
 from bayesclf.classifiers.predictor import Predictor
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Bernoulli, Categorical, Gaussian, Multinomial, MultivariateGaussian
-from bayesclf.families.wrapper import plain
+from bayesclf.families.selected import plain
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel

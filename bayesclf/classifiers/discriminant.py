@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bayesclf.arrays import Array
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
-from bayesclf.families import LKJ, MultivariateGaussian
+from bayesclf.families import MultivariateGaussian
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,13 +36,11 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
         `notes_` and `prior_summary` say where they lie; the parameter is ``nu``.
     psi : float, array or None
         Scale matrix of the inverse Wishart prior of Σ; with it and without `nu` ν is the number of features plus 2.
-    covariance_prior : LKJ or None
-        A prior of correlations and standard deviations instead of the inverse Wishart; then NUTS samples the posterior.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         ``"auto"`` is exact where the training rows have no missing cells; with missing cells the posterior is not
-        conjugate, and data augmentation samples it, or NUTS under an `LKJ` prior. NUTS mixes slowly for the Σ_k of a
-        class without rows: the scale of μ_k is that of Σ_k; draw longer, or take the exact posterior, which that class
-        leaves at its prior. Where the default number of exact draws does not fit in memory, fewer are taken.
+        conjugate, and data augmentation samples it. NUTS mixes slowly for the Σ_k of a class without rows: the scale of
+        μ_k is that of Σ_k. Draw longer, or take the exact posterior. Where the default number of exact draws does not
+        fit in memory, fewer are taken.
 
     Attributes
     ----------
@@ -75,7 +73,6 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
     kappa: float | Array | None = None
     nu: float | Array | None = None
     psi: float | Array | None = None
-    covariance_prior: LKJ | None = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -85,5 +82,5 @@ class GaussianDiscriminantAnalysis(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold numbers."""
-        family = MultivariateGaussian(self.covariance, self.m, self.kappa, self.nu, self.psi, self.covariance_prior)
+        family = MultivariateGaussian(self.covariance, self.m, self.kappa, self.nu, self.psi)
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)

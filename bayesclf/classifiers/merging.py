@@ -12,7 +12,7 @@ from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.training import Learnt
 from bayesclf.errors import InputError
 from bayesclf.families.hierarchical import learned_by
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.selected import Selected
 from bayesclf.wording import LISTED_NAMES, listed
 
 OF_ANSWERS = ("inference", "random_state", "rule", "unseen")
@@ -78,6 +78,6 @@ def with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
 
 def _unlearned(family: Any) -> Any:
     """Return a family whose α is yet to be learned."""
-    if isinstance(family, Wrapper):
+    if isinstance(family, Selected):
         return replace(family, family=_unlearned(family.family))
     return replace(family, alpha=replace(family.alpha, value=None))

@@ -18,7 +18,6 @@ from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, Learnt
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
-from bayesclf.families.wrapper import Wrapper
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
@@ -333,6 +332,6 @@ def _family_of(family: Any, alpha: Concentration) -> Family[Any]:
             least_levels = LEAST_LEVELS if isinstance(family, Categorical) else 1
             beta: dict[str, Any] = {} if not isinstance(family, Bernoulli) else {"beta": concentration(alpha)}
             family = replace(family, alpha=concentration(alpha, least_levels), **beta)
-    if not isinstance(family, Family) or isinstance(family, Wrapper):
+    if not isinstance(family, Family) or isinstance(family, Selected):
         raise InputError(f"{family!r} is not a family; give one of {', '.join(FAMILIES)} or an object of one")
     return family

@@ -31,7 +31,7 @@ def parts_of(source: Any) -> list[Any]:
     from bayesclf.tables import stream_paths
 
     if isinstance(source, str | os.PathLike):
-        return [*stream_paths.parts_of(os.fspath(source), absolute=True)]
+        return [path.absolute() for path in stream_paths.files_of(os.fspath(source))]
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
     if isinstance(source, Sequence):

@@ -23,7 +23,7 @@ from bayesclf.tables.delimited import wish_of
 from bayesclf.tables.kinds import require_column
 from bayesclf.tables.labels import mended_labels
 from bayesclf.tables.stream import Batch, Stream, relabeled
-from bayesclf.tables.stream_paths import parts_of
+from bayesclf.tables.stream_paths import files_of
 from bayesclf.tables.streams import open_stream
 from bayesclf.tables.useless import left_out
 from bayesclf.wording import LISTED_ROWS, listed
@@ -143,7 +143,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     """
     if not isinstance(source, str | os.PathLike):
         return source, how, []
-    stream, parts = None, [source] if client is None else parts_of(os.fspath(source), absolute=True)
+    stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
             stream = open_stream(part, how.kinds, how.missing, (), how.drop, how.options, how.target)

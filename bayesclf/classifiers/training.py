@@ -23,7 +23,7 @@ from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
 from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, learned_by
 from bayesclf.families.left_out import learned_from_rows
-from bayesclf.families.wrapper import plain
+from bayesclf.families.selected import plain
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
@@ -603,12 +603,12 @@ def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) ->
     given
         The family as the user gave it.
     resolved
-        With its prior in numbers; an α that has a posterior is in its draws.
+        With its prior in numbers.
     statistics
         Those of the block.
     """
     settings, family = learned_by(given), plain(resolved)
-    if settings is None or settings.method == "posterior":
+    if settings is None:
         return None
     tables = family.tables(statistics)
     first = np.concatenate(([0], np.cumsum(tables.sizes)[:-1]))

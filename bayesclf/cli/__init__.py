@@ -1,4 +1,4 @@
-"""The command line: `bayesclf compare`, `learning-curve`, `fit`, `predict`, `report`, `experiment` and `datasets`.
+"""The command line: `bayesclf compare`, `fit`, `predict`, `report`, `experiment` and `datasets`.
 
 Importing it loads neither pandas nor scikit-learn nor PyMC, so that ``bayesclf --help`` answers at once; each command
 imports what it needs.
@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, experiment, learning_curve, models, options
+from bayesclf.cli import compare, datasets, experiment, models, options
 from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, finished, interrupt, notes_for_warnings, outlive
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
@@ -25,11 +25,11 @@ USAGE_ERROR: Any = typer.BadParameter.__base__
 app = options.app(
     "bayesclf",
     "Compare Bayesian classifiers: one posterior, and the predictions of every rule.",
+    epilog="; ".join(f"{what.capitalize()}: {names}" for what, names in options.NAMES.items()),
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command("compare", epilog=options.HOW_READ)(compare.compare)
-app.command("learning-curve", epilog=options.HOW_READ)(learning_curve.learning_curve)
 app.command("fit", epilog=options.HOW_READ)(models.fit)
 app.command("predict", epilog=options.HOW_READ)(models.predict)
 app.command("report", epilog=options.HOW_READ)(models.report)

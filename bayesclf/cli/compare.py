@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 from pathlib import Path
@@ -12,7 +13,7 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import line_a_model, stdout
 from bayesclf.cli.options import AUTO, option
-from bayesclf.errors import Refused
+from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
@@ -26,48 +27,26 @@ def compare(
     context: typer.Context,
     table: options.TableArgument,
     target: options.Target = None,
-    models: options.Models = options.DEFAULT_MODELS,
-    rules: options.Rules = None,
-    inference: options.Inference = AUTO,
-    cv: options.Folds = 5,
-    repeats: Annotated[
-        int | None,
-        option("--repeats", "N", "Repetitions with other folds.", "as many as matter, ≤ 5"),
+    models: Annotated[str, option("--models", "NAMES", "Classifiers, separated by commas.")] = options.DEFAULT_MODELS,
+    rules: Annotated[
+        str | None, option("--rules", "NAMES", "Rules, separated by commas; or all.", "map, bayes-optimal")
     ] = None,
+    inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
+    cv: Annotated[int, option("--cv", "K", "Number of folds.")] = 5,
+    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5")] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,
     kind: options.Kinds = None,
-    set: options.Sets = None,
-    missing: options.Missing = None,
     text: options.TextColumn = None,
     cost: options.CostFile = None,
     reject: options.Reject = None,
-    max_bytes: options.MaxBytes = options.MAX_BYTES,
-    stack: Annotated[
-        bool,
-        typer.Option("--stack", help="Add a mixture of all lines, weighted by held-out log scores."),
-    ] = False,
     peers: Annotated[
-        bool,
-        typer.Option(
-            "--peers/--no-peers",
-            help="Add gradient boosting, where it is fast.",
-            show_default=False,
-        ),
+        bool, typer.Option("--peers/--no-peers", help="Add gradient boosting.", show_default=False)
     ] = True,
-    max_minutes: Annotated[
-        float | None,
-        option("--max-minutes", "M", "Leave out the fits that remain once this time is over.", False),
-    ] = None,
-    report: Annotated[
-        str | None,
-        option("--report", "FILE.html", "Write a page; text where it ends in .md or .json."),
-    ] = None,
-    json: Annotated[
-        str | None,
-        option("--json", "FILE", "Write all numbers, - for stdout."),
-    ] = None,
+    max_minutes: Annotated[float | None, option("--max-minutes", "M", "Start no fit after this time.", False)] = None,
+    report: Annotated[str | None, option("--report", "FILE.html", "Write a page; .md and .json too.")] = None,
+    json: Annotated[str | None, option("--json", "FILE", "Write numbers; - for stdout.")] = None,
     *,
     reading: dict[str, Any],
 ) -> None:
@@ -77,16 +56,14 @@ def compare(
     from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
     from bayesclf.report import write_comparison
 
-    chosen = options.settings(models, rules, inference, (cv, repeats, seed, jobs), set)
+    chosen = options.settings(models, rules, inference, cv, repeats, seed, jobs)
     options.check_reject(reject, cost)
-    options.check_minutes(max_minutes)
+    if max_minutes is not None and not 0 < max_minutes < math.inf:
+        raise InputError(f"--max-minutes must be above 0, not {max_minutes}")
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
-    empty = options.missing_values(missing)
-    training = load_training(
-        table, target, drop, options.column_kinds(kind), empty, max_bytes, reading=reading, text=text
-    )
+    training = load_training(table, target, reading, drop, options.column_kinds(kind), text)
     if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
-        chosen = options.settings("text", rules, inference, (cv, repeats, seed, jobs), set)
+        chosen = options.settings("text", rules, inference, cv, repeats, seed, jobs)
     costs = None if cost is None else _costs(cost, training)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)
@@ -94,7 +71,7 @@ def compare(
     if not quiet:
         show_training(stdout(), training)
     limit = None if max_minutes is None else 60 * max_minutes
-    more: dict[str, Any] = {"cost": costs, "reject": reject, "stack": stack, "boosting": peers, "max_seconds": limit}
+    more: dict[str, Any] = {"cost": costs, "reject": reject, "boosting": peers, "max_seconds": limit}
     comparison = _compare(training, chosen, more)
     issues = issues_of_columns(comparison)
     if (path := outputs["--json"]) is not None:

@@ -19,7 +19,6 @@ from bayesclf.files import remove_unfinished
 from bayesclf.wording import printable, visible
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import Console
     from rich.table import Table
 
@@ -126,11 +125,6 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     return "\n".join(lines)
 
 
-def longest_word(texts: Iterable[str]) -> int:
-    """Return the number of characters of the longest word, the least width at which no word is broken."""
-    return max((len(word) for text in texts for word in text.split()), default=0)
-
-
 def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:
     """Return an empty table with a line under its headers; the columns named in `right` are aligned to the right."""
     from rich import box
@@ -160,28 +154,6 @@ def notes_for_warnings() -> Iterator[None]:
                 warnings.simplefilter("always", category)
         warnings.showwarning = show
         yield
-
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How cells begin that a spreadsheet takes for a formula."""
-
-
-def safe_cell(cell: object) -> object:
-    """Return a cell as a spreadsheet shows it: a word that it would take for a formula gets an apostrophe.
-
-    Examples
-    --------
-    >>> safe_cell("=1+1"), safe_cell("yes"), safe_cell(-0.5)
-    ("'=1+1", 'yes', -0.5)
-    """
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
-
-
-def csv_text(table: pd.DataFrame, safe: bool) -> str:
-    """Return a table as csv, missing cells empty; if `safe`, with words and names by `safe_cell`."""
-    if safe:
-        table = table.astype(object).map(safe_cell).rename(columns=safe_cell)
-    return table.to_csv(index=False, lineterminator="\n")
 
 
 BROKEN_PIPE = 141

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import longest_word, plain_table, stdout, wrapped
+from bayesclf.cli.console import plain_table, stdout, wrapped
 from bayesclf.files import STDOUT, output_file, write_text
-from bayesclf.wording import LONGEST_NAME, counted, printable, written
+from bayesclf.wording import LONGEST_NAME, counted, written
 
-if TYPE_CHECKING:
-    from bayesclf.tables.datasets import DatasetInfo
+app = options.app(None, "List, show or export tables.")
 
-app = options.app(None, "List, show or export the data sets that have a name.")
+HEADERS = ("name", "rows", "columns", "classes", "description")
 
-HEADERS = ("name", "rows", "columns", "classes", "license", "from", "description")
-
-PLACES = {"own": "bayesclf", "sklearn": "scikit-learn", "folder": "BAYESCLF_DATA", "openml": "openml.org"}
-"""Where data sets of each place come from, in a word."""
-
-ROOM = 24
-"""Characters that a table leaves for its descriptions at least; where there are fewer, each data set is a paragraph."""
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set, as `bayesclf datasets` lists it, or a file.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A data set or a file.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -37,85 +28,63 @@ def _start(context: typer.Context) -> None:
 
 @app.command("list")
 def list_names() -> None:
-    """List the data sets with their sizes."""
+    """List named tables."""
     from bayesclf.tables import datasets
 
-    lines = [_line(info) for info in datasets.available()]
-    console = stdout()
-    widths = [longest_word(cells) for cells in zip(HEADERS, *lines, strict=True)]
-    if console.width < sum(widths[:-1]) + max(widths[-1], ROOM) + len(widths):
-        for name, rows, columns, classes, license, place, description in lines:
-            sizes = f"{rows or '?'} rows, {columns or '?'} columns, {classes or '?'} classes"
-            about = "; ".join(part for part in (sizes, license, f"from {place}", description) if part)
-            console.print(f"{name}\n{wrapped(about, console.width, '  ')}", soft_wrap=True)
-    else:
-        table = plain_table(HEADERS, right=HEADERS[1:4])
-        for column, width in zip(table.columns, widths, strict=True):
-            column.min_width = width
-        for line in lines:
-            table.add_row(*line)
-        console.print(table)
+    console, table = stdout(), plain_table(HEADERS, right=HEADERS[1:4])
+    for info in datasets.available():
+        sizes = ("" if size is None else str(size) for size in (info.rows, info.columns, info.classes))
+        table.add_row(info.name, *sizes, info.description)
+    console.print(table)
     folder = os.environ.get(datasets.FOLDER_VARIABLE)
     now = f"; now {folder}" if folder else ""
     said = f"{datasets.FOLDER_VARIABLE} names a folder with your own tables{now}"
     console.print(f"\n{wrapped(said, console.width)}", soft_wrap=True)
 
 
-def _line(info: DatasetInfo) -> tuple[str, ...]:
-    """Return the cells of a data set, in the order of `HEADERS`."""
-    sizes = ("" if size is None else str(size) for size in (info.rows, info.columns, info.classes))
-    # the user's own data sets are all in the folder that is named below
-    said = info.description.partition(" in the folder ")[0] if info.place == "folder" else info.description
-    return (info.name, *sizes, info.license, PLACES[info.place], said)
-
-
-@app.command("show")
+@app.command("show", epilog="Options with COL can be repeated.")
 @partial(options.reads_files, shown=True)
 def show(
     name: Name,
     target: options.Target = None,
-    max_bytes: options.ShownMaxBytes = options.MAX_BYTES,
+    kind: options.Kinds = None,
     *,
     reading: dict[str, Any],
 ) -> None:
-    """Show the columns of a data set, or of a file and how it is read, and where it comes from."""
-    from bayesclf.cli.inputs import column_table
+    """Show how a table is read and what it holds."""
+    from bayesclf.cli.inputs import column_table, show_sentences
     from bayesclf.tables import datasets
     from bayesclf.tables.description import describe_columns
 
     read = datasets.read if os.path.isfile(name) else datasets.load
-    dataset = read(name, target, max_bytes=max_bytes, **reading)
+    kinds = options.column_kinds(kind)
+    dataset = read(name, target, kinds, **reading)
     console = stdout()
-    console.print(wrapped(f"{name}: {dataset.description}", console.width), soft_wrap=True)
+    show_sentences(console, name, [dataset.description])
     for what in ("creators", "source", "license", "changes", "note"):
-        said = getattr(dataset, what)
-        if said:
-            console.print(wrapped(f"{what}: {said}", console.width), soft_wrap=True)
-    for note in dataset.notes:
-        console.print(wrapped(printable(f"read: {note}"), console.width), soft_wrap=True)
+        show_sentences(console, what, [getattr(dataset, what)])
+    show_sentences(console, "read", dataset.notes)
     label = f"; label {written(dataset.target, LONGEST_NAME)}" if dataset.target else ""
     console.print(f"{counted(len(dataset.frame), 'row', thousands='')}{label}")
     console.print()
-    columns = describe_columns(dataset.frame, dataset.target or None)
-    console.print(column_table(columns, console.width), soft_wrap=True)
-    for note in columns["note"]:
-        if note:
-            console.print(wrapped(printable(f"note: {note}"), console.width), soft_wrap=True)
+    columns = describe_columns(dataset.frame, dataset.target or None, kinds)
+    console.print(column_table(columns))
+    show_sentences(console, "note", columns["note"])
 
 
 @app.command("export")
+@options.reads_files
 def export(
     name: Name,
-    output: Annotated[str, typer.Option("--output", metavar="FILE.csv", help="File to write, - for stdout.")] = "-",
-    max_bytes: options.MaxBytes = options.MAX_BYTES,
-    safe_csv: options.SafeCsv = False,
+    output: Annotated[str, typer.Option("--output", metavar="FILE.csv", help="File to write; - for stdout.")] = "-",
+    *,
+    reading: dict[str, Any],
 ) -> None:
-    """Write a data set as csv, missing cells empty."""
-    from bayesclf.cli.console import csv_text
+    """Write a table as csv."""
     from bayesclf.cli.inputs import source_files
     from bayesclf.tables import datasets
 
     path = output_file(output, "--output", [name]) or STDOUT
-    dataset = datasets.load(name, max_bytes=max_bytes)
+    dataset = datasets.load(name, **reading)
     output_file(output, "--output", source_files(dataset))
-    write_text(path, csv_text(dataset.frame, safe_csv))
+    write_text(path, dataset.frame.to_csv(index=False, lineterminator="\n"))

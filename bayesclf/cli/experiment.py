@@ -8,23 +8,23 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
+from textwrap import shorten
 from typing import Annotated, Any
 
 import typer
 
 from bayesclf.cli.console import stdout
-from bayesclf.cli.options import Jobs, option, processes
+from bayesclf.cli.options import Jobs, processes
 from bayesclf.cli.options import app as group
 
-app = group(None, "Run an experiment of the package; an interrupted run resumes.")
+app = group(None, "Run an experiment, or complete its run.")
+
+SHORT = 60
+"""Characters of an experiment's question that the list of experiments shows."""
 
 COMMON: dict[str, tuple[Any, Any]] = {
     "output": (Annotated[str | None, typer.Option("--output", metavar="FOLDER", show_default="its name")], None),
     "jobs": (Jobs, 1),
-    "scheduler": (
-        Annotated[str | None, option("--scheduler", "ADDRESS", "A Dask scheduler, such as tcp://127.0.0.1:8786.")],
-        None,
-    ),
 }
 """Options of every experiment, with their defaults."""
 
@@ -52,11 +52,9 @@ def _command(name: str) -> Callable[..., None]:
     return command
 
 
-def _run(
-    name: str, context: typer.Context, output: str | None, jobs: int, scheduler: str | None, **options: Any
-) -> None:
+def _run(name: str, context: typer.Context, output: str | None, jobs: int, **options: Any) -> None:
     """Run one experiment, and write its table and page."""
-    from bayesclf.experiments import Workers, find, run
+    from bayesclf.experiments import find, run
     from bayesclf.experiments.runner import about, write_page
     from bayesclf.report.document import versions
 
@@ -65,7 +63,7 @@ def _run(
     settings = experiment.Settings(**options)
     line = shlex.join(["bayesclf", *context.obj])
     made = {"command": line, **{key.lower(): value for key, value in versions()}}
-    outcome = run(experiment, settings, Path(output or name), Workers(jobs, scheduler), made)
+    outcome = run(experiment, settings, Path(output or name), jobs, made)
     page = write_page(experiment, settings, outcome, line)
     console = stdout()
     console.print(f"{about(experiment)[0]}\n")
@@ -80,7 +78,8 @@ def register() -> None:
     from bayesclf.experiments import EXPERIMENTS
 
     for name in EXPERIMENTS[len(app.registered_commands) :]:
-        app.command(name)(_command(name))
+        command = _command(name)
+        app.command(name, short_help=shorten(str(command.__doc__), SHORT, placeholder=" …"))(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -58,7 +58,7 @@ class Remedy:
     --------
     >>> remedy = Remedy("draw longer, such as {}", {"draws": 2000})
     >>> remedy.by("NUTS")
-    'draw longer, such as inference=bc.engines.NUTS(draws=2000), or --inference nuts --set nuts.draws=2000 in a command'
+    'draw longer, such as inference=bc.engines.NUTS(draws=2000)'
     >>> remedy.by(PYMC)
     'draw longer, such as pymc.sample(draws=2000)'
     """
@@ -67,13 +67,11 @@ class Remedy:
     settings: Mapping[str, float] = field(default_factory=dict)
 
     def by(self, engine: str) -> str:
-        """Return it for the engine whose class has this name, in Python and in a command; or for `PYMC`."""
+        """Return it for the engine whose class has this name; or for `PYMC`."""
         python = ", ".join(f"{name}={value}" for name, value in self.settings.items())
         if engine == PYMC:
             return self.text.format(f"{PYMC}({python})")
-        command = " ".join(f"--set {engine.lower()}.{name}={value}" for name, value in self.settings.items())
-        how = f"inference=bc.engines.{engine}({python}), or --inference {engine.lower()} {command} in a command"
-        return self.text.format(how)
+        return self.text.format(f"inference=bc.engines.{engine}({python})")
 
 
 LONGER = Remedy("draw longer, such as {}", {"draws": 2000, "tune": 1000})

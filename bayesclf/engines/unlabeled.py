@@ -22,7 +22,6 @@ from bayesclf.engines.inference import (
 )
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
 from bayesclf.families.base import Statistics
-from bayesclf.families.hierarchical import Smoothed
 from bayesclf.models.base import Block, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.progress import shown
@@ -265,11 +264,6 @@ def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
             raise Refused(
                 "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
                 "drop these rows, or fit BayesNetClassifier with edges"
-            )
-        if isinstance(block.family, Smoothed):
-            raise Refused(
-                "rows without a label are not for an α that is learned by evidence; give alpha a number, or learn it "
-                "by leaving out labeled rows (alpha='learned')"
             )
     if inference == "auto" or isinstance(inference, Auto):
         engine: Engine = Augmentation() if isinstance(inference, str) else inference.augmentation

@@ -24,7 +24,6 @@ from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
-from bayesclf.families.hierarchical import Smoothed
 from bayesclf.families.multinomial import MultinomialStatistics
 from bayesclf.models.base import Block, Model, Rows
 from bayesclf.models.generative import GenerativeModel
@@ -317,10 +316,7 @@ def models_without(
                 blocks.append(narrowed)
                 parts.append(cells)
             else:
-                # A family that draws θ given α holds the statistics too.
-                smoothed = isinstance(block.family, Smoothed)
-                family = block.family.resolve_prior(without) if smoothed else block.family
-                blocks.append(replace(block, family=family, statistics=without))
+                blocks.append(replace(block, statistics=without))
                 parts.append(part)
         counts = model.label_counts - (np.arange(len(model.labels)) == training.y[i])
         yield i, replace(model, label_counts=counts, blocks=tuple(blocks)), Rows(tuple(parts), 1)

@@ -28,7 +28,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
-from bayesclf.families.wrapper import plain
+from bayesclf.families.selected import plain
 from bayesclf.models.base import Block, Model, Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count

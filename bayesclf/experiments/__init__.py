@@ -6,9 +6,9 @@ Each is a module with the names of `bayesclf.experiments.runner.Experiment`, run
 
 from __future__ import annotations
 
-from bayesclf.experiments.runner import EXPERIMENTS, Experiment, Figure, Outcome, Workers, find, run, write_page
+from bayesclf.experiments.runner import EXPERIMENTS, Experiment, Figure, Outcome, find, run, write_page
 
-__all__ = ["EXPERIMENTS", "Experiment", "Figure", "Outcome", "Workers", "find", "run", "write_page"]
+__all__ = ["EXPERIMENTS", "Experiment", "Figure", "Outcome", "find", "run", "write_page"]
 
 
 def __dir__() -> list[str]:

@@ -9,14 +9,14 @@ error. Rows come from known populations in which both assumptions hold, only tha
 The limit of a classifier is its maximum likelihood fit to the population itself, and “least” the classifier that knows
 the population. One further population has three values of x.
 
-Errors and log losses are integrals over the known population; only the training sets are random. Learning curves are
-under the rule map with the default priors, because with few rows maximum likelihood often has no estimate.
+Errors and log losses are integrals over the known population; only the training rows of the pictures are random.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -29,14 +29,11 @@ from bayesclf.classifiers import GaussianNB, LogisticRegression
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
 from bayesclf.experiments.runner import (
-    GREY,
     Each,
     Figure,
     Record,
     Unit,
-    curves,
     in_order,
-    means,
     name_above,
     option,
     seed_of,
@@ -49,15 +46,10 @@ from bayesclf.wording import number, percent
 CLASSIFIERS = ("GNB", "GNB2", "LR")
 """Gaussian naive Bayes, the same with one variance per feature for both classes, and logistic regression."""
 
-SIZES = (8, 16, 32, 64, 128, 256, 512, 1024, 2048)
-"""Training sizes."""
-
 POINTS = "three points"
 
 LEAST = "least"
 """Name of the classifier that knows the population."""
-
-METRICS = ("error", "log_loss")
 
 RULES = ("map", "bayes-optimal")
 
@@ -78,46 +70,37 @@ GRID, REACH = 801, 7.0
 class Settings:
     """Options of the experiment."""
 
-    sets: int = option(100, "Training sets for each population.")
     picture_rows: int = option(60, "Training rows of the pictures.")
     seed: int = option(0, "Random seed.")
 
 
 def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
-    """Return expected error and log loss by population, classifier and m, with standard errors over training sets.
+    """Return expected error and log loss of each classifier's limit, by population.
 
-    Limits of classifiers have m = ∞, as has the classifier "least", which knows the population.
+    The classifier "least" knows the population.
     """
-    if min(settings.sets, settings.picture_rows) < 2:
-        raise InputError("there must be at least 2 training sets, and at least 2 rows of the pictures")
-    curves = [("curve", name, index) for index in range(settings.sets) for name in POPULATIONS]
-    records = each([*(("limit", name) for name in (*POPULATIONS, POINTS)), *curves])
-    groups = records[records["part"] == "curve"].groupby(["part", "population", "classifier", "m"], sort=False)
-    limits = records[records["part"] == "limit"][["part", "population", "classifier", *METRICS]]
-    table = pd.concat([means(groups, *METRICS), limits.assign(m=np.inf)], ignore_index=True)
-    return in_order(table, ["population"], population=[*POPULATIONS, POINTS])
+    if settings.picture_rows < 2:
+        raise InputError("there must be at least 2 rows of the pictures")
+    populations = [*POPULATIONS, POINTS]
+    return in_order(each([(name,) for name in populations]), ["population"], population=populations)
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Return the scores of the classifiers' limits, or of their fits to parts of one training set."""
-    name = str(unit[1])
-    if unit[0] == "limit":
-        return _limits(name)
-    cells = POPULATIONS[name].cells()
-    X, y = POPULATIONS[name].draw(SIZES[-1], np.random.default_rng(seed))
-    records = []
-    for size in SIZES:
-        for own in CLASSIFIERS:
-            fit = classifier(own, inference="map").fit(X[:size], y[:size])
-            error, loss = cells.scores(fit.predict_log_proba(cells.x, rule="map"))
-            about = {"part": "curve", "population": name, "set": int(unit[2]), "classifier": own, "m": size}
-            records.append({**about, "error": error, "log_loss": loss})
-    return records
+    """Return expected error and log loss of each classifier's limit, and the smallest possible ones."""
+    name = str(unit[0])
+    cells = THREE_POINTS if name == POINTS else POPULATIONS[name].cells()
+    log_proba = np.log(cells.joint) - np.log(cells.joint.sum(axis=1, keepdims=True))
+    least = cells.scores(log_proba) if name == POINTS else POPULATIONS[name].least()
+    found = {LEAST: least} | {own: limit_scores(own, cells) for own in CLASSIFIERS}
+    return [
+        {"population": name, "classifier": own, "error": error, "log_loss": loss}
+        for own, (error, loss) in found.items()
+    ]
 
 
 def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
     """Say what each classifier converges to."""
-    limits = table[table["part"] == "limit"].set_index(["population", "classifier"])
+    limits = table.set_index(["population", "classifier"])
     error, loss = limits["error"], limits["log_loss"]
     told = ", ".join(
         f"{'/'.join(percent(error[name, own]) for own in (*CLASSIFIERS, LEAST))} where {words}"
@@ -137,33 +120,16 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
 
 def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     """Return the limits."""
-    return table.loc[table["part"] == "limit", ["population", "classifier", *METRICS]]
+    return table
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return the boundaries on each population, then the learning curves in error and in log loss."""
-    boundaries = "; colors: bayes-optimal, deeper where more certain; thin gray: single hypotheses of the posterior."
-    curves = "Bands: one standard error over training sets. Line: the smallest possible value. Dots: the limits."
-    pictures = (
-        Figure(
-            f"boundaries-{name.replace(' ', '-')}",
-            f"Boundaries on {population.title}",
-            f"{settings.picture_rows} training rows{boundaries}",
-            partial(_boundaries, settings, name),
-        )
-        for name, population in POPULATIONS.items()
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
+    """Return the boundaries on each population."""
+    caption = (
+        f"By rows {', '.join(population.title for population in POPULATIONS.values())}; {settings.picture_rows} "
+        "training rows. Colors: bayes-optimal, deeper where more certain; thin gray: single hypotheses."
     )
-    labels = {"error": "expected error", "log_loss": "expected log loss (nats)"}
-    drawn = (
-        Figure(
-            f"curve-{metric}",
-            f"{label.capitalize()} against training rows",
-            curves,
-            partial(_curves, table, metric, label),
-        )
-        for metric, label in labels.items()
-    )
-    return *pictures, *drawn
+    return Figure("Boundaries by population and classifier", caption, partial(_boundaries, settings))
 
 
 def classifier(name: str, **options: Any) -> BayesClassifier:
@@ -173,18 +139,6 @@ def classifier(name: str, **options: Any) -> BayesClassifier:
     return GaussianNB(variance="feature" if name == "GNB2" else "class-feature", **options)
 
 
-def _limits(name: str) -> list[Record]:
-    """Return expected error and log loss of each classifier's limit, and the smallest possible ones."""
-    cells = THREE_POINTS if name == POINTS else POPULATIONS[name].cells()
-    log_proba = np.log(cells.joint) - np.log(cells.joint.sum(axis=1, keepdims=True))
-    least = cells.scores(log_proba) if name == POINTS else POPULATIONS[name].least()
-    found = {LEAST: least} | {own: limit_scores(own, cells) for own in CLASSIFIERS}
-    return [
-        {"part": "limit", "population": name, "classifier": own, "error": error, "log_loss": loss}
-        for own, (error, loss) in found.items()
-    ]
-
-
 def limit_scores(name: str, cells: Cells) -> tuple[float, float]:
     """Return error and log loss of a classifier's limit: its maximum likelihood fit to the population."""
     X, y, weight = cells.as_rows()
@@ -192,37 +146,20 @@ def limit_scores(name: str, cells: Cells) -> tuple[float, float]:
     return cells.scores(fit.predict_log_proba(cells.x, rule="mle"))
 
 
-def _curves(table: pd.DataFrame, metric: str, label: str) -> Drawing:
-    """Draw the learning curves, with dots for the limits and a line for the smallest possible value."""
-    figure = curves(
-        table[table["part"] == "curve"], *("population", "classifier", metric), labels=("training rows", label)
-    )
-    limits = table[table["part"] == "limit"].set_index(["population", "classifier"])[metric]
-    for ax, name in zip(figure.axes, POPULATIONS, strict=True):
-        ax.axhline(limits[name, LEAST], linewidth=1, color=GREY, zorder=1)
-        for place, which in enumerate(CLASSIFIERS):
-            ax.scatter(1.6 * SIZES[-1], limits[name, which], s=26, color=style.class_color(place), zorder=3)
-    # With few rows log losses are too large for a common scale to show the rest.
-    ceiling = 1.2 * table.loc[(table["part"] == "curve") & (table["m"] == SIZES[2]), metric].max()
-    figure.axes[0].set_ylim(0.8 * min(limits[name, LEAST] for name in POPULATIONS), ceiling)
-    return figure
-
-
-def _boundaries(settings: Settings, name: str) -> Drawing:
-    """Draw the three classifiers' boundaries on one training set."""
-    population = POPULATIONS[name]
-    rng = np.random.default_rng(seed_of(settings.seed, ("picture", name)))
-    X, y = population.draw(settings.picture_rows, rng)
-    figure, axes = style.panels(len(CLASSIFIERS), (3.3, 3.2))
-    for ax, own in zip(axes, CLASSIFIERS, strict=True):
+def _boundaries(settings: Settings) -> Drawing:
+    """Draw the three classifiers' boundaries on one training set of each population."""
+    figure, axes = style.panels(len(POPULATIONS) * len(CLASSIFIERS), (3.3, 3.2), len(CLASSIFIERS), common=False)
+    for place, (ax, (name, own)) in enumerate(zip(axes, product(POPULATIONS, CLASSIFIERS), strict=True)):
+        rng = np.random.default_rng(seed_of(settings.seed, ("picture", name)))
+        X, y = POPULATIONS[name].draw(settings.picture_rows, rng)
         fit = classifier(own, random_state=settings.seed, **({"inference": "laplace"} if own == "LR" else {})).fit(X, y)
         plots.decision_boundary(fit, X, y, rules=RULES, ax=ax)
-        _best_boundary(ax, population)
+        _best_boundary(ax, POPULATIONS[name])
         legend = ax.get_legend()
         assert legend is not None
         legend.remove()
         ax.set_title(own, loc="left")
-        ax.set(xlabel="first column", ylabel="second column" if ax is axes[0] else "")
+        ax.set(xlabel="first column", ylabel="" if place % len(CLASSIFIERS) else f"{name}: second column")
     name_above(figure, axes)
     return figure
 

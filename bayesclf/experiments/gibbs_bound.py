@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesclf import rules
 from bayesclf.arrays import Array
@@ -131,10 +130,10 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(case=table["case"].map({name: f"{name}: {case.title}" for name, case in CASES.items()}))
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return the ratios by case."""
     caption = "Filled: theory promises a ratio of at most 2. Open: it does not. Bars are two standard errors."
-    return (Figure("ratios", "Ratio of expected errors by case", caption, partial(_ratios, table)),)
+    return Figure("Ratio of expected errors by case", caption, partial(_ratios, table))
 
 
 @dataclass(frozen=True)
@@ -219,21 +218,6 @@ def _finite(deterministic: bool, generative: bool) -> Callable[[np.random.Genera
     return errors
 
 
-def _logistic(rng: np.random.Generator) -> Errors:
-    """Logistic regressions in two dimensions, 200 drawn from N(0, 2²I) as the prior, after six rows."""
-    weight = 2 * rng.standard_normal((200, 2))
-
-    def table(x: NDArray[np.intp]) -> Array:
-        """Return P(y | x, h) at points, (hypothesis, ..., outcome)."""
-        plus = 1 / (1 + np.exp(-np.einsum("hj,...j->h...", weight, points[x])))
-        return np.stack([plus, 1 - plus], axis=-1)
-
-    points = rng.standard_normal((26, 2))
-    space = FiniteSpace(tuple(map(str, range(200))), tuple("+-"), np.full(200, 1 / 200), table(np.arange(26)))
-    y = (rng.random(6) > np.asarray(space.table)[rng.integers(200), :6, 0]).astype(np.intp)
-    return expected_errors(space.update(x=np.arange(6), y=y), space.rows(np.arange(6, 26)))
-
-
 def _doubtful(rng: np.random.Generator) -> Errors:
     """h1 of weight .1 has P(+) just under ½, h2 of weight .9 has P(+) = 1."""
     space = _space(np.array([0.1, 0.9]), np.array([[[0.5 - 1e-12, 0.5 + 1e-12]], [[1.0, 0.0]]]))
@@ -276,7 +260,6 @@ CASES = {
         *(DISCRIMINATIVE, ("gibbs label",), _finite(False, False)),
         "hypotheses with probabilities, the same p(x) under all",
     ),
-    "logistic": Case(DISCRIMINATIVE, ("gibbs label",), _logistic, "logistic regressions"),
     "generative": Case(
         *(GENERATIVE, GIVEN_X, _finite(True, True)), "hypotheses with a p(x | h) that label with certainty"
     ),

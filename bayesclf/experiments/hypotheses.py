@@ -151,11 +151,11 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     return table.loc[table["part"] == EXAMPLE, list(COLUMNS)]
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return how often the Gibbs classifier of the version space says +."""
     title = "How often the Gibbs classifier of a version space says +"
     caption = "Marks: its draws, with two standard errors. Bars: the share of consistent hypotheses."
-    return (Figure("version-space", title, caption, partial(_bars, table)),)
+    return Figure(title, caption, partial(_bars, table))
 
 
 def _examples() -> list[Record]:

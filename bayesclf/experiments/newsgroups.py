@@ -1,17 +1,16 @@
-"""How well does each rule sort the 20 Newsgroups, and which words are evidence for which group?
+"""How well does each rule sort the 20 Newsgroups?
 
 20 Newsgroups are some 20,000 messages of the early 1990s, a thousand from each of 20 discussion groups. Mitchell
 (Machine Learning, 1997, section 6.10) takes them as the example of naive Bayes for text, and reports 89 % of messages
 right, with Laplace's rule, two thirds of the messages for training, and neither the 100 most frequent words nor those
 that occur less than 3 times. Multinomial naive Bayes with a Dirichlet(2) prior, under which map is Laplace's rule, is
 learned from this original collection, on nested parts of two thirds of it, and from a collection split by date, and
-answers under five rules; bayes-optimal and gibbs use draws of the posterior. A word is evidence for a group by what one
-occurrence adds to its log-odds against one of the others, all equally likely.
+answers under five rules; bayes-optimal and gibbs use draws of the posterior.
 
 Headers are in: they name the sender and often the group, so that accuracy is not that of recognizing a topic. Random
 splits can train on a message and test on its answers, which quote it, and share messages, so that standard errors over
 splits do not show how another collection would differ. Words of a message are not independent given its group, so that
-probabilities are over-confident and intervals of words too narrow under every rule.
+probabilities are over-confident under every rule.
 """
 
 from __future__ import annotations
@@ -32,15 +31,10 @@ from scipy import sparse
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers import MultinomialNB
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.engines import Exact
 from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
-from bayesclf.experiments.runner import Each, Figure, Record, Unit, option
-from bayesclf.families import dirichlet
-from bayesclf.plots import learning_curve, style
-from bayesclf.plots.style import Axes
-from bayesclf.plots.style import Figure as Drawing
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, option
 from bayesclf.posterior import averaging
 from bayesclf.tables.datasets import FOLDER_VARIABLE
 from bayesclf.wording import pair, percent
@@ -57,8 +51,8 @@ MEASURES = ("accuracy", "log_loss", "more_accurate")
 LEAST_SIZE = 20
 """Fewest training documents: one of each of the twenty groups is always among them."""
 
-WORDS, WORD_DRAWS, CANDIDATES = 8, 2000, 4
-"""Words shown for each group, draws of their log-odds, and for how many words each they are drawn."""
+SIZES = (100, 200, 400, 800, 1600, 3200, 6400)
+"""Training documents of the learning curve."""
 
 PUBLISHED = 0.89
 """Accuracy of Mitchell 1997 §6.10.1 on the original collection, two thirds for training."""
@@ -79,16 +73,14 @@ class Settings:
 
     draws: int = option(50, "Draws of the posterior, for the rules bayes-optimal and gibbs.")
     repeats: int = option(5, "Random splits of the original collection, two thirds for training.")
-    sizes: str = option("100,200,400,800,1600,3200,6400", "Training documents of the learning curve, comma-separated.")
     collections: str = option(",".join(COLLECTIONS), "Collections, comma-separated.")
     groups: str = option("", "Newsgroups, comma-separated; all by default.")
     documents: int = option(0, "Maximum number of training and of test documents; 0 for all.")
-    class_prior: str = option("empirical", "Class prior: empirical, uniform or dirichlet.")
     seed: int = option(0, "Random seed.")
 
 
 def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
-    """Return the scores by collection, training size and rule, then the words of the part "words".
+    """Return the scores by collection, training size and rule.
 
     Where a collection was split several times, means and standard errors are over the splits, else over the test
     messages.
@@ -101,23 +93,20 @@ def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
         raise InputError("there must be at least one draw and one repeat")
     if settings.documents and settings.documents < LEAST_SIZE:
         raise InputError(f"documents must be at least {LEAST_SIZE}, or 0 for all, not {settings.documents}")
-    sizes_of(settings)
     repeats = {"by-date": 1, "original": settings.repeats}
     records = each([(name, repeat) for name in COLLECTIONS if name in chosen for repeat in range(repeats[name])])
-    told = records["part"] == "words"
-    scored = records[~told].dropna(axis="columns", how="all")
-    groups = scored.groupby(["part", "m", "rule"], sort=False)
+    groups = records.groupby(["part", "m", "rule"], sort=False)
     errors = [f"{name}_se" for name in MEASURES]
     table = groups[["vocabulary", "test", *MEASURES, *errors, "overconfidence"]].mean()
     table.insert(0, "repeats", groups.size())
     once = table["repeats"] == 1
     for name, error in zip(MEASURES, errors, strict=True):
         table[error] = table[error].where(once, groups[name].sem())
-    return pd.concat([table.reset_index(), records[told].dropna(axis="columns", how="all")], ignore_index=True)
+    return table.reset_index()
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Return the scores of each rule on one split of a collection, and by date the strongest words of each group."""
+    """Return the scores of each rule on one split of a collection."""
     rng = np.random.default_rng(seed)
     return _original(settings, int(unit[1]), rng) if unit[0] == "original" else _by_date(settings, rng)
 
@@ -146,35 +135,16 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return accuracy and log loss against training documents, and the strongest words of each group."""
-    curve, told = (table[table["part"] == part] for part in ("original", "words"))
-    made = []
-    if curve["m"].nunique() > 1:
-        for metric in MEASURES[:2]:
-            label = metric.replace("_", " ")
-            own = curve[["m", "rule"]].assign(model="nb", mean=curve[metric], se=curve[f"{metric}_se"])
-            draw = partial(learning_curve, own, ylabel=f"test {label}", xlabel="training documents")
-            title = f"Test {label} against the number of training documents"
-            made.append(Figure(metric, title, "One curve per rule; bands are one standard error.", draw))
-    if len(told):
-        caption = "Posterior means and 89 % intervals of log-odds in nats, in the order of the lower ends."
-        made.append(Figure("words", "The strongest words of each group", caption, partial(words, told)))
-    return tuple(made)
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
+    """Return the accuracy of each rule against training documents, by collection."""
+    labels = ("training documents", "accuracy")
+    draw = partial(curves, table, *("part", "rule", "accuracy"), labels=labels, common=False)
+    return Figure("Accuracy against the number of training documents", "Bands are one standard error.", draw)
 
 
 def _final(table: pd.DataFrame) -> pd.DataFrame:
     """Return the scores at the largest size of each collection."""
-    scored = table[table["part"] != "words"]
-    return scored[scored["m"] == scored.groupby("part")["m"].transform("max")]
-
-
-def sizes_of(settings: Settings) -> list[int]:
-    """Return the sizes of the learning curve, in increasing order."""
-    words = [word for word in settings.sizes.split(",") if word]
-    if not all(word.strip().isdecimal() and int(word) >= LEAST_SIZE for word in words):
-        raise InputError(f"sizes must be numbers of at least {LEAST_SIZE}, with commas, not {settings.sizes!r}")
-    return sorted({int(word) for word in words})
+    return table[table["m"] == table.groupby("part")["m"].transform("max")]
 
 
 def groups_of(settings: Settings) -> tuple[str, ...]:
@@ -183,21 +153,14 @@ def groups_of(settings: Settings) -> tuple[str, ...]:
 
 
 def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
-    """Score the split by date, and find the words of its training messages."""
+    """Score the split by date."""
     train, test = by_date(groups_of(settings))
     if settings.documents:
         train, test = (_some(part, settings.documents, rng) for part in (train, test))
         known = np.asarray(train.counts.sum(axis=0)).ravel() > 0
         train, test = train.with_words(known), test.with_words(known)
     classifier = _fitted(settings, train, rng)
-    records = [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
-    parts = (train.counts[train.y == k] for k in range(len(train.groups)))
-    alpha = ALPHA + np.stack([np.asarray(part.sum(axis=0), dtype=float).ravel() for part in parts])
-    for line in informative_words(alpha, WORDS, WORD_DRAWS, rng):
-        k, j = line.pop("outcome"), line.pop("word")
-        about = {"word": str(train.words[j]), "occurrences": int(alpha[k, j] - ALPHA)}
-        records.append({"part": "words", "group": train.groups[k], **about, **line})
-    return records
+    return [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
 
 
 def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list[Record]:
@@ -209,7 +172,7 @@ def _original(settings: Settings, repeat: int, rng: np.random.Generator) -> list
     if settings.documents:
         train, test = (_some(part, settings.documents, rng) for part in (train, test))
     nested = shuffled(train.y, rng)
-    sizes = [size for size in sizes_of(settings) if len(every.groups) <= size < len(train)]
+    sizes = [size for size in SIZES if len(every.groups) <= size < len(train)]
     records = []
     for size in (*sizes, len(train)):
         own = train.rows(nested[:size])
@@ -229,7 +192,7 @@ def _fitted(settings: Settings, train: Messages, rng: np.random.Generator) -> Mu
     """Return the classifier of some messages."""
     classifier = MultinomialNB(
         ALPHA,
-        class_prior=settings.class_prior,
+        class_prior="empirical",
         inference=Exact(draws=settings.draws, chains=1),
         random_state=int(rng.integers(2**31)),
     )
@@ -266,87 +229,6 @@ def _scores(classifier: MultinomialNB, train: Messages, test: Messages) -> list[
 def _mean(name: str, values: Array) -> Record:
     """Return a mean over messages and its standard error, by name."""
     return {name: float(values.mean()), f"{name}_se": float(values.std(ddof=1) / np.sqrt(len(values)))}
-
-
-def words(told: pd.DataFrame) -> Drawing:
-    """Return one panel per group, with one interval per word."""
-    groups = list(dict.fromkeys(told["group"]))
-    figure, axes = style.panels(len(groups), (2.9, 0.5 + 0.19 * told["rank"].max()), columns=4, common=False)
-    for ax, group in zip(axes, groups, strict=True):
-        _group(ax, told[told["group"] == group])
-        ax.sharex(axes[0])
-        ax.set_title(group, loc="left", fontsize="small", fontweight="bold")
-    figure.supxlabel("log-odds of the group at one occurrence, in nats", fontsize="small")
-    return figure
-
-
-def _group(ax: Axes, told: pd.DataFrame) -> None:
-    """Draw the words of one group."""
-    places = range(len(told))
-    color = style.RULE_STYLE["bayes-optimal"].color
-    ax.hlines(places, told["low"], told["high"], color=color, linewidth=1.6)
-    ax.plot(told["log_odds"], places, "o", color=color, markersize=3.5)
-    ax.set_yticks(places, [style.plain(word, 16) for word in told["word"]], fontsize="x-small")
-    ax.set_ylim(len(told) - 0.4, -0.6)
-    ax.tick_params(axis="x", labelsize="x-small")
-    style.quiet(ax, "x")
-
-
-def informative_words(alpha: Array, most: int, draws: int, rng: np.random.Generator) -> list[Record]:
-    """Return, for each class, the words that are the strongest evidence for it against the other classes.
-
-    The log-odds of word j for class k are log θ_kj − log mean_{l≠k} θ_lj: what one occurrence of the word adds to the
-    log-odds of the class against one of the others, all equally likely. Words are in the order of the lower end of
-    their interval, so that words that occurred only a few times are not first.
-
-    Parameters
-    ----------
-    alpha
-        Hyperparameters of the posterior, θ_k ~ Dirichlet(α_k), (outcome, word).
-    most
-        Number of words of each class.
-    draws
-        Number of draws of θ. Only θ of candidates are drawn: (θ_kj for some j, the rest) is Dirichlet, and the
-        hyperparameter of the rest is the sum of theirs.
-    rng
-        Generator of the draws.
-
-    Returns
-    -------
-    list of dict
-        For each class and word: `outcome` and `word`, their numbers; `rank` of the word in its class, from 1; and
-        `log_odds`, `low` and `high`, posterior mean and bounds of the equal-tailed interval of the log-odds, in nats.
-    """
-    candidates = _candidates(alpha, CANDIDATES * most)
-    chosen = np.unique(candidates)
-    some = alpha[:, chosen]
-    rest = np.delete(alpha, chosen, axis=1).sum(axis=1, keepdims=True)
-    reduced = np.hstack([some, rest]) if rest.any() else some
-    theta = dirichlet.draw(reduced, (reduced.shape[1],), rng, draws)
-    found = []
-    for k, own in enumerate(candidates):
-        places = np.searchsorted(chosen, own)
-        others = np.delete(theta, k, axis=1)[:, :, places].mean(axis=1)
-        log_odds = np.log(theta[:, k, places]) - np.log(others)
-        low, high = np.quantile(log_odds, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
-        mean = log_odds.mean(axis=0)
-        for rank, place in enumerate(np.argsort(-low, kind="stable")[:most], 1):
-            about = {"outcome": k, "word": int(own[place]), "rank": rank}
-            found.append({**about, "log_odds": mean[place], "low": low[place], "high": high[place]})
-    return found
-
-
-def _candidates(alpha: Array, count: int) -> Integers:
-    """Return for each class the words whose log-odds are largest less two standard deviations, (outcome, word).
-
-    By the delta method, with variance θ²/α of each θ, as words are many and their probabilities small.
-    """
-    theta = alpha / alpha.sum(axis=1, keepdims=True)
-    variance = theta**2 / alpha
-    others = theta.sum(axis=0) - theta
-    spread = np.sqrt(1 / alpha + (variance.sum(axis=0) - variance) / others**2)
-    score = np.log(theta) - np.log(others) - 2 * spread
-    return np.argsort(-score, axis=1, kind="stable")[:, :count]
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.arrays import Integers, Parameters
 from bayesclf.engines import NUTS, Exact, Laplace, inference, laplace, nuts
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation
@@ -38,7 +38,6 @@ from bayesclf.models.base import Block, Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns, datasets
@@ -62,8 +61,8 @@ MOST_TEST = 1000
 CLEAR = 0.05
 """Probability, over all sizes that are tested, that equal curves are called different."""
 
-BOOTSTRAPS = 500
-"""Resamples of the blocks of splits for the interval of a crossing."""
+PRIOR = LogisticPrior(prior_scale=5.0, intercept_scale=10.0)
+"""Of logistic regression, per sd of a column."""
 
 PLUG_IN = ("mle", "map")
 AVERAGED = tuple(name for name, rule in RULES.items() if rule.source in ("mean", "posterior"))
@@ -74,17 +73,12 @@ ALL, SHARED = "all splits", "splits under every rule"
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of the experiment.
-
-    Logistic regression has normal weights of sd `prior_scale` per sd of a column, and an intercept of sd twice that.
-    """
+    """Options of the experiment."""
 
     splits: int = option(1000, f"Random splits, for the rules mle and map, in steps of {BLOCK}.")
     posterior_splits: int = option(100, f"How many of these splits all rules get, in steps of {BLOCK}.")
     problems: str = option("", "Problems, comma-separated; all fifteen by default.")
     largest: int = option(SIZES[-1], "Largest training size.")
-    prior_scale: float = option(5.0, "Prior sd of a logistic weight per sd of its column.")
-    variance: str = option("feature", "Variance structure of naive Bayes on numbers.")
     seed: int = option(0, "Random seed.")
 
 
@@ -94,9 +88,9 @@ def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
     `undefined` is the share of splits in which the rule had no answer: for logistic regression under mle, those whose
     training rows are separable. `infinite` is the share of the others whose log loss is infinite, which its mean leaves
     out. `lead` is how much larger the error of logistic regression is, paired by block of splits; `crossing` the number
-    of rows from which on it stays smaller, with the 5 % and 95 % quantiles of a bootstrap over blocks.
+    of rows from which on it stays smaller.
     """
-    names = at_hand(settings.problems, PROBLEMS)
+    names = at_hand(settings.problems)
     splits = settings.splits, settings.posterior_splits
     if settings.splits < 2 * BLOCK or any(count % BLOCK for count in splits):
         raise InputError(f"splits come by {BLOCK}, at least {2 * BLOCK} of them, posterior splits too, not {splits}")
@@ -106,7 +100,7 @@ def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
     averaged = records.loc[records["rule"] == "bayes-optimal", "block"].unique()
     parts = {ALL: records, SHARED: records[records["block"].isin(averaged)]}
     table = pd.concat([_averages(own).assign(part=part) for part, own in parts.items()], ignore_index=True)
-    table = table.merge(paired(records, settings.seed), on=["problem", "rule", "m"], how="left")
+    table = table.merge(paired(records), on=["problem", "rule", "m"], how="left")
     return in_order(table, ["part", "problem", "m"], part=parts, problem=PROBLEMS)
 
 
@@ -116,13 +110,12 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     encoded = load(problem)
     sizes = sizes_of(encoded, [size for size in SIZES if size <= settings.largest], MOST_TEST)
     averaged = {*sizes[::2], sizes[-1]}
-    prior = LogisticPrior(prior_scale=settings.prior_scale, intercept_scale=2 * settings.prior_scale)
     found: dict[tuple[int, str, str], list[list[float] | None]] = {}
     block = range(first, first + BLOCK)
     for split, own in zip(block, seed.spawn(len(block)), strict=True):
         rng = np.random.default_rng(own)
         train, test = split_rows(encoded, rng, MOST_TEST)
-        learners: dict[str, Learner] = {"nb": NaiveBayes(encoded, settings.variance), "lr": Logistic(encoded, prior)}
+        learners: dict[str, Learner] = {"nb": NaiveBayes(encoded), "lr": Logistic(encoded, PRIOR)}
         for size, model, learner in growing(learners, train, sizes):
             every = split < settings.posterior_splits and size in averaged
             scored = score(learner, encoded, test, PLUG_IN + AVERAGED * every, int(rng.integers(2**31)))
@@ -144,7 +137,7 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
         "clearly ahead with few rows, logistic regression ahead or level with many."
     )
     gains = (averaging(table[table["part"] == SHARED], model) for model in MODELS)
-    return headline, *gains, *left_out(settings.problems, PROBLEMS, claims["problem"])
+    return headline, *gains, *left_out(settings.problems, claims["problem"])
 
 
 def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
@@ -157,33 +150,18 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
             line |= {f"{words} rows": rows}
             line |= {f"{name}, {words}": percent(at.loc[(model, rows), "error"]) for model, name in MODELS.items()}
         first = own[own["crossing"].notna() & (own["rule"] != "mle")].groupby("rule", sort=False).first()
-        line |= {f"crossing, {rule}": _span(cross) for rule, cross in first.iterrows()}
+        line |= {f"crossing, {rule}": number(rows, 0) for rule, rows in first["crossing"].items()}
         few, many = ahead(at.loc["nb"])
         lines.append(line | {"ahead with few": few, "ahead with many": many})
     return pd.DataFrame(lines)
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return the errors of both models under map, and the log loss of each under every rule."""
-    named = table.assign(name=table["model"].map(MODELS))
-    under_map = named[(named["part"] == ALL) & (named["rule"] == "map")]
-    title, caption = (
-        "Test error under map against training rows",
-        "Bands are one standard error of the mean over splits.",
-    )
-    made = [Figure("error-map", title, caption, partial(_by_problem, under_map, "name", "error"))]
-    for model, name in MODELS.items():
-        own = table[(table["part"] == SHARED) & (table["model"] == model)]
-        own = own[own["rule"].isin(own.loc[own["undefined"] == 0, "rule"])]  # answered in every split of some size
-        if len(own):
-            title = f"Test log loss of {name} under every rule against training rows"
-            draw = partial(_by_problem, own, "rule", "log_loss")
-            made.append(Figure(f"log_loss-{model}", title, f"In nats, over {SHARED}.", draw))
-    return tuple(made)
-
-
-def _by_problem(table: pd.DataFrame, curve: str, metric: str) -> Drawing:
-    return curves(table, "problem", curve, metric, labels=("", metric.replace("_", " ")), common=False)
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
+    """Return the errors of both models under map."""
+    under_map = table[(table["part"] == ALL) & (table["rule"] == "map")].assign(name=table["model"].map(MODELS))
+    draw = partial(curves, under_map, "problem", "name", "error", labels=("", "error"), common=False)
+    caption = "Bands are one standard error of the mean over splits."
+    return Figure("Test error under map against training rows", caption, draw)
 
 
 def _sums(splits: Sequence[Sequence[float] | None]) -> Record:
@@ -220,7 +198,7 @@ def _averages(records: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def paired(records: pd.DataFrame, seed: int) -> pd.DataFrame:
+def paired(records: pd.DataFrame) -> pd.DataFrame:
     """Return, by problem, rule and m, error(lr) − error(nb) paired by block, and where the rule's curves cross."""
     found = []
     for (problem, rule), own in records.groupby(["problem", "rule"], sort=False):
@@ -234,21 +212,9 @@ def paired(records: pd.DataFrame, seed: int) -> pd.DataFrame:
         about["lead_se"] = lead.std(ddof=1) / np.sqrt(lead.count())
         if answered.any():
             sizes = lead.columns[answered].to_numpy(dtype=float)
-            where = crossing(sizes, -lead[lead.columns[answered]].to_numpy(), np.random.default_rng(seed))
-            about |= dict(zip(("crossing", "crossing_low", "crossing_high"), where, strict=True))
+            about["crossing"] = last_crossing(sizes, -lead[lead.columns[answered]].mean().to_numpy())
         found.append(pd.DataFrame(about))
     return pd.concat(found, ignore_index=True)
-
-
-def crossing(sizes: Array, difference: Array, rng: np.random.Generator) -> tuple[float, float, float]:
-    """Return where a difference (block, m) turns positive for good, and 5 % and 95 % of its bootstrap over blocks."""
-    point = last_crossing(sizes, difference.mean(axis=0))
-    if len(difference) < 2:
-        return point, np.nan, np.nan
-    chosen = rng.integers(len(difference), size=(BOOTSTRAPS, len(difference)))
-    resampled = [last_crossing(sizes, difference[rows].mean(axis=0)) for rows in chosen]
-    low, high = np.quantile(resampled, (0.05, 0.95), method="nearest")
-    return point, float(low), float(high)
 
 
 def ahead(curve: pd.DataFrame) -> tuple[bool, bool]:
@@ -257,11 +223,6 @@ def ahead(curve: pd.DataFrame) -> tuple[bool, bool]:
     few = (np.arange(len(curve)) < (len(curve) + 1) // 2) & (curve.index < curve["crossing"].iloc[0])
     clear = [float(stats.norm.isf(CLEAR / (2 * max(sizes, 1)))) for sizes in (int(few.sum()), 1)]
     return bool((z[few] > clear[0]).any()), bool(z[-1] > clear[1])
-
-
-def _span(line: Any) -> str:
-    span = f" ({number(line['crossing_low'], 0)} to {number(line['crossing_high'], 0)})"
-    return number(line["crossing"], 0) + span * bool(line["crossing_low"] > 0)
 
 
 def averaging(table: pd.DataFrame, model: str) -> str:
@@ -321,16 +282,6 @@ PROBLEMS = {
 }
 """The problems in the order of the figure; the paper does not say which rows, columns or classes it used."""
 
-ALL_PROBLEMS = PROBLEMS | {
-    "play-tennis": Problem("play_tennis", "category"),
-    "iris": Problem("iris", "number"),
-    "wine": Problem("wine", "number"),
-    "lenses-all": Problem("lenses", "category"),
-    "lymphography-all": Problem("lymphography", "category"),
-    "digits": Problem("digits", "number"),
-}
-"""With problems that are not in the figure, all but the first of more than two classes."""
-
 NOT_SHIPPED = ("pima", "boston")
 """Problems whose tables the package does not have: their license is not clear."""
 
@@ -366,19 +317,19 @@ class Encoded:
         return len(self.y)
 
 
-def named(words: str, known: Collection[str]) -> list[str]:
+def named(words: str) -> list[str]:
     """Return the problems of a comma-separated list, all where it is empty, if all of them are known."""
-    names = [name.strip() for name in words.split(",")] if words.strip() else list(known)
-    unknown = [name for name in names if name not in known]
+    names = [name.strip() for name in words.split(",")] if words.strip() else list(PROBLEMS)
+    unknown = [name for name in names if name not in PROBLEMS]
     if unknown:
-        raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(known)}")
+        raise InputError(f"unknown problem {unknown[0]!r}; they are {', '.join(PROBLEMS)}")
     return names
 
 
-def at_hand(words: str, known: Collection[str]) -> list[str]:
+def at_hand(words: str) -> list[str]:
     """Return the problems of a comma-separated list whose tables can be loaded, or raise where there is none."""
     names, reasons = [], []
-    for name in named(words, known):
+    for name in named(words):
         try:
             if name in NOT_SHIPPED:
                 load(name)
@@ -390,9 +341,9 @@ def at_hand(words: str, known: Collection[str]) -> list[str]:
     return names
 
 
-def left_out(words: str, known: Collection[str], answered: Collection[str]) -> tuple[str, ...]:
+def left_out(words: str, answered: Collection[str]) -> tuple[str, ...]:
     """Say which problems of a comma-separated list were left out, if any; `answered` are those that were not."""
-    names = [name for name in named(words, known) if name not in set(answered)]
+    names = [name for name in named(words) if name not in set(answered)]
     remedy = "put them into a folder that BAYESCLF_DATA names, or connect to openml.org"
     return (f"Left out, because the tables do not ship with bayesclf: {joined(names)}; {remedy}.",) * bool(names)
 
@@ -400,7 +351,7 @@ def left_out(words: str, known: Collection[str], answered: Collection[str]) -> t
 @lru_cache(maxsize=4)
 def load(name: str) -> Encoded:
     """Return the rows of a problem, or raise `InputError` if its data set is not available."""
-    problem = ALL_PROBLEMS[named(name, ALL_PROBLEMS)[0]]
+    problem = PROBLEMS[named(name)[0]]
     try:
         table = datasets.load(problem.dataset)
     except InputError as reason:

@@ -131,11 +131,11 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     return formulas.join(counts.rename(columns=lambda n: f"n = {n}"), on="classifier")
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return the number of parameters against the number of attributes."""
     caption = "Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts."
     title = "Number of parameters against number of attributes, two classes"
-    return (Figure("parameters", title, caption, partial(_parameters, table)),)
+    return Figure(title, caption, partial(_parameters, table))
 
 
 def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:

@@ -1,4 +1,4 @@
-"""The runner of all experiments: units of work with seeds of their own, on any workers, stored when done, and a page.
+"""The runner of all experiments: units of work with seeds of their own, stored when done, and a page.
 
 An experiment is a module with the names of `Experiment`, in that order; `EXPERIMENTS` lists them. Its docstring has
 three parts: the question in one line, a paragraph on where it comes from and what is done, and one on what not to
@@ -11,7 +11,7 @@ import json
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
@@ -25,9 +25,8 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pandas as pd
 
-from bayesclf import cluster
 from bayesclf.arrays import Array
-from bayesclf.constraints import Instance, OrNone, Text, constraint_like, require
+from bayesclf.constraints import constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
 from bayesclf.files import regular, write_text
@@ -50,7 +49,7 @@ type Each = Callable[[Sequence[Unit]], pd.DataFrame]
 
 EXPERIMENTS: tuple[str, ...] = (
     *("ng-jordan", "convergence", "gibbs-bound", "assumptions", "hypotheses", "sample-size", "parameter-count"),
-    *("newsgroups", "small-data", "bias-variance"),
+    *("newsgroups", "bias-variance"),
 )
 """Names of the experiments; the module's has underscores."""
 
@@ -66,19 +65,16 @@ LINES = ("-", (0, (5, 2)), (0, (1, 1.2)))
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a results page.
+    """The figure of a results page.
 
     Attributes
     ----------
-    name
-        Unique in the experiment.
     title, caption
         What the figure is, and how to read it; together also its alternative text.
     draw
         Returns the figure.
     """
 
-    name: str
     title: str
     caption: str
     draw: Callable[[], Drawing]
@@ -105,28 +101,8 @@ class Experiment(Protocol):
     def summary(self, settings: Any, table: pd.DataFrame) -> pd.DataFrame:
         """Return the table of the page."""
 
-    def figures(self, settings: Any, table: pd.DataFrame) -> tuple[Figure, ...]:
-        """Return the figures of the page."""
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Where the work is done; it does not change the results.
-
-    Attributes
-    ----------
-    jobs
-        Processes on this machine, −1 for as many as there are processors.
-    scheduler
-        Address of a Dask scheduler, such as ``"tcp://127.0.0.1:8786"``, instead of processes on this machine.
-    """
-
-    jobs: int = 1
-    scheduler: str | None = None
-
-    def __post_init__(self) -> None:
-        require_jobs(jobs=self.jobs)
-        require(OrNone(Text()), scheduler=self.scheduler)
+    def figure(self, settings: Any, table: pd.DataFrame) -> Figure:
+        """Return the figure of the page."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -141,8 +117,8 @@ class Outcome(Displayed):
         The answer to the question, then sentences that support it.
     summary
         The table of the page.
-    figures
-        The figures of the page.
+    figure
+        The figure of the page.
     folder
         Where records, settings and table lie.
     """
@@ -150,18 +126,11 @@ class Outcome(Displayed):
     table: pd.DataFrame
     answer: tuple[str, ...]
     summary: pd.DataFrame
-    figures: tuple[Figure, ...]
+    figure: Figure
     folder: Path
 
-    def draw(self, name: str) -> Drawing:
-        """Return the figure of a name."""
-        known = {figure.name: figure.draw for figure in self.figures}
-        if name not in known:
-            raise InputError(f"there is no figure {name!r}; the figures are {', '.join(known)}")
-        return known[name]()
-
     def _display(self) -> Display:
-        kept = f"{counted(len(self.table), 'line')} in `table`, {counted(len(self.figures), 'figure')} in `figures`"
+        kept = f"{counted(len(self.table), 'line')} in `table`, and a figure: `figure.draw()`"
         return Display(self.answer[0], sentences=(*self.answer[1:], kept))
 
 
@@ -199,7 +168,7 @@ def run(
     experiment: Experiment,
     settings: Any,
     folder: str | os.PathLike[str],
-    workers: Workers | None = None,
+    jobs: int = 1,
     made: dict[str, str] | None = None,
     progress: Progress = None,
 ) -> Outcome:
@@ -213,8 +182,8 @@ def run(
         Its settings, with a `seed`.
     folder : str or path
         Where results are stored, and found again by a run that resumes.
-    workers : Workers or None
-        By default one process.
+    jobs : int
+        Processes, −1 for as many as there are processors. The number does not change the results.
     made : mapping from str to str or None
         Command and versions, stored with the results.
     progress : bool, callable or None
@@ -224,10 +193,9 @@ def run(
     Raises
     ------
     InputError
-        If the folder holds something else, or the scheduler does not answer.
+        If the folder holds something else.
     Stopped
-        If the disk is full, or workers or the scheduler end before the work does; a run with the same folder does the
-        remaining units.
+        If the disk is full, or workers end before the work does; a run with the same folder does the remaining units.
     """
     if isinstance(experiment, str):
         raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
@@ -235,35 +203,41 @@ def run(
         raise InputError(f"settings must be {name_of(experiment)}'s own, experiment.Settings(…), not {settings!r}")
     for option in fields(settings):
         require(constraint_like(option.default), **{option.name: getattr(settings, option.name)})
-    require(OrNone(Instance(Workers)), workers=workers)
+    require_jobs(jobs=jobs)
     folder = Path(folder)
-    made = made or {}
-    own = partial(
-        _done, name_of(experiment), settings, workers or Workers(), partial(Store, folder, made=made), progress
+    table = experiment.tabulate(
+        settings, partial(_done, name_of(experiment), settings, folder, jobs, made or {}, progress)
     )
-    table = experiment.tabulate(settings, own)
     write_text(folder / TABLE, table.to_csv(index=False, lineterminator="\n"))
-    summary, figures = experiment.summary(settings, table), experiment.figures(settings, table)
-    return Outcome(table, experiment.answer(settings, table), summary, figures, folder)
+    summary, figure = experiment.summary(settings, table), experiment.figure(settings, table)
+    return Outcome(table, experiment.answer(settings, table), summary, figure, folder)
 
 
 def _done(
-    name: str, settings: Any, workers: Workers, stored: Callable[..., Store], progress: Progress, units: Sequence[Unit]
+    name: str,
+    settings: Any,
+    folder: Path,
+    jobs: int,
+    made: dict[str, str],
+    progress: Progress,
+    units: Sequence[Unit],
 ) -> pd.DataFrame:
     """Do those units of an experiment that are not stored yet, and return the records of all."""
     units = list(dict.fromkeys(units))
-    store = stored(name, settings)
+    store = Store(folder, name, settings, made)
     done = {unit: records for unit in units if (records := store.read(unit)) is not None}
+    left = [(unit,) for unit in units if unit not in done]
     with shown(name, len(units), progress) as tell:
         tell(name, len(done), len(units))
         try:
-            with closing(_measured(name, settings, [unit for unit in units if unit not in done], workers)) as finished:
-                for unit, records in finished:
+            work = each(partial(measure, name, settings), left, processes(jobs, len(left) or 1), ordered=False)
+            with closing(work) as finished:
+                for unit, records in finished if left else ():
                     store.write(unit, records)
                     done[unit] = records
                     tell(name, len(done), len(units))
         except Stopped as reason:
-            again = store.made.get("command", "the same call")
+            again = made.get("command", "the same call")
             kept = f"{counted(len(done), 'unit')} of {len(units)} are stored"
             raise Stopped(f"{reason}; {kept}, and {again} does the others") from reason
     # in an order that does not depend on which was finished first
@@ -271,19 +245,8 @@ def _done(
     return pd.DataFrame([record for unit in ordered for record in done[unit]])
 
 
-def _measured(
-    name: str, settings: Any, units: Sequence[Unit], workers: Workers
-) -> Generator[tuple[Unit, list[Record]]]:
-    """Yield units with their records, as they are finished."""
-    work = partial(measure, name, settings)
-    if units and workers.scheduler is not None:
-        yield from cluster.each(work, units, workers.scheduler)
-    elif units:
-        yield from each(work, ((unit,) for unit in units), processes(workers.jobs, len(units)), ordered=False)
-
-
 def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
-    """Do one unit, on any machine.
+    """Do one unit, in any process.
 
     Linear algebra keeps to one thread: several would change the order of sums, and with it the last digits.
     """
@@ -303,9 +266,6 @@ def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
 class Store:
     """A folder with the records of one experiment: its settings, and a file of JSON for each finished unit.
 
-    Files are written atomically, and each has the settings and the version that it is of: what was copied from a run
-    with another seed is found.
-
     Parameters
     ----------
     folder
@@ -324,56 +284,46 @@ class Store:
     """
 
     def __init__(self, folder: Path, experiment: str, settings: Any, made: dict[str, str]) -> None:
-        self.folder, self.made = folder, made
-        self._units = folder / UNITS
-        options = json.loads(json.dumps(asdict(settings)))
-        self._about = {"experiment": experiment, "version": version("bayesclf"), "settings": options}
+        self._units, path = folder / UNITS, folder / SETTINGS
+        about = {"experiment": experiment, "version": version("bayesclf")}
+        about |= {name: json.loads(json.dumps(value)) for name, value in asdict(settings).items()}
         try:
             folder.mkdir(parents=True, exist_ok=True)
             # another run may be about to write the settings
-            found = {path.name for path in folder.iterdir() if path.name != UNITS and not path.name.startswith(".")}
-            if SETTINGS in found or not found:
+            others = {found.name for found in folder.iterdir() if found.name != UNITS and found.name[0] != "."}
+            if SETTINGS in others or not others:
                 self._units.mkdir(exist_ok=True)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"the folder {folder} cannot be made ({reason}); choose another") from None
-        if found and SETTINGS not in found:
+        if others and SETTINGS not in others:
             raise InputError(f"the folder {folder} holds other files; choose a new one for the results")
-        begun = any(self._units.glob("*.json"))
-        if found:
-            self._check_settings(begun)
-        if not begun:
-            write_text(folder / SETTINGS, json.dumps(self._about | made, indent=1) + "\n")
+        if not others:
+            write_text(path, json.dumps(about | made, indent=1) + "\n")
+            return
+        found = _parsed(path)
+        if other := [f"{name}={found.get(name)!r}" for name, value in about.items() if found.get(name) != value]:
+            raise InputError(f"{folder} holds results of other settings ({', '.join(other)}); choose another")
 
     def read(self, unit: Unit) -> list[Record] | None:
         """Return the records of a unit, None if it was not done."""
         path = self._path(unit)
         if not os.path.lexists(path):
             return None
-        found, own = _parsed(path), {**self._about, "unit": list(unit)}
-        if own.items() <= found.items() and isinstance(found.get("records"), list):
+        found = _parsed(path)
+        if found.get("unit") == list(unit) and isinstance(found.get("records"), list):
             return cast(list[Record], found["records"])
         raise InputError(f"{path} is damaged, or of another run; delete it, and its unit is done again")
 
     def write(self, unit: Unit, records: list[Record]) -> None:
         """Store the records of a finished unit, or raise `Stopped` if the disk does not take them."""
         try:
-            write_text(self._path(unit), json.dumps({**self._about, "unit": unit, "records": records}))
+            write_text(self._path(unit), json.dumps({"unit": unit, "records": records}))
         except InputError as reason:
             raise Stopped(str(reason)) from reason
 
     def _path(self, unit: Unit) -> Path:
         return self._units / f"{sha256(json.dumps(unit).encode()).hexdigest()[:16]}.json"
-
-    def _check_settings(self, begun: bool) -> None:
-        """Raise unless the folder holds results of these settings; without results, any settings do."""
-        found = _parsed(self.folder / SETTINGS)
-        if not found.keys() >= self._about.keys() or not isinstance(found["settings"], dict):
-            raise InputError(f"{self.folder / SETTINGS} is not of an experiment; choose another folder for the results")
-        mine, theirs = (own | own["settings"] for own in (self._about, found))
-        other = [f"{key}={theirs.get(key)!r}" for key in mine if key != "settings" and theirs.get(key) != mine[key]]
-        if begun and other:
-            raise InputError(f"{self.folder} holds results of other settings ({', '.join(other)}); choose another")
 
 
 def _parsed(path: Path) -> dict[str, Any]:
@@ -393,10 +343,8 @@ def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command:
 
     question, background, cautions = about(experiment)
     options = [(name.replace("_", " "), str(value)) for name, value in asdict(settings).items()]
-    drawn = [
-        (document.svg(own.draw, f"figure-{own.name}", own.title, own.caption), f"{own.title}. {own.caption}")
-        for own in outcome.figures
-    ]
+    own = outcome.figure
+    drawn = [(document.svg(own.draw, "figure", own.title, own.caption), f"{own.title}. {own.caption}")]
     path = outcome.folder / PAGE
     text = document.fill(
         "experiment.html.j2",
@@ -473,12 +421,10 @@ def curves(
     for ax, which in zip(axes, panels, strict=True):
         for place, name in enumerate(names):
             own = table[(table[panel] == which) & (table[curve] == name) & np.isfinite(table[y])].sort_values(x)
-            look: Any = {
-                "color": _color(names, place),
-                "linestyle": "-" if name in RULES else LINES[place % len(LINES)],
-            }
             if own.empty:
                 continue
+            line, marker = "-" if name in RULES else LINES[place % len(LINES)], "o" if len(own) == 1 else ""
+            look: Any = {"color": _color(names, place), "linestyle": line, "marker": marker}
             ax.plot(own[x], own[y], linewidth=1.6, label=f"{name:g}" if _ordered(names) else str(name), **look)
             if f"{y}_se" in own:
                 band = own[y] - own[f"{y}_se"], own[y] + own[f"{y}_se"]

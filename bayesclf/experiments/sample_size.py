@@ -14,18 +14,17 @@ credible interval has the stated coverage on average over the prior, not at ever
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 from scipy.special import betaincinv, ndtri
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, check_between
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
@@ -45,12 +44,6 @@ WIDTHS = (0.1, 0.05, 0.02, 0.01)
 NARROWEST = 0.001
 """Narrower intervals need too many examples to enumerate."""
 
-COUNTS = (10, 100)
-"""Numbers of examples at which coverage is computed."""
-
-PLACES = np.round(np.arange(0.005, 0.5001, 0.0025), 4)
-"""Values of p for which coverage is drawn; it is the same at 1 − p."""
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -62,33 +55,30 @@ class Settings:
 
 
 def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
-    """Return the part "needed" by method, p and half width, and the part "coverage" by method, n and p.
+    """Return the examples needed, and what intervals then cover, by method, p and half width.
 
     `within` is the probability that the estimate k/n is no farther from p than the half width.
     """
     if not NARROWEST <= settings.half_width < 0.5:
         raise InputError(f"half_width must lie between {NARROWEST} and 0.5, not {settings.half_width}")
     check_between("level", settings.level)
-    most = examples_needed(settings.half_width, 0.5, settings.level)
-    units: list[Unit] = [("needed", method, p) for method in METHODS for p in SHARES]
-    units += [("coverage", method, n) for method in METHODS for n in dict.fromkeys((*COUNTS, most))]
-    return in_order(each(units), ["part", "method"], part=("needed", "coverage"), method=METHODS)
+    return in_order(each([(method, p) for method in METHODS for p in SHARES]), ["method"], method=METHODS)
 
 
 def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> list[Record]:
-    """Return the examples needed for each half width, or the coverage at each p."""
-    part, method, value = str(unit[0]), str(unit[1]), unit[2]
-    if part == "needed":
-        return _needed(settings, method, float(value))
-    covered = coverage(method, int(value), PLACES, settings.level)
-    about = {"part": part, "method": method, "n": int(value)}
-    return [{**about, "p": p, "coverage": share} for p, share in zip(PLACES.tolist(), covered.tolist(), strict=True)]
+    """Return the examples needed for each half width, their coverage, and how often the estimate is close enough."""
+    method, p = str(unit[0]), float(unit[1])
+    records = []
+    for width in dict.fromkeys((settings.half_width, *WIDTHS)):
+        n = examples_needed(width, p, settings.level, method)
+        about = {"method": method, "p": p, "half_width": width, "n": n}
+        records.append({**about, "coverage": coverage(method, n, p, settings.level), "within": within(n, p, width)})
+    return records
 
 
 def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
     """Say how many examples are needed, and what intervals cover at the smallest p."""
-    own = table[(table["part"] == "needed") & (table["half_width"] == settings.half_width)]
-    own = own.set_index(["p", "method"])
+    own = table[table["half_width"] == settings.half_width].set_index(["p", "method"])
     half, tenth = ([f"{own['n'][p, method]:,.0f}" for method in METHODS] for p in (0.5, 0.1))
     rare = [percent(own["coverage"][min(SHARES), method]) for method in METHODS]
     return (
@@ -102,31 +92,15 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
 
 def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
     """Return the examples needed for the requested half width, and what the intervals then cover."""
-    own = table[(table["part"] == "needed") & (table["half_width"] == settings.half_width)]
-    return own[["method", "p", "half_width", "n", "coverage", "within"]]
+    return table[table["half_width"] == settings.half_width]
 
 
-def figures(settings: Settings, table: pd.DataFrame) -> tuple[Figure, ...]:
-    """Return the examples needed by method and p, and the coverage by number of examples and method."""
-    needed, covered = (table[table["part"] == part] for part in ("needed", "coverage"))
-    counts = partial(curves, needed, "method", "p", "n", x="half_width", labels=("half width", "examples"), log="xy")
-    shares = partial(curves, covered, "n", "method", "coverage", x="p", labels=("p", "coverage"), log="")
+def figure(settings: Settings, table: pd.DataFrame) -> Figure:
+    """Return the examples needed by method and p."""
     caption = "By p. Under the normal approximation, half the width takes four times as many examples, whatever p is."
-    return (
-        Figure("needed", "Examples needed against half width", caption, counts),
-        Figure("coverage", "Coverage after some numbers of examples", "It jumps because k is a whole number.", shares),
-    )
-
-
-def _needed(settings: Settings, method: str, p: float) -> list[Record]:
-    """Return the examples needed, the coverage with them, and how often the estimate is close enough."""
-    records = []
-    for width in dict.fromkeys((settings.half_width, *WIDTHS)):
-        n = examples_needed(width, p, settings.level, method)
-        share = float(coverage(method, n, np.array([p]), settings.level)[0])
-        about = {"part": "needed", "method": method, "p": p, "half_width": width, "n": n}
-        records.append({**about, "coverage": share, "within": within(n, p, width)})
-    return records
+    labels = ("half width", "examples")
+    draw = partial(curves, table, "method", "p", "n", x="half_width", labels=labels, log="xy")
+    return Figure("Examples needed against half width", caption, draw)
 
 
 def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.95, method: str = "normal") -> int:
@@ -176,37 +150,18 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     """
     for name, value, largest in (("half_width", half_width, 0.5), ("p", p, 1), ("level", level, 1)):
         check_between(name, value, 0, largest)
-    require(Choice(HALF_WIDTHS), method=method)
-    width = HALF_WIDTHS[method]
+    require(Choice(METHODS), method=method)
+
+    def narrow(n: int) -> bool:
+        """Return whether the interval after n examples is narrow enough."""
+        low, high = interval(method, n * p, n, level)
+        return bool((high - low) / 2 <= half_width)
+
     enough = 1
-    while width(enough, p, level) > half_width:
+    while not narrow(enough):
         enough *= 2
     candidates = range(enough // 2 + 1, enough)
-    place = bisect_left(candidates, True, key=lambda n: width(n, p, level) <= half_width)
-    return candidates.start + place
-
-
-def _normal(n: int, p: float, level: float) -> float:
-    return _z(level) * math.sqrt(p * (1 - p) / n)
-
-
-def _wilson(n: int, p: float, level: float) -> float:
-    z = _z(level)
-    return z * math.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2) / (1 + z**2 / n)
-
-
-def _beta(n: int, p: float, level: float) -> float:
-    low, high = (float(betaincinv(1 + n * p, 1 + n * (1 - p), (1 + sign * level) / 2)) for sign in (-1, 1))
-    return (high - low) / 2
-
-
-def _z(level: float) -> float:
-    """Return the quantile z of the standard normal with P(|Z| ≤ z) = level."""
-    return float(ndtri((1 + level) / 2))
-
-
-HALF_WIDTHS: dict[str, Callable[[int, float, float], float]] = {"normal": _normal, "wilson": _wilson, "beta": _beta}
-"""Half width of the interval, by method: a function of n, p and the level."""
+    return candidates.start + bisect_left(candidates, True, key=narrow)
 
 
 def within(n: int, p: float, half_width: float) -> float:
@@ -223,8 +178,8 @@ def within(n: int, p: float, half_width: float) -> float:
     return float(stats.binom.pmf(k, n, p)[near].sum())
 
 
-def coverage(method: str, n: int, p: Array, level: float) -> Array:
-    """Return Σ_k Binomial(k | n, p) 1[p lies in the interval after k of n], for each p.
+def coverage(method: str, n: int, p: float, level: float) -> float:
+    """Return Σ_k Binomial(k | n, p) 1[p lies in the interval after k of n].
 
     References
     ----------
@@ -235,25 +190,25 @@ def coverage(method: str, n: int, p: Array, level: float) -> Array:
     --------
     The interval after 0 or 2 of 2 has no width under the normal approximation, that after 1 holds ½:
 
-    >>> import numpy as np
-    >>> print(coverage("normal", 2, np.array([0.5]), 0.95))
-    [0.5]
+    >>> coverage("normal", 2, 0.5, 0.95)
+    0.5
     """
     k = np.arange(n + 1)
     low, high = interval(method, k, n, level)
-    return np.array([stats.binom.pmf(k, n, share)[(low <= share) & (share <= high)].sum() for share in p])
+    return float(stats.binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum())
 
 
-def interval(method: str, k: Integers, n: int, level: float) -> tuple[Array, Array]:
+def interval(method: str, k: Any, n: int, level: float) -> tuple[Array, Array]:
     """Return both ends of the interval after k of n positive examples.
 
     Wilson's is centered at (k + z²/2)/(n + z²), the normal one at k/n; the posterior's runs between its tail quantiles.
     """
+    share = np.asarray(k, dtype=float) / n
     if method == "beta":
-        low, high = (np.asarray(betaincinv(1 + k, 1 + n - k, (1 + sign * level) / 2), float) for sign in (-1, 1))
-        return low, high
-    z = stats.norm.ppf((1 + level) / 2)
+        low, high = (betaincinv(1 + n * share, 1 + n * (1 - share), (1 + sign * level) / 2) for sign in (-1, 1))
+        return np.asarray(low), np.asarray(high)
+    z = float(ndtri((1 + level) / 2))
     shift = z**2 if method == "wilson" else 0.0
-    center = (k + shift / 2) / (n + shift)
-    half = np.array([HALF_WIDTHS[method](n, share, level) for share in k / n])
+    center = (n * share + shift / 2) / (n + shift)
+    half = z * np.sqrt(share * (1 - share) / n + shift / (2 * n) ** 2) / (1 + shift / n)
     return center - half, center + half

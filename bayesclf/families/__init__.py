@@ -13,7 +13,6 @@ from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.mixed.network import ConditionalGaussian
 from bayesclf.families.multinomial import Multinomial
-from bayesclf.families.multivariate.covariance import LKJ
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
@@ -35,7 +34,6 @@ FAMILIES = {family.name: family for family in _ALL}
 
 __all__ = [
     "FAMILIES",
-    "LKJ",
     "Axes",
     "BayesianNetwork",
     "Bernoulli",

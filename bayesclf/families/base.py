@@ -531,12 +531,3 @@ class WithoutPyMC:
     def from_pymc(self, draws: Any, suffix: str) -> NoReturn:
         """Refuse, as `pymc` does."""
         raise Refused(self._no_pymc)
-
-
-def require_prior_of_page(family: Any) -> None:
-    """Raise `Refused` for a prior that is the posterior of other rows and not of the form that `page` writes."""
-    if family.variant:
-        raise Refused(
-            f"the prior of the family {family.name!r} is the posterior of other rows, which has no page of PyMC; fit "
-            "all rows together"
-        )

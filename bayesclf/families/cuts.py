@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self, override
+from typing import Any, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,12 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
-from bayesclf.families.page_tables import PageTable, PageVariable, page_tables, theta_of
+from bayesclf.families.categorical import Categorical, CategoricalStatistics
+from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.terms import Contributions, Pair
-from bayesclf.wording import in_names
 
 NEGLIGIBLE = 1e-13
 """Posterior probability below which an a is left out of averages."""
-
-SHARES = "_shares"
-"""Part of the names of φ in PyMC."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +316,7 @@ class Smoothings:
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """The bins of one set of cuts of each feature, and the shares of cells in them: what PyMC has as variables.
+    """The bins of one set of cuts of each feature, whose probabilities are variables of PyMC.
 
     Attributes
     ----------
@@ -328,12 +325,12 @@ class Bins:
     cells
         Number of cells of each feature.
     widths
-        What the cells of a bin share its probability in proportion to, (cell); None where the shares are variables.
+        What the cells of a bin share its probability in proportion to, (cell).
     """
 
     begins: NDArray[np.bool_]
     cells: tuple[int, ...]
-    widths: Array | None
+    widths: Array
 
     @cached_property
     def of_cell(self) -> Integers:
@@ -345,58 +342,17 @@ class Bins:
         """Number of bins of each feature."""
         return tuple(np.add.reduceat(self.begins.astype(np.intp), dirichlet.starts(self.cells)).tolist())
 
-    @cached_property
-    def in_feature(self) -> Integers:
-        """The bin of each cell among those of its feature, (cell)."""
-        return self.of_cell - np.repeat(dirichlet.starts(self.sizes), self.cells)
-
-    @cached_property
-    def shared(self) -> list[Integers]:
-        """The cells of each bin whose shares are variables: those of several cells, without widths."""
-        cells = np.split(np.arange(self.begins.size), np.flatnonzero(self.begins)[1:])
-        return [own for own in cells if self.widths is None and len(own) > 1]
-
-    @cached_property
-    def _in_shared(self) -> Integers:
-        return np.concatenate([np.empty(0, dtype=np.intp), *self.shared])
-
-    @cached_property
-    def simplexes(self) -> dict[str, tuple[int, ...]]:
-        """Sizes of the simplexes: the bins of each feature, and the cells of each bin whose shares are variables."""
-        return {"": self.sizes} | ({SHARES: tuple(map(len, self.shared))} if self.shared else {})
-
     def sums(self, values: Array) -> Array:
         """Return the sums over the cells of each bin, (…, bin), of values (…, cell)."""
         return np.asarray(np.add.reduceat(values, np.flatnonzero(self.begins), axis=-1))
 
-    def of_simplexes(self, counts: Array, prior: Array | float = 0.0) -> dict[str, Array]:
-        """Return counts (outcome, cell) plus a prior (cell) of these simplexes; shares have those of all classes."""
-        shares = (prior + counts.sum(axis=0, keepdims=True))[:, self._in_shared]
-        return {"": self.sums(prior + counts)} | ({SHARES: shares} if self.shared else {})
-
-    def split(self, theta: Array) -> Array:
-        """Return the probabilities of bins, and then the shares that are variables, from those of cells (…, cell)."""
-        of_bins, own = self.sums(theta), self._in_shared
-        return np.concatenate([of_bins, theta[..., own] / of_bins[..., self.of_cell[own]]], axis=-1)
-
-    def joined(self, of_bins: Array, shares: Array | None = None) -> Array:
-        """Return the probabilities of cells: the inverse of `split`."""
-        theta = of_bins[..., self.of_cell]
-        if self.widths is not None:
-            return np.asarray(theta * self.widths / self.sums(self.widths)[self.of_cell])
-        theta[..., self._in_shared] *= 1.0 if shares is None else shares
-        return np.asarray(theta)
+    def split(self, of_bins: Array) -> Array:
+        """Return the probabilities of cells, (…, cell), from those of bins."""
+        return np.asarray(of_bins[..., self.of_cell] * self.widths / self.sums(self.widths)[self.of_cell])
 
     def codes(self, cells: Integers) -> Integers:
-        """Return the bin of each cell (row, feature) within its feature, and its place in each bin of `shared`.
-
-        They are −1 where there is no cell, or it is in another bin.
-        """
-        own = [np.where(cells >= 0, self.in_feature[cells], -1)]
-        for shared in self.shared:
-            inside = (cells >= shared[0]) & (cells <= shared[-1])
-            own.append(np.where(inside, cells - shared[0], -1).max(axis=1, keepdims=True))
-        return np.concatenate(own, axis=1)
+        """Return the bin of each cell (row, feature) within its feature, −1 where there is no cell."""
+        return np.where(cells >= 0, self.of_cell[cells] - dirichlet.starts(self.sizes), -1)
 
 
 def _of_cells(values: Array) -> Array:
@@ -428,21 +384,19 @@ def require_concentrations(**given: object) -> None:
 class CutFamily[S: Statistics](Family[S]):
     """A family whose parameter `theta` has the probability of each cell, averaged over concentrations and sets of cuts.
 
-    In PyMC the cuts are the most probable ones, as NUTS has no discrete parameters.
+    In PyMC the cuts are the most probable ones, as NUTS has no discrete parameters. Shares that are learned say nothing
+    of the class: there they are at their means.
 
     Attributes
     ----------
     counts, known
         Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set by, whose most
         probable concentrations and cuts PyMC takes; set by `resolve_prior`.
-    learns_shares
-        Whether the shares of cells in a bin are learned, rather than in proportion to `widths`.
     """
 
     axes: Axes = field(default=Axes((), ()), repr=False)
     counts: Array = field(default_factory=lambda: np.empty(0), repr=False)
     known: Array = field(default_factory=lambda: np.empty(0), repr=False)
-    learns_shares: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -492,71 +446,40 @@ class CutFamily[S: Statistics](Family[S]):
 
     @override
     def pymc(self, statistics: S, suffix: str) -> None:
-        """Add θ of the bins of the most probable cuts, and the shares of cells that are learned, observing counts."""
-        from bayesclf.families.pymc import observe_simplexes
-
-        bins = self._bins
-        counts = bins.of_simplexes(self.binned(statistics))
-        for part, alpha in bins.of_simplexes(self.counts, self._prior_of_cells).items():
-            sizes, of_all = bins.simplexes[part], bool(part)
-            names = [f"bin {place}" for place in range(len(sizes))] if of_all else self.axes.features
-            observe_simplexes(alpha, counts[part], sizes, names, part + suffix, of_all)
+        """Add θ of the bins of the most probable cuts, observing how many rows are in each."""
+        counts = self._bins.sums(self.binned(statistics))
+        self._of_bins.pymc(CategoricalStatistics(self._of_bins.axes, counts), suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the cells' probabilities from those of the bins and the shares of cells."""
-        parts = (dirichlet.simplexes_of(draws, sizes, part + suffix) for part, sizes in self._bins.simplexes.items())
-        return {"theta": self._bins.joined(*parts)}
+        """Return the cells' probabilities from those of the bins."""
+        return {"theta": self._bins.split(self._of_bins.from_pymc(draws, suffix)["theta"])}
 
     @override
     def page(self, X: Any, row: Any, suffix: str) -> None:
-        """Add the same variables, observing the bin of each value, and which of the cells of its bin it is in."""
-        parts, labels = self._bins.of_simplexes(self.counts, self._prior_of_cells).values(), len(self.axes.labels)
-        alpha = np.concatenate([np.broadcast_to(own, (labels, own.shape[1])) for own in parts], axis=1)
-        codes = self._bins.codes(self._cells(X))
-        for own in self._page_tables(suffix):
-            own.observe(own.add(alpha), codes, row)
-
-    @override
-    def _page_tables(self, suffix: str) -> list[PageTable]:
-        """Return a table of the bins of each feature, or of many with as many bins, and one of the cells of each bin.
-
-        The latter are of cells whose shares are learned.
-        """
-        bins, features = self._bins, self.axes.features
-        tables = page_tables(features, [range(size) for size in bins.sizes], suffix)
-        levels = [level for values in self.axes.levels for level in values]
-        end = sum(bins.sizes)
-        for number, cells in enumerate(bins.shared, start=len(features)):
-            feature = int(np.searchsorted(np.cumsum(self.sizes), cells[0], side="right"))
-            name = f"{features[feature]} in bin {bins.in_feature[cells[0]]}"
-            names = {f"{in_names(name)}_level": [levels[cell] for cell in cells]}
-            tables.append(PageTable((name,), (number,), names, end + np.arange(len(cells)), of_all=True))
-            end += len(cells)
-        return tables
+        """Add the same variables, observing the bin of each value."""
+        self._of_bins.page(self._bins.codes(self._cells(X)), row, suffix)
 
     @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
-        """Return θ of the bins of the most probable cuts, and the shares of cells that are learned."""
+        """Return θ of the bins of the most probable cuts."""
 
-        def of(own: PageTable, parameters: Parameters) -> Array:
+        def of(own: PageVariable, parameters: Parameters) -> Array:
             """Return the values of one from the parameters of cells."""
-            return own.of(self._bins.split(parameters["theta"]))
+            return own.of({"theta": self._bins.sums(parameters["theta"])})
 
-        tables = self._page_tables(suffix)
-        return [own.variable()._replace(of=partial(of, own)) for own in tables]
+        return [own._replace(of=partial(of, own)) for own in self._of_bins.page_variables(suffix)]
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the cells' probabilities from those of the bins and the shares of cells."""
-        parts = theta_of(self._page_tables(suffix), draws, len(self.axes.labels))
-        return {"theta": self._bins.joined(*np.split(parts, [sum(self._bins.sizes)], axis=2))}
+        """Return the cells' probabilities from those of the bins."""
+        return {"theta": self._bins.split(self._of_bins.of_page(draws, suffix)["theta"])}
 
     @property
     @override
     def variant(self) -> str:
-        """Number of bins of each feature, and of cells of those whose shares are learned."""
-        return f"bins: {self._bins.simplexes}"
+        """Number of bins of each feature."""
+        return f"bins: {self._of_bins.axes.sizes}"
 
     def _log_shape(self, X: Any) -> Array:
         """Return the sum of the log densities of values relative to their cells, (row)."""
@@ -615,12 +538,14 @@ class CutFamily[S: Statistics](Family[S]):
     def _bins(self) -> Bins:
         """Return the bins of the most probable cuts."""
         begins = np.concatenate([begins for _, begins in self._modes])
-        return Bins(begins, self.sizes, None if self.learns_shares else self.widths)
+        return Bins(begins, self.sizes, np.concatenate([segments.widths for segments, _ in self._modes]))
 
     @cached_property
-    def _prior_of_cells(self) -> Array:
-        """Return the most probable concentration of each cell, (cell)."""
-        return np.concatenate([segments.prior for segments, _ in self._modes])
+    def _of_bins(self) -> Categorical:
+        """Return the family of these bins as categories."""
+        alpha = self.counts + np.concatenate([segments.prior for segments, _ in self._modes])
+        levels = tuple(tuple(range(size)) for size in self._bins.sizes)
+        return Categorical(self._bins.sums(alpha), axes=replace(self.axes, levels=levels))
 
     @cached_property
     def _mean(self) -> Array:

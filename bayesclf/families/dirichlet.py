@@ -75,15 +75,6 @@ def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: 
     return np.asarray(ratios / np.repeat(np.add.reduceat(ratios, first, axis=-1), sizes, axis=-1))
 
 
-def draw_quickly(alpha: Array, sizes: Integers, rng: np.random.Generator, draws: int) -> Array:
-    """Draw θ as `draw` does, by other random numbers, in less time unless α is very small."""
-    if alpha.min(initial=1.0) < UNDERFLOW_FREE:
-        return np.exp(log_draw(np.broadcast_to(alpha, (draws, *alpha.shape)), sizes, rng))
-    gamma = rng.standard_gamma(alpha, size=(draws, *alpha.shape))
-    gamma /= np.repeat(np.add.reduceat(gamma, starts(sizes), axis=-1), sizes, axis=-1)
-    return gamma
-
-
 def log_draw(alpha: Array, sizes: Integers, rng: np.random.Generator) -> Array:
     """Draw log θ, one θ for each α (…, cell), finite where θ itself underflows."""
     first = starts(sizes)
@@ -228,13 +219,6 @@ class Tables:
 
     counts: Array
     sizes: tuple[int, ...]
-
-    def groups(self, scope: str) -> list[Tables]:
-        """Return the tables that share one α: all of them, or those of each feature."""
-        if scope == "block":
-            return [self]
-        ends = np.cumsum(self.sizes)
-        return [Tables(self.counts[:, end - size : end], (size,)) for end, size in zip(ends, self.sizes, strict=True)]
 
     def select(self, kept: NDArray[np.bool_]) -> Tables:
         """Return some of the tables, those that are `kept` (table)."""

@@ -12,7 +12,7 @@ from scipy.special import digamma, gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
 from bayesclf.families import cells
-from bayesclf.families.base import SCALE, Axes, require_each, require_prior_of_page
+from bayesclf.families.base import SCALE, Axes, require_each
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
 from bayesclf.families.template import NUMPY, TINY, CellSums, stirling
@@ -184,33 +184,12 @@ class Gamma(QuadratureFamily):
         return density.with_same_parts("rate", "shape")
 
     @override
-    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, Any]:
+    def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any, Any]:
         """Add α and β to the open PyMC model; return them."""
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        from bayesclf.families.pymc import standardized_rate
-
-        given = enumerate((*self.hyperparameters(), *self.rows()))
-        median, spread, kappa, m, n, total, logs = (pm.Data(f"shape_{i}{suffix}", value) for i, value in given)
-        dims = ("outcome", f"feature{suffix}")
-        shape = pm.LogNormal(f"shape{suffix}", pt.log(median), spread, dims=dims)
-        a, b = 1 + (kappa + n) * shape, kappa * m + total
-        more, sums = (pm.Data(f"rate_n{suffix}", statistics.n), pm.Data(f"rate_total{suffix}", statistics.rows()[1]))
-        rate = standardized_rate(f"rate{suffix}", (a, b), (a + more * shape, b + sums), dims)
-        if self.variant:
-            prior = (1 + kappa * shape) * pt.log(kappa * m) - pt.gammaln(1 + kappa * shape)
-            rows = (shape - 1) * logs - n * pt.gammaln(shape) + pt.gammaln(a) - a * pt.log(b)
-            pm.Potential(f"shape_given_rows{suffix}", prior + rows)
-        return shape, rate
-
-    @override
-    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any, Any]:
-        """Add α and β to the page; return them."""
         from bayesclf import pymc_models
 
-        require_prior_of_page(self)
-        return pymc_models.gammas(*self.hyperparameters(), suffix)
+        median, spread, kappa, m = prior
+        return pymc_models.gammas(median, spread, kappa, m, suffix)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw numbers (row, feature)."""

@@ -16,8 +16,8 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha, learned_by
+from bayesclf.families.selected import plain
 from bayesclf.families.simplexes import SimplexFamily
-from bayesclf.families.wrapper import plain
 
 GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
@@ -105,7 +105,7 @@ def criterion(
         X = dirichlet.canonical(X)
     width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
     stretch = max(1, NUMBERS // max(log_prior.shape[1], width))
-    posterior = settings.fixed(family, tables, np.array([LOWEST])).resolve_prior(statistics).posterior(statistics)
+    posterior = settings.fixed(family, tables, LOWEST).resolve_prior(statistics).posterior(statistics)
     some_rows = [slice(start, start + stretch) for start in range(0, len(y), stretch)]
     without = [posterior.without_each(X[some], y[some]) for some in some_rows]
     learned = np.repeat(settings.learned(tables), tables.sizes)

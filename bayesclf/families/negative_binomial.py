@@ -15,7 +15,7 @@ from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import cells
-from bayesclf.families.base import Axes, require_each, require_prior_of_page
+from bayesclf.families.base import Axes, require_each
 from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
@@ -273,34 +273,18 @@ class NegativeBinomial(QuadratureFamily):
         pm.Potential(f"rising{suffix}", _pymc_at(rising, pt.log(pm.modelcontext(None)[f"dispersion{suffix}"])).sum())
 
     @override
-    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, Any]:
+    def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any, Any]:
         """Add r and θ to the open PyMC model; return them."""
-        import pymc as pm
-        import pytensor.tensor as pt
-
-        from bayesclf.families.pymc import standardized_probability
-
-        given = enumerate((*self.hyperparameters(), *self.rows()[:2]))
-        median, spread, kappa, m, n, total = (pm.Data(f"dispersion_{i}{suffix}", value) for i, value in given)
-        dims = ("outcome", f"feature{suffix}")
-        r = pm.LogNormal(f"dispersion{suffix}", pt.log(median), spread, dims=dims)
-        a, b = 1 + (kappa + n) * r, 1 + kappa * m + total
-        more, sums = (pm.Data(f"theta_n{suffix}", statistics.n), pm.Data(f"theta_total{suffix}", statistics.rows()[1]))
-        theta = standardized_probability(f"theta{suffix}", (a, b), (a + more * r, b + sums), dims)
-        if self.variant:
-            # PyTensor has no log B.
-            of_theta = pt.gammaln(a) - pt.gammaln(a + b) - pt.gammaln(1 + kappa * r) + pt.gammaln(2 + kappa * (r + m))
-            rising = pm.Data(f"dispersion_rising{suffix}", np.moveaxis(self.rising(), 0, -1))
-            pm.Potential(f"dispersion_given_rows{suffix}", _pymc_at(rising, pt.log(r)) + of_theta)
-        return r, theta
-
-    @override
-    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any, Any]:
-        """Add r and θ to the page; return mean and dispersion."""
         from bayesclf import pymc_models
 
-        require_prior_of_page(self)
-        return pymc_models.negative_binomials(*self.hyperparameters(), suffix)
+        median, spread, kappa, m = prior
+        return pymc_models.negative_binomials(median, spread, kappa, m, suffix)
+
+    @override
+    def arguments(self, *parameters: Any) -> tuple[Any, Any]:
+        """Return mean and dispersion, which PyMC's distribution takes."""
+        r, theta = parameters
+        return r * (1 - theta) / theta, r
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, feature): Poisson's, whose rate is drawn from a gamma distribution."""

@@ -49,10 +49,11 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     that of `Categorical`.
 
     A hypothesis is a set of cuts, θ and φ; its parameter `theta` has the probability of each level, θ_kr φ_l. Evidence,
-    predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming
-    (`families.cuts`). MLE cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the
-    softmax basis, which are their posterior means. The mean is over the sets of cuts too. In PyMC they are the most
-    probable one, as NUTS has no discrete parameters. A missing cell, or one with an unknown level, is integrated out.
+    predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming (`families.cuts`). MLE
+    cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the softmax basis, which are
+    their posterior means. The mean is over the sets of cuts too. In PyMC the cuts are the most probable ones, as NUTS
+    has no discrete parameters, and φ is at its mean, as it says nothing of the class. A missing cell, or one with an
+    unknown level, is integrated out.
 
     Parameters
     ----------
@@ -86,7 +87,6 @@ class Ordinal(CutFamily[CategoricalStatistics]):
     kind: ClassVar[str] = "category"
     likelihood: ClassVar[str] = "Categorical(theta), with the same shares within a run of levels in all classes"
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
-    learns_shares: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_concentrations(alpha=self.alpha)

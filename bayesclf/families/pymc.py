@@ -3,11 +3,6 @@
 A term of the log density takes the place of the rows, so that sampling costs the same for a thousand rows and for ten
 million. It is defined for no rows, one row, a constant column and fractional weights. The model of the rows themselves,
 to read and to extend, is that of `bayesclf.pymc_models`.
-
-Where a rate or a probability depends on a shape, their joint posterior is narrow along a curve. Given the shape, the
-logarithm of the rate and the logit of the probability are about normal, with a mean and a standard deviation that
-follow from the shape and the sums of the rows, and in these units they hardly depend on it. The density stays the same:
-only the coordinates use the sums.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
-from pymc.logprob.transforms import SimplexTransform, Transform
+from pymc.logprob.transforms import SimplexTransform
 from pytensor.tensor import TensorVariable
 
 from bayesclf.arrays import Array
@@ -131,91 +126,6 @@ def observe_sums(
     """
     held = (pm.Data(f"sum_{name}{suffix}", values) for name, values in sums.items())
     pm.Potential(f"sums{suffix}", log_likelihood(*parameters, *held).sum())
-
-
-def observe_collapsed(alpha: TensorVariable, counts: Array, sizes: tuple[int, ...], suffix: str) -> None:
-    """Add that of counts (outcome, cell) of tables whose θ ~ Dirichlet(α, …, α) is integrated out, α given by cell.
-
-    Each cell has its share, 1/size, of its table's normalizer.
-    """
-    size = pm.Data(f"alpha_sizes{suffix}", np.repeat(sizes, sizes).astype(float))
-    total = pm.Data(f"alpha_totals{suffix}", dirichlet.totals(counts, sizes))
-    held = pm.Data(f"alpha_counts{suffix}", counts)
-    normalizer = pt.gammaln(size * alpha) - pt.gammaln(size * alpha + total)
-    of_cells = pt.gammaln(alpha + held) - pt.gammaln(alpha) + normalizer / size
-    pm.Potential(f"tables{suffix}", of_cells.sum())
-
-
-class _Standardized(Transform):  # type: ignore[misc]
-    """z = (u − mean)/sd, u the logarithm or the logit; mean and sd are the last two of a variable's four parameters."""
-
-    name = "standardized"
-    ndim_supp = 0
-
-    def __init__(self, link: Any, inverse: Any, log_slope: Any) -> None:
-        self._link, self._inverse, self._log_slope = link, inverse, log_slope
-
-    def forward(self, value: Any, *inputs: Any) -> Any:
-        """Return z."""
-        return (self._link(value) - inputs[3]) / inputs[4]
-
-    def backward(self, value: Any, *inputs: Any) -> Any:
-        """Return the variable from z."""
-        return self._inverse(inputs[3] + inputs[4] * value)
-
-    def log_jac_det(self, value: Any, *inputs: Any) -> Any:
-        """Return the log derivative of the variable by z."""
-        return self._log_slope(inputs[3] + inputs[4] * value) + pt.log(inputs[4])
-
-
-LOG = _Standardized(pt.log, pt.exp, lambda u: u)
-LOGIT = _Standardized(
-    lambda value: pt.log(value) - pt.log1p(-value),
-    pt.sigmoid,
-    lambda u: -pt.softplus(u) - pt.softplus(-u),
-)
-
-
-def standardized_rate(name: str, prior: tuple[Any, Any], with_rows: tuple[Any, Any], dims: tuple[str, ...]) -> Any:
-    """Add β ~ Gamma(a, b) to the open PyMC model; return it.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    prior
-        a and b.
-    with_rows
-        The same after the rows that the model observes.
-    dims
-        Axis words.
-    """
-    a, b = with_rows
-    return _add(name, pm.Gamma, prior, (pt.log(a) - pt.log(b), 1 / pt.sqrt(a)), LOG, dims)
-
-
-def standardized_probability(
-    name: str, prior: tuple[Any, Any], with_rows: tuple[Any, Any], dims: tuple[str, ...]
-) -> Any:
-    """Add θ ~ Beta(a, b) to the open PyMC model; return it. Parameters are those of `standardized_rate`."""
-    a, b = with_rows
-    return _add(name, pm.Beta, prior, (pt.log(a) - pt.log(b), pt.sqrt(1 / a + 1 / b)), LOGIT, dims)
-
-
-def _add(
-    name: str, distribution: Any, prior: tuple[Any, Any], units: tuple[Any, Any], transform: Any, dims: tuple[str, ...]
-) -> Any:
-    return pm.CustomDist(
-        name,
-        *prior,
-        *units,
-        dist=lambda a, b, mean, sd, size: distribution.dist(a, b, size=size),
-        logp=lambda value, a, b, mean, sd: pm.logp(distribution.dist(a, b), value),
-        support_point=lambda rv, size, a, b, mean, sd: transform.backward(pt.zeros_like(mean), size, a, b, mean, sd),
-        signature="(),(),(),()->()",
-        transform=transform,
-        dims=dims,
-    )
 
 
 LARGEST_SAMPLED = 2**15

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Number, require
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import LOST, Axes, broadcast, require_positive
 from bayesclf.families.template import CellFamily, CellSums
 
@@ -241,11 +241,18 @@ class QuadratureFamily(CellFamily):
             weight, total = weight - 1, np.where(kept, total - values, np.nan)
         return self.log_cell((weight, total, t), values)
 
-    @property
     @override
-    def variant(self) -> str:
-        """Whether rows are in it: a posterior has another PyMC block than a prior."""
-        return "given rows" if np.any(np.asarray(self.n) > 0) else ""
+    def prior_numbers(self) -> tuple[Array, ...]:
+        """Return median, spread, κ and m; raises `Refused` where rows are in this prior.
+
+        The density of t is then not log-normal, which is what PyMC's model has.
+        """
+        if np.any(np.asarray(self.n) > 0):
+            raise Refused(
+                f"the prior of the family {self.name!r} is the posterior of other rows, which has no PyMC model; fit "
+                "all rows together, or use inference='exact'"
+            )
+        return self.hyperparameters()
 
     @cached_property
     def grid(self) -> Grid:

@@ -94,11 +94,11 @@ class GammaRate(CellFamily):
         return Density.of_cells("rate", xlogy(a, parameters["rate"]) - b * parameters["rate"])
 
     @override
-    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any]:
+    def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any]:
         """Add λ to the open PyMC model; return it."""
         from bayesclf import pymc_models
 
-        a, b = state
+        a, b = prior
         return (pymc_models.rates(a, b, suffix),)
 
 

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from bayesclf.arrays import Array, Parameters
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import WithoutPyMC
+from bayesclf.families.base import Axes, Family, WithoutPyMC
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.wrapper import Wrapper
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 MOST_PROBABLE = 0.5
@@ -21,7 +22,7 @@ MOST_PROBABLE = 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class Selected(WithoutPyMC, Wrapper):
+class Selected(WithoutPyMC, Family[Any]):
     """Each feature depends on the class, x_j ~ p(x_j | θ_jk), with probability ρ_j; if not, x_j ~ p(x_j | φ_j).
 
     ========= ======== =================== ========================================================
@@ -54,6 +55,7 @@ class Selected(WithoutPyMC, Wrapper):
     the feature sets of naive Bayes).
     """
 
+    family: Family[Any]
     inclusion: float | Array = 0.5
     pooled: Any = None
 
@@ -64,6 +66,70 @@ class Selected(WithoutPyMC, Wrapper):
 
     def __post_init__(self) -> None:
         require(PROBABILITIES, inclusion=self.inclusion)
+
+    @property
+    @override
+    def name(self) -> str:
+        """Name of the wrapped family."""
+        return self.family.name
+
+    @property
+    @override
+    def kind(self) -> str:
+        """What the columns of the wrapped family hold."""
+        return self.family.kind
+
+    @property
+    @override
+    def axes(self) -> Axes:
+        """Coordinates of the wrapped family."""
+        return self.family.axes
+
+    @override
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Any:
+        """Return the statistics of the wrapped family."""
+        return self.family.statistics(X, y, axes, sample_weight)
+
+    @property
+    @override
+    def likelihood(self) -> str:
+        """The distribution of the wrapped family's features."""
+        return self.family.likelihood
+
+    @override
+    def informative(self, statistics: Any) -> NDArray[np.bool_]:
+        """Return, for each feature, whether it can be informative to the wrapped family."""
+        return self.family.informative(statistics)
+
+    @override
+    def log_density(self, X: Any, parameters: Parameters) -> Array:
+        """Return log p(x | y, θ) of the wrapped family."""
+        return self.family.log_density(X, parameters)
+
+    @override
+    def linear_design(self, statistics: Any, at_means: bool) -> LinearDesign:
+        """Return the columns of the wrapped family's block."""
+        return self.family.linear_design(statistics, at_means)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """Return the terms of the wrapped family's log density that depend on the class."""
+        return self.family.linear_terms(parameters, design)
+
+    @override
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """Return the terms of the wrapped family's log-odds."""
+        return self.family.contributions(X, parameters, pair)
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw rows from the wrapped family."""
+        return self.family.sample(parameters, y, rng)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of the wrapped family's parameters."""
+        return self.family.dims()
 
     def resolve_prior(self, statistics: Any) -> Self:
         """Return both priors in numbers.
@@ -109,11 +175,6 @@ class Selected(WithoutPyMC, Wrapper):
         """Return the mode given the most probable set of features."""
         included = np.asarray(self.posterior(statistics).inclusion)[None] > MOST_PROBABLE
         return self._mix(included.astype(float), self.family.map(statistics), self.pooled.map(statistics.pooled()))
-
-    @override
-    def not_conjugate(self, statistics: Any) -> str:
-        """Return why the family has no closed form; empty where it has one."""
-        return self.family.not_conjugate(statistics)
 
     def posterior(self, statistics: Any) -> Self:
         """Return both posteriors and the posterior inclusion probabilities."""
@@ -163,3 +224,8 @@ class Selected(WithoutPyMC, Wrapper):
             weight = weight[:, None] if dims[0] == "outcome" else weight
             mixed[name] = weight * of_class[name] + (1 - weight) * pooled[name]
         return mixed
+
+
+def plain(family: Any) -> Any:
+    """Return the family whose features are selected, or the family itself."""
+    return family.family if isinstance(family, Selected) else family

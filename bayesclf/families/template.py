@@ -129,19 +129,20 @@ class CellFamily(Family[CellSums]):
     def gain(self, state: tuple[Array, ...], n: Any, *sums: Array) -> Array:
         """Return log ∫ exp(Σ η T − n A) p(θ | state) dθ of sums over n cells."""
 
-    @abstractmethod
-    def page_parameters(self, suffix: str, *state: Any) -> tuple[Any, ...]:
-        """Add the parameters to the open PyMC model, by `bayesclf.pymc_models`; return those of `distribution`.
+    def prior_numbers(self) -> tuple[Array, ...]:
+        """Return the numbers of the prior that `pymc_parameters` takes, (outcome, feature) each."""
+        return self.state()
 
-        The state is that of these hyperparameters, numbers or variables.
+    @abstractmethod
+    def pymc_parameters(self, suffix: str, *prior: Any) -> tuple[Any, ...]:
+        """Add the parameters to the open PyMC model by `bayesclf.pymc_models`; return them in their order.
+
+        The numbers of the prior are arrays or variables.
         """
 
-    def pymc_parameters(self, statistics: CellSums, suffix: str) -> tuple[Any, ...]:
-        """Add the parameters to the open PyMC model, by default those of the page; return them."""
-        import pymc as pm
-
-        held = (pm.Data(f"state_{place}{suffix}", part) for place, part in enumerate(self.state()))
-        return self.page_parameters(suffix, *held)
+    def arguments(self, *parameters: Any) -> tuple[Any, ...]:
+        """Return the arguments of PyMC's `distribution`, which are the parameters themselves by default."""
+        return parameters
 
     def given(self, parameters: Parameters) -> tuple[Array, ...]:
         """Return the parameters in their order."""
@@ -163,7 +164,8 @@ class CellFamily(Family[CellSums]):
         """Add the parameters, with the log likelihood of the sums."""
         import pymc as pm
 
-        own = self.pymc_parameters(statistics, suffix)
+        held = (pm.Data(f"prior_{place}{suffix}", part) for place, part in enumerate(self.prior_numbers()))
+        own = self.pymc_parameters(suffix, *held)
         names = ("n", "x", "log_base")
         n, sums, log_base = (
             pm.Data(f"sum_{name}{suffix}", values)
@@ -180,7 +182,7 @@ class CellFamily(Family[CellSums]):
 
         from bayesclf import pymc_models
 
-        own = self.page_parameters(suffix, *self.state())
+        own = self.arguments(*self.pymc_parameters(suffix, *self.prior_numbers()))
         pymc_models.cells(getattr(pm, self.distribution), X, row, *own, name=suffix)
 
     @override

@@ -48,7 +48,7 @@ PART_ROWS = 2**18
 """Rows from which on a part is complete: it has those of whole batches."""
 
 ENDINGS = (".parquet", ".csv")
-"""What names of files of predictions end in; words of csv are written by a function that may change them."""
+"""What names of files of predictions end in."""
 
 
 def is_folder(output: str | os.PathLike[str]) -> bool:
@@ -225,8 +225,7 @@ def begun(folder: Path, origin: Origin, resume: bool) -> Parts:
         return parts
     if not resume:
         raise InputError(
-            f"{folder} is not empty; choose another folder, or resume the run that wrote to it (--resume, resume=True "
-            "in Python)"
+            f"{folder} is not empty; choose another folder, or resume the run that wrote to it (resume=True)"
         )
     manifest = _manifest(folder)
     try:
@@ -438,7 +437,6 @@ def write_predictions(
     resume: bool = False,
     progress: Progress = None,
     tell_unseen: Callable[[str], object] | None = None,
-    spelled: Callable[[str], object] = str,
     reading: Mapping[str, Any] | None = None,
 ) -> Predicted:
     """Write predictions for a stream; see `predict_stream`, which `BayesClassifier` has as a method.
@@ -462,8 +460,6 @@ def write_predictions(
         The user's choice.
     tell_unseen
         Is called with a sentence for each column with levels that the training rows lack; None for a warning.
-    spelled
-        What csv has for a label.
     reading
         How files of text are read.
     """
@@ -491,9 +487,9 @@ def write_predictions(
         _write_parts(path, answers, _origin(classifier, stream, decision, extras), resume)
     elif path == STDOUT:
         for columns in answers:
-            write_text(STDOUT, _csv_text(columns, answers, spelled))
+            write_text(STDOUT, _csv_text(columns, answers))
     elif path.suffix.lower() == ".csv":
-        write_whole(path, lambda part: _write_csv(part, answers, spelled))
+        write_whole(path, lambda part: _write_csv(part, answers))
     else:
         write_parquet(path, answers, answers.labels)
     return Predicted(answers.rows, answers.rejected)
@@ -605,12 +601,12 @@ def _warn(sentence: str) -> None:
     warn(sentence, PredictionWarning)
 
 
-def _csv_text(columns: Columns, answers: _Answers, spelled: Callable[[str], object]) -> str:
+def _csv_text(columns: Columns, answers: _Answers) -> str:
     """Return a batch as csv, with a header if it is the first one."""
     cells = {
         name: (values.astype(int) if values.dtype == bool else values).tolist() for name, values in columns.items()
     }
-    cells["predicted"] = ["" if label is None else spelled(str(label)) for label in cells["predicted"]]
+    cells["predicted"] = ["" if label is None else str(label) for label in cells["predicted"]]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if columns["row"][0] == 1:
@@ -619,10 +615,10 @@ def _csv_text(columns: Columns, answers: _Answers, spelled: Callable[[str], obje
     return text.getvalue()
 
 
-def _write_csv(part: Path, answers: _Answers, spelled: Callable[[str], object]) -> None:
+def _write_csv(part: Path, answers: _Answers) -> None:
     with part.open("w", encoding="utf-8", newline="") as file:
         for columns in answers:
-            file.write(_csv_text(columns, answers, spelled))
+            file.write(_csv_text(columns, answers))
 
 
 def _write_parquet(part: Path, batches: Iterable[Columns], labels: NDArray[Any]) -> None:

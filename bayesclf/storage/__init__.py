@@ -1,7 +1,7 @@
 """Fitted classifiers on disk: one netCDF file that ArviZ can open, and that cannot run code.
 
 A file has the groups of `posterior_`, for ArviZ, and after them the state of the classifier: its arrays of numbers, and
-all else as JSON (`encoding`). Reading builds plain values and objects of the classes that `formats` lists or finds in
+all else as JSON (`encoding`). Reading builds plain values and objects of the classes that `allowed` lists or finds in
 the registries of families, engines and classifiers; nothing is ever looked up by a name that a file gives.
 """
 
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.storage import checks, container, declared, encoding
+from bayesclf.storage import allowed, checks, container, encoding
+from bayesclf.storage.allowed import VERSION, has_fitted_form
 from bayesclf.storage.container import MAX_BYTES, Content
 from bayesclf.storage.encoding import Decoder, Encoder, check_names
-from bayesclf.storage.formats import VERSION, classifiers, has_fitted_form
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,9 +61,9 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
     """
     from sklearn.utils.validation import check_is_fitted
 
-    allowed = classifiers()
-    if type(clf) not in allowed.values():
-        raise InputError(f"{type(clf).__name__} cannot be saved; the classifiers that can are {', '.join(allowed)}")
+    known = allowed.classifiers()
+    if type(clf) not in known.values():
+        raise InputError(f"{type(clf).__name__} cannot be saved; the classifiers that can are {', '.join(known)}")
     check_is_fitted(clf, "classes_")
     target = container.target_of(path)
     tree, encoder = _tree(clf), Encoder()  # the former computes points, which the state has then
@@ -179,19 +179,19 @@ def _restored(state: dict[str, Any], content: Content) -> BayesClassifier:
     """Return the classifier of a file."""
     check_names("the state", set(state), {"classifier", *PARTS})
     name = state["classifier"]
-    cls = classifiers().get(name)
+    cls = allowed.classifiers().get(name)
     if cls is None:
         raise ValueError(f"it names the classifier {name!r}, which bayesclf does not have")
     decoder = Decoder(content)
     parameters, fitted = ({key: decoder.decode(node) for key, node in state[part].items()} for part in PARTS)
     check_names(f"the {name}", set(parameters), set(cls._get_param_names()))
     strange = {attribute for attribute in fitted if not _is_fitted_name(cls, attribute)}
-    required = declared.fitted_names(cls)
+    required = allowed.fitted_names(cls)
     check_names("the fitted state", strange | (fitted.keys() & required), required)
     clf = cls(**parameters)
     for attribute, value in fitted.items():
         setattr(clf, attribute, value)
-    declared.check(clf, fitted)
+    allowed.check(clf, fitted)
     checks.check(clf, len(content) // 8, content.most_bytes)
     _ = clf.posterior_  # parts that do not fit together fail here rather than at the first prediction
     return clf

@@ -1,4 +1,4 @@
-"""Whether a loaded classifier can be a model: no larger than its file, within its domains, and able to answer.
+"""Whether a loaded classifier can be a model: no larger than its file, of parts that fit together, and able to answer.
 
 A file of some kilobytes can declare a table over columns of thousands of levels each, or any number of draws from a
 seed. Its names are counted here before any is written, and its draws before any is made.
@@ -7,13 +7,13 @@ seed. Its names are counted here before any is written, and its draws before any
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesclf.arrays import Array, Parameters
+from bayesclf.arrays import Parameters
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.wording import listed
 
@@ -40,13 +40,6 @@ DRAWN_AGAIN = 64
 SMALLEST_BLOCK = 2**6
 """By how much a block of draws may be smaller than that of a fit: each block takes time of its own."""
 
-PROBABILITIES = ("pi", "theta")
-POSITIVE = ("sigma2", "rate", "shape", "dispersion", "alpha", "prior_scale", "prior_correlation")
-"""Parameters by their names without a block's suffix."""
-
-ROUNDING = 1e-6
-"""Difference from 1 that a sum of probabilities may have."""
-
 
 class TooManyDraws(InputError):
     """The file may be sound, but asks for more work than the caller allows."""
@@ -65,7 +58,7 @@ def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
         Largest size of a file; `TooManyDraws` is raised for more draws than it stands for.
     """
     _check_sizes(clf, numbers, max_bytes)
-    _check_domains(clf)
+    _check_parameters(clf)
     _check_answers(clf)
 
 
@@ -115,8 +108,8 @@ def _names(block: Block) -> int:
     return names
 
 
-def _check_domains(clf: BayesClassifier) -> None:
-    """Raise for classes, names, shapes and values of parameters that contradict each other or the model."""
+def _check_parameters(clf: BayesClassifier) -> None:
+    """Raise for classes, names and shapes of parameters that contradict each other or the model."""
     classes, model = clf.classes_.tolist(), clf.model_
     if len(set(classes)) < len(classes) or tuple(map(str, classes)) != tuple(model.labels):
         raise ValueError("its classes are not distinct, or not those of its model")
@@ -135,33 +128,6 @@ def _check_domains(clf: BayesClassifier) -> None:
             expected = tuple(len(coords[dim]) for dim in known)
             if parameters[name].shape[1:] != expected:
                 raise ValueError(f"its {name!r} has shape {parameters[name].shape[1:]} instead of {expected}")
-            _check_values(name, dims[name], parameters[name], coords)
-
-
-def _check_values(name: str, dims: tuple[str, ...], values: Array, coords: Mapping[str, Any]) -> None:
-    """Raise for values that a parameter of that name cannot have."""
-    kind = name.split("_")[0]
-    if np.isnan(values).any():
-        raise ValueError(f"its parameter {name!r} has values that are not numbers")
-    if {kind, name} & set(POSITIVE) and (values < 0).any():
-        raise ValueError(f"its parameter {name!r} has values below 0")
-    if kind in PROBABILITIES:
-        if values.size and not (values.min() >= 0 and values.max() <= 1 + ROUNDING):
-            raise ValueError(f"its parameter {name!r} has values that are not probabilities")
-        if any((np.abs(total - 1) > ROUNDING).any() for total in _totals(dims[-1], values, coords)):
-            raise ValueError(f"probabilities of its parameter {name!r} do not sum to 1")
-    if kind == "Sigma" and not (values.diagonal(axis1=-2, axis2=-1) > 0).all():
-        raise ValueError(f"its parameter {name!r} has variances that are not above 0")
-
-
-def _totals(dim: str, values: Array, coords: Mapping[str, Any]) -> Iterator[Array]:
-    """Yield the sums of probabilities over the labels, the words, or the levels of each column."""
-    if dim == "outcome" or dim.startswith("word"):
-        yield values.sum(axis=-1)
-    elif dim.startswith("level"):
-        features = np.asarray(coords["level_feature" + dim.removeprefix("level")][1])
-        for feature in np.unique(features):
-            yield values[..., features == feature].sum(axis=-1)
 
 
 def _check_answers(clf: BayesClassifier) -> None:

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.errors import DoesNotExist, InputError
-from bayesclf.storage import declared
+from bayesclf.storage import allowed
+from bayesclf.storage.allowed import classes
 from bayesclf.storage.container import Content
-from bayesclf.storage.formats import classes
 
 REPEATED_ABOVE = 100
 """Length above which a tuple of text is written once, and referred to where it occurs again."""
@@ -110,7 +110,7 @@ class Encoder:
 
 
 class Decoder:
-    """Turns JSON back into values; nothing is looked up by a name that a file gives but in the tables of `formats`."""
+    """Turns JSON back into values; nothing is looked up by a name that a file gives but in the tables of `allowed`."""
 
     def __init__(self, content: Content) -> None:
         """Take a file, whose head has the `places` of its arrays."""
@@ -189,7 +189,7 @@ class Decoder:
         members = {member: self.decode(value) for member, value in values.items()}
         check_names(f"the {name}", set(members), set(field_names(cls)))
         made = cls(**members)
-        declared.check(made, members)
+        allowed.check(made, members)
         return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,8 +34,6 @@ FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
 LABEL_NAMES = ("class", "target")
 """The label column where none is given, if there is a column of such a name."""
-CHEAP_BYTES = 1_000_000
-"""Files up to this size are read to list their rows and columns."""
 NAME_OR_PATH = FileName("the name of a data set or of a file")
 """What `load` reads."""
 SHOWN_NAMES = 8
@@ -119,11 +117,11 @@ class DatasetInfo:
         "own" (ships with this package), "sklearn" (ships with scikit-learn), "folder" (in the folder of BAYESCLF_DATA)
         or "openml" (fetched from openml.org when it is loaded).
     rows, columns : int or None
-        The size, the label column included; None where finding out means reading a large file.
+        The size, the label column included; None of files, which are not read.
     description : str
-        One line about the data, or why the file cannot be read.
+        One line about the data.
     classes : int or None
-        The number of classes; None where it is not known.
+        The number of classes; None of files.
     license : str
         The license; empty for tables of the user's own.
     """
@@ -178,7 +176,7 @@ def load(
     max_bytes : int, optional
         The most bytes that a packed file may be unpacked to, as in `read_table`.
     unlabeled : {"drop", "error", "use"}
-        What to do with rows without a label: leave them out, which `note` says; refuse them; or keep them, for `fit`
+        What to do with rows without a label: leave them out, which `notes` say; refuse them; or keep them, for `fit`
         of generative classifiers to learn from.
     **reading : object
         How a file is read, where what is found is not right: ``encoding``, ``separator``, ``decimal``, ``header``,
@@ -264,8 +262,8 @@ def _loaded(
     reading: Mapping[str, Any],
     needs_target: bool,
 ) -> Dataset:
-    from bayesclf.tables.delimited import wish_of
-    from bayesclf.tables.kinds import LISTED_NAMES
+    from bayesclf.tables.delimited import label_among, wish_of
+    from bayesclf.tables.kinds import LISTED_NAMES, require_column
     from bayesclf.tables.labels import as_classes
     from bayesclf.tables.useless import left_out
 
@@ -278,39 +276,26 @@ def _loaded(
     wish = wish_of(reading, dtypes, missing, target)
     found = _find(name_or_path, wish, max_bytes)
     frame = found.frame
-    if not found.from_file:
-        from bayesclf.tables.reading import as_wished
-
-        frame = as_wished(frame, replace(wish, kinds={k: v for k, v in wish.kinds.items() if k in wish.missing}), name)
     columns = [str(column) for column in frame.columns]
-    chosen = found.target if target is None else _column(target, columns, name)
+    chosen = found.target if target is None else label_among(columns, target)
     if chosen is None and needs_target:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
             f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
         )
-    notes, remark = found.notes, ""
+    notes = found.notes
     useless: dict[str, str] = {}
     if chosen is not None:
+        require_column(chosen, columns, name)
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
         frame, said = as_classes(frame, chosen, wish.options, found.from_file)
-        notes = (*said, *notes)
+        notes = (*said, *notes, *remark)
     if found.from_file:
         useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
-        notes = (*said, *notes, *([remark] if remark else []))
-    note = f"{found.note}. {remark}" if found.note and remark else found.note or remark
-    about = (found.description, found.source, found.creators, found.license, found.changes, note)
-    return Dataset(name, frame, chosen or "", *about, tuple(notes), useless)
-
-
-def _column(target: str, columns: Sequence[str], name: str) -> str:
-    """Return the label column that a name, a number from 1, or "last" means."""
-    from bayesclf.tables.delimited import label_among
-    from bayesclf.tables.kinds import require_column
-
-    found = label_among(columns, target)
-    require_column(found, columns, name)
-    return found
+        notes = (*said, *notes)
+    about = found.about
+    said_of_it = (about.description, about.source, about.creators, about.license, about.changes, about.note)
+    return Dataset(name, frame, chosen or "", *said_of_it, notes, useless)
 
 
 def available() -> list[DatasetInfo]:
@@ -336,14 +321,26 @@ def available() -> list[DatasetInfo]:
     _check_folder()
     taken: set[str] = set()
     listed = []
-    for prefix, place in _PLACES.items():
-        for name in place.names():
-            if prefix == "openml" and name in taken:
+    for place in PLACES:
+        for name in _names(place):
+            if place == "openml" and name in taken:
                 continue  # with its prefix it would be any set of that name
-            shown = f"{prefix}:{name}" if name in taken else name
-            listed.append(replace(place.info(name), name=shown))
+            shown = f"{place}:{name}" if name in taken else name
+            if place == "folder":
+                listed.append(DatasetInfo(shown, place, None, None, f"the file {_folder_files()[name].name}"))
+            else:
+                about = KNOWN[place][name]
+                sizes = (about.rows, about.columns)
+                listed.append(DatasetInfo(shown, place, *sizes, about.description, about.classes, about.license))
             taken.add(name)
     return listed
+
+
+PLACES = ("own", "sklearn", "folder", "openml")
+"""Where data sets come from; the first place that has a name wins."""
+
+KNOWN = {"own": shipped.SHIPPED, "sklearn": shipped.SKLEARN_SETS, "openml": shipped.NAMED}
+"""What is known of the tables of a place, by name."""
 
 
 @dataclass(frozen=True)
@@ -352,65 +349,40 @@ class _Table:
 
     frame: pd.DataFrame
     target: str | None
-    description: str
-    source: str
-    creators: str = ""
-    license: str = ""
-    changes: str = ""
-    note: str = ""
+    about: shipped.About
     notes: tuple[str, ...] = ()
     from_file: bool = False
 
 
-@dataclass(frozen=True)
-class _Request:
-    """How a table is to be read: what the user says, and the most bytes that a packed file may take."""
-
-    wish: Wish
-    max_bytes: int = MAX_BYTES
-
-    @property
-    def dtypes(self) -> dict[str, Any]:
-        """Kinds of columns, without those of which cells are emptied first."""
-        return {name: kind for name, kind in self.wish.kinds.items() if name not in self.wish.missing}
-
-    def file(self, path: str | os.PathLike[str], target: str | None, description: str) -> _Table:
-        """Return the table of a file of the user's."""
-        from bayesclf.tables.reading import read_file
-
-        found = read_file(path, self.wish, self.max_bytes)
-        return _Table(found.frame, target, description, os.fspath(path), notes=found.notes, from_file=True)
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where data sets come from: the names that it has, reading one of them, and what is known of it unread."""
-
-    names: Callable[[], Iterable[str]]
-    read: Callable[[str, _Request], _Table]
-    info: Callable[[str], DatasetInfo]
+def _names(place: str) -> Collection[str]:
+    return _folder_files() if place == "folder" else KNOWN[place]
 
 
 def _find(name_or_path: str | os.PathLike[str], wish: Wish, max_bytes: int) -> _Table:
+    """Return a table of a file, or of the first place that has its name."""
     from bayesclf.tables.reading import CONVERTED, ENDINGS
 
-    request = _Request(wish, max_bytes)
     name = os.fspath(name_or_path)
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
-        if colon and prefix == "openml":
-            return _fetch(rest, request)
-        if colon and prefix in _PLACES:
-            return _read_named(prefix, rest, request)
+        if colon and prefix in PLACES:
+            return _named(prefix, rest, wish, max_bytes)
         if not os.path.isfile(name):
-            place = next((place for place in _PLACES if name in _PLACES[place].names()), None)
+            place = next((place for place in PLACES if name in _names(place)), None)
             if place:
-                return _read_named(place, name, request)
+                return _named(place, name, wish, max_bytes, prefixed=False)
             _require_one_file(name)
             if not os.path.exists(name) and not name.lower().endswith((*ENDINGS, *CONVERTED)):
                 _check_folder()
-                raise InputError(f"no file and no data set is called {name!r}{_known(name, list(_PLACES))}")
-    return request.file(name, None, f"the file {Path(name).name}")
+                raise InputError(f"no file and no data set is called {name!r}{_known(name, PLACES)}")
+    return _of_file(name_or_path, f"the file {Path(name).name}", wish, max_bytes)
+
+
+def _of_file(path: str | os.PathLike[str], description: str, wish: Wish, max_bytes: int = MAX_BYTES) -> _Table:
+    from bayesclf.tables.reading import read_file
+
+    found = read_file(path, wish, max_bytes)
+    return _Table(found.frame, None, _about(found.frame, description, os.fspath(path)), found.notes, from_file=True)
 
 
 def _require_one_file(name: str) -> None:
@@ -425,39 +397,47 @@ def _require_one_file(name: str) -> None:
         )
 
 
-def _read_named(place: str, name: str, request: _Request) -> _Table:
-    if place == "folder":
-        _check_folder()
-        if not os.environ.get(FOLDER_VARIABLE):
-            raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
-    if name not in _PLACES[place].names():
-        raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
-    table = _PLACES[place].read(name, request)
-    others = [
-        f"{other}:{name}"
-        for other in _PLACES
-        if other not in (place, "openml") and place != "openml" and name in _PLACES[other].names()
-    ]
-    if not others:
-        return table
-    return replace(table, source=f"{table.source} (there is also {' and '.join(others)})")
+def _named(place: str, name: str, wish: Wish, max_bytes: int, prefixed: bool = True) -> _Table:
+    """Return a table of a place; `prefixed` is whether the user named the place too."""
+    from bayesclf.tables.reading import as_wished, read_table
+
+    if place == "openml" and prefixed:
+        table = _fetched(name)
+    else:
+        if place == "folder":
+            _check_folder()
+            if not os.environ.get(FOLDER_VARIABLE):
+                raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
+        if name not in _names(place):
+            raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
+        others = [f"{other}:{name}" for other in PLACES[:-1] if other != place and name in _names(other)]
+        also = f" (there is also {' and '.join(others)})" if others and place != "openml" else ""
+        if place == "folder":
+            table = _of_folder(name, wish, max_bytes)
+        else:
+            about = KNOWN[place][name]
+            readers = {"sklearn": _of_sklearn, "openml": shipped.read_named}
+            frame = readers[place](name) if place in readers else read_table(shipped.folder() / about.file)
+            table = _Table(frame, str(frame.columns[-1]), about)
+        table = replace(table, about=replace(table.about, source=f"{table.about.source}{also}"))
+    return table if table.from_file else replace(table, frame=as_wished(table.frame, wish, name))
 
 
 def _known(name: str, places: Sequence[str]) -> str:
-    names = dict.fromkeys(known for place in places for known in _PLACES[place].names())
+    names = dict.fromkeys(known for place in places for known in _names(place))
     openml = "" if len(places) == 1 else ", and openml:NAME for one of openml.org"
     return f"{did_you_mean(name, names)}; the known names are {listed(names, LISTED_SETS, IN_ALL) or 'none'}{openml}"
 
 
-def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) -> tuple[pd.DataFrame, str]:
-    """Return the rows that are used, and a sentence about those that are left out as they have no label."""
+def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the rows that are used, and sentences about those that are left out as they have no label."""
     if len(frame.columns) == 1:
         raise InputError(f"{name} has no column besides the label {target!r}; add at least one feature")
     missing = frame[target].isna()
     if missing.all():
         raise InputError(f"{name}: the label column {target!r} has no value in any row; fill in labels")
     if unlabeled == "use" or not missing.any():
-        return frame, ""
+        return frame, ()
     from bayesclf.tables.columns import some_rows
 
     rows = flagged_rows(missing)
@@ -470,40 +450,30 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     labeled = some_rows(frame, ~missing.to_numpy())
     if labeled[target].dtype.kind == "f" and (labeled[target] % 1 == 0).all():  # as missing ones made floats of them
         labeled[target] = labeled[target].astype("int64")
-    return labeled, some
+    return labeled, (some,)
 
 
-def _read_own(name: str, request: _Request) -> _Table:
-    from bayesclf.tables.reading import read_table
-
-    frame, table = read_table(shipped.files()[name], request.dtypes), shipped.SHIPPED[name]
-    said = (table.description, table.source, table.creators, table.license, table.changes, table.note)
-    return _Table(frame, str(frame.columns[-1]), *said)
-
-
-def _own_info(name: str) -> DatasetInfo:
-    table = shipped.SHIPPED[name]
-    return DatasetInfo(name, "own", table.rows, table.columns, table.description, table.classes, table.license)
-
-
-def _read_sklearn(name: str, request: _Request) -> _Table:
+def _of_sklearn(name: str) -> pd.DataFrame:
     import pandas as pd
     from sklearn import datasets
 
-    from bayesclf.tables.kinds import convert_columns
-
     bunch = getattr(datasets, f"load_{name}")(as_frame=True)
     labels = pd.Series([str(bunch.target_names[code]) for code in bunch.target], name="target")
-    frame = convert_columns(bunch.data.assign(target=labels), request.dtypes, name)
-    about = shipped.SKLEARN_SETS[name]
-    source = f"scikit-learn, sklearn.datasets.load_{name}"
-    return _Table(frame, "target", about.description, source, about.creators, shipped.CC_BY)
+    return bunch.data.assign(target=labels)  # type: ignore[no-any-return]
 
 
-def _sklearn_info(name: str) -> DatasetInfo:
-    about = shipped.SKLEARN_SETS[name]
-    sizes = (about.rows, about.columns)
-    return DatasetInfo(name, "sklearn", *sizes, about.description, about.classes, shipped.CC_BY)
+def _fetched(name: str) -> _Table:
+    """Return any data set of openml.org, by name or number."""
+    bunch = shipped.fetch(name)
+    named = list(bunch.target_names)
+    target = str(named[0]) if len(named) == 1 else _label_column(bunch.frame)
+    source = f"https://www.openml.org/d/{bunch.details.get('id', name)}"
+    license = str(bunch.details.get("licence") or "not stated")
+    return _Table(bunch.frame, target, _about(bunch.frame, f"{name} from OpenML", source, license))
+
+
+def _about(frame: pd.DataFrame, description: str, source: str, license: str = "") -> shipped.About:
+    return shipped.About(len(frame), len(frame.columns), 0, description, "", source, license)
 
 
 def _check_folder() -> None:
@@ -532,11 +502,11 @@ def _folder_files() -> dict[str, Path]:
     return files
 
 
-def _read_folder(name: str, request: _Request) -> _Table:
+def _of_folder(name: str, wish: Wish, max_bytes: int = MAX_BYTES) -> _Table:
     from bayesclf.tables.columns import column_kind
 
     path = _folder_files()[name]
-    table = request.file(path, None, f"the file {path.name} in the folder {path.parent}")
+    table = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish, max_bytes)
     last = str(table.frame.columns[-1])
     target = _label_column(table.frame) or (None if column_kind(table.frame[last]) == "text" else last)
     return replace(table, target=target)
@@ -544,57 +514,6 @@ def _read_folder(name: str, request: _Request) -> _Table:
 
 def _label_column(frame: pd.DataFrame) -> str | None:
     return next((name for name in LABEL_NAMES if name in frame.columns), None)
-
-
-def _folder_info(name: str) -> DatasetInfo:
-    path = _folder_files()[name]
-    rows = columns = classes = None
-    description = f"the file {path.name} in the folder {path.parent}"
-    if path.stat().st_size <= CHEAP_BYTES:
-        try:
-            from bayesclf.tables.delimited import Wish
-
-            table = _read_folder(name, _Request(Wish()))
-            rows, columns = table.frame.shape
-            classes = None if table.target is None else int(table.frame[table.target].nunique())
-        except InputError as error:
-            description = str(error)
-    return DatasetInfo(name, "folder", rows, columns, description, classes)
-
-
-def _fetch(name: str, request: _Request) -> _Table:
-    from bayesclf.tables.kinds import convert_columns
-
-    bunch = shipped.fetch(name)
-    frame = convert_columns(bunch.frame, request.dtypes, f"openml:{name}")
-    named = list(bunch.target_names)
-    target = str(named[0]) if len(named) == 1 else _label_column(frame)
-    number = bunch.details.get("id", name)
-    said = str(bunch.details.get("licence") or "not stated")
-    return _Table(frame, target, f"{name} from OpenML", f"https://www.openml.org/d/{number}", license=said)
-
-
-def _read_openml(name: str, request: _Request) -> _Table:
-    from bayesclf.tables.kinds import convert_columns
-
-    about = shipped.NAMED[name]
-    frame = convert_columns(shipped.read_named(name), request.dtypes, name)
-    said = (about.description, about.source, about.creators, shipped.UNCLEAR, about.changes)
-    return _Table(frame, "class", *said)
-
-
-def _openml_info(name: str) -> DatasetInfo:
-    about = shipped.NAMED[name]
-    sizes = (about.rows, len(about.features) + 1)
-    return DatasetInfo(name, "openml", *sizes, about.description, 2, shipped.UNCLEAR)
-
-
-_PLACES = {
-    "own": _Place(lambda: shipped.SHIPPED, _read_own, _own_info),
-    "sklearn": _Place(lambda: shipped.SKLEARN_SETS, _read_sklearn, _sklearn_info),
-    "folder": _Place(_folder_files, _read_folder, _folder_info),
-    "openml": _Place(lambda: shipped.NAMED, _read_openml, _openml_info),
-}
 
 
 def __dir__() -> list[str]:

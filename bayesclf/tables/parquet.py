@@ -24,9 +24,6 @@ CELL = 8
 BATCH_WORDS = 2**25
 """Bytes of words, as they are stored, that are read at once."""
 
-RUN = 4
-"""Batches that row groups are joined to, where they have fewer rows."""
-
 INDEX = "__index_level_"
 """How the names of columns begin that pandas writes for an index without a name."""
 
@@ -45,7 +42,7 @@ def read(data: bytes, path: Path, max_bytes: int) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
+    with _damage(path):
         file = pq.ParquetFile(pa.BufferReader(data))
         schema = file.schema_arrow
         _check_schema(schema, path)
@@ -58,10 +55,6 @@ def read(data: bytes, path: Path, max_bytes: int) -> pd.DataFrame:
         # without the metadata of pandas an index is a plain column; with objects an integer next to a gap stays one
         table = coded.cast(schema).select(kept).replace_schema_metadata(None)
         frame: pd.DataFrame = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
-    except InputError:
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:  # names and metadata of damaged files are not UTF-8
-        raise InputError(f"{path} is not a whole parquet file; copy or write it again") from error
     return frame
 
 
@@ -157,18 +150,18 @@ def stream(
         for path in paths:
             with _open(path) as file:
                 schema = file.schema_arrow
-                size = _rows_at_once(file.metadata, schema, chosen)
-                runs, after = _runs_after(file.metadata, size, after)
+                if after >= file.metadata.num_rows:
+                    after -= file.metadata.num_rows
+                    continue
                 # words that are not stored as a dictionary by choice are read as codes, which takes far less time
                 plain = written_out(schema).intersection(chosen)
                 empty = {name for name in chosen if pa.types.is_null(schema.field(name).type)} & words
                 with pq.ParquetFile(path, read_dictionary=sorted(plain)) as coded, _damage(path):
-                    for groups in runs:
-                        found = coded.iter_batches(size, groups, list(chosen))
-                        for batch in after_rows(found, after):
-                            table = to_table(batch.select(list(chosen)), plain)
-                            yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
-                        after = 0
+                    found = coded.iter_batches(_rows_at_once(file.metadata, schema, chosen), columns=list(chosen))
+                    for batch in after_rows(found, after):
+                        table = to_table(batch.select(list(chosen)), plain)
+                        yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
+                    after = 0
 
     return names, rows, written, read
 
@@ -184,25 +177,6 @@ def _rows_at_once(metadata: pq.FileMetaData, schema: pa.Schema, chosen: Sequence
     return max(1, min(batch_rows(len(chosen)), BATCH_WORDS * int(metadata.num_rows) // max(1, words)))
 
 
-def _runs_after(metadata: pq.FileMetaData, size: int, after: int) -> tuple[list[range], int]:
-    """Return the row groups of a file in runs, each of several batches of `size` rows, after so many rows.
-
-    No batch has rows of two runs, so that those of the last ones are the same wherever reading begins. The number is
-    that of the rows to leave out of what is left.
-    """
-    runs: list[range] = []
-    first = rows = 0
-    for number in range(metadata.num_row_groups):
-        rows += metadata.row_group(number).num_rows
-        if rows >= RUN * size or number == metadata.num_row_groups - 1:
-            if runs or rows > after:
-                runs.append(range(first, number + 1))
-            else:
-                after -= rows
-            first, rows = number + 1, 0
-    return runs, after
-
-
 @contextmanager
 def _damage(path: Path) -> Iterator[None]:
     """Say in a sentence that a file is damaged."""
@@ -212,7 +186,7 @@ def _damage(path: Path) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:  # names and metadata of damaged files are not UTF-8
         raise InputError(f"{path} is not a whole parquet file; copy or write it again") from error
 
 

@@ -20,11 +20,11 @@ from bayesclf.files import regular
 from bayesclf.tables import parquet
 from bayesclf.tables.columns import ColumnKind
 from bayesclf.tables.delimited import Read, Wish, default_separator, read_delimited
+from bayesclf.tables.json_tables import parse_json
 from bayesclf.tables.kinds import convert_columns, require_column
 from bayesclf.tables.layout import ReadOptions, decoded, encoding_of
 from bayesclf.tables.missing import emptied
 from bayesclf.tables.stream_paths import MAX_BYTES, TEXT_ENDINGS, too_large
-from bayesclf.tables.text_files import parse_json
 from bayesclf.wording import listed, one_line
 
 SEPARATED = (*TEXT_ENDINGS, ".arff")

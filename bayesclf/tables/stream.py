@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import BATCH_CELLS, lacking_or_other
+from bayesclf.tables.batches import lacking_or_other
 from bayesclf.tables.columns import ColumnKind, kinds_of
 from bayesclf.tables.kinds import convert_columns, require_column, require_kinds
 from bayesclf.tables.labels import renamed
@@ -42,10 +42,6 @@ def read_ahead[T](items: Generator[T]) -> Iterator[T]:
     finally:
         with suppress(ValueError):  # the thread still makes an item, where a second interruption ended the wait for it
             items.close()
-
-
-LOOK_AHEAD = 4 * BATCH_CELLS
-"""Cells of a source that can be read once which are held until every column is known to hold numbers or words."""
 
 
 LIBRARIES = ("polars", "duckdb", "_duckdb")
@@ -154,50 +150,37 @@ class Stream:
         kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
         if after:
             kinds = self.found_kinds() | kinds
-        held: list[Batch] = []
-        for batch in self._tables(after):
+        found = self._tables(after)
+        for batch in read_ahead(found) if self.ahead and self.files else found:
             unknown = _note_kinds(batch.table, kinds)
-            if unknown and not self.again and sum(one.table.size for one in held) < LOOK_AHEAD:
-                held.append(batch)
-                continue
+            if unknown and self.again:
+                kinds |= self.select(unknown).found_kinds()
             if unknown:
-                if self.again:
-                    kinds |= self.select(unknown).found_kinds()
                 kinds |= {name: kind for name, kind in kinds_of(batch.table).items() if name not in kinds}
-            for one in (*held, batch):
-                yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
-            held = []
-        for one in held:
-            kinds |= {name: kind for name, kind in kinds_of(one.table).items() if name not in kinds}
-            yield Batch(one.where, _same_kinds(one.table, kinds, one.where))
+            yield Batch(batch.where, _same_kinds(batch.table, kinds, batch.where))
 
     def found_kinds(self) -> dict[str, str]:
         """Return what columns hold, read as far as needed, without those whose cells are all missing; as `expected`."""
         kinds: dict[str, str] = {}
-        for batch in self._plain_tables():
+        for batch in self._tables():
             if not _note_kinds(batch.table, kinds):
                 break
         return kinds
 
-    def _tables(self, after: int = 0) -> Iterator[Batch]:
-        """Yield the rows as `_plain_tables` does, read ahead if `ahead` says so."""
-        found = self._plain_tables(after)
-        return read_ahead(found) if self.ahead and self.files else found
-
-    def _plain_tables(self, after: int = 0) -> Generator[Batch]:
+    def _tables(self, after: int = 0) -> Generator[Batch]:
         """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
-        for batch in self._emptied(after):
-            table = batch.table
-            if self.from_file or self.kinds:
-                table = _converted(table, self.kinds, batch.where, self.from_file)
-            yield Batch(batch.where, table)
-
-    def _emptied(self, after: int) -> Iterator[Batch]:
-        """Yield the rows as they are read, cells that stand for missing ones emptied."""
         for where, found in self._read(after):
-            if len(found):
-                table = _same_columns(found, self.names, where, self.where)
-                yield Batch(where, emptied(table, self.missing, where) if self.missing else table)
+            if not len(found):
+                continue
+            table = found
+            if tuple(found.columns) != self.names:
+                lacking_or_other(found.columns, self.names, where, self.where)
+                table = found[list(self.names)]
+            if self.missing:
+                table = emptied(table, self.missing, where)
+            if self.from_file or self.kinds:
+                table = _converted(table, self.kinds, where, self.from_file)
+            yield Batch(where, table)
 
     def _read(self, after: int) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
@@ -233,13 +216,6 @@ def is_of_source(error: Exception) -> bool:
 
     library = type(error).__module__.partition(".")[0]
     return isinstance(error, OSError | pa.ArrowException) or library in LIBRARIES
-
-
-def _same_columns(found: pd.DataFrame, names: tuple[str, ...], where: str, whole: str) -> pd.DataFrame:
-    if tuple(found.columns) == names:
-        return found
-    lacking_or_other(found.columns, names, where, whole)
-    return found[list(names)]
 
 
 def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool) -> pd.DataFrame:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import glob
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from bayesclf.errors import InputError
 from bayesclf.wording import listed
@@ -66,6 +63,12 @@ def files_of(path: str) -> list[Path]:
         found = [file for file in found if file not in hidden]
         if not found:
             raise InputError(f"{path} is a folder, and no file in it ends in {listed(ENDINGS)}; choose another")
+        keyed = next((part for file in found for part in file.relative_to(path).parts[:-1] if "=" in part), None)
+        if keyed is not None:
+            raise InputError(
+                f"{path} has folders such as {keyed}, whose names are cells; give "
+                f"pyarrow.dataset.dataset({path!r}, partitioning='hive') in Python"
+            )
         return found
     if os.path.exists(path) or not glob.has_magic(path):
         if not os.path.exists(path):
@@ -80,68 +83,6 @@ def files_of(path: str) -> list[Path]:
     if unknown:
         raise InputError(f"{unknown[0]} {NOT_READ}")
     return found
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """A file of a stream.
-
-    Attributes
-    ----------
-    path
-        The file.
-    keys
-        Columns that the names of its folders give, such as "year=2024", and the value that all its rows have.
-    """
-
-    path: Path
-    keys: Mapping[str, str | int | None] = field(default_factory=dict)
-
-
-def parts_of(path: str, absolute: bool = False) -> list[FilePart]:
-    """Return the files of a path, as `files_of` finds them, with the columns that the names of their folders give.
-
-    A column holds whole numbers where each of its values is one, and words elsewhere, as Hive and Arrow have it.
-    """
-    files = files_of(path)
-    root = Path(path) if os.path.isdir(path) else Path(*_before_pattern(path))
-    found = [
-        dict(folder.split("=", 1) for folder in file.relative_to(root).parts[:-1] if "=" in folder)
-        if file.is_relative_to(root)
-        else {}
-        for file in files
-    ]
-    whole = {
-        name
-        for name in {name for keys in found for name in keys}
-        if all(_WHOLE.fullmatch(keys[name]) for keys in found if keys.get(name, _NO_VALUE) != _NO_VALUE)
-    }
-    return [
-        FilePart(
-            file.absolute() if absolute else file,
-            {unquote(name): _key(value, name in whole) for name, value in keys.items() if name},
-        )
-        for file, keys in zip(files, found, strict=True)
-    ]
-
-
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
-_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""What the name of a folder has for a missing value."""
-
-
-def _before_pattern(path: str) -> Iterator[str]:
-    """Yield the folders of a glob before the first one that is a pattern; of a file, its folder."""
-    for part in Path(path).parts[:-1]:
-        if glob.has_magic(path) and glob.has_magic(part):
-            return
-        yield part
-
-
-def _key(value: str, whole: bool) -> str | int | None:
-    if value == _NO_VALUE:
-        return None
-    return int(value) if whole else unquote(value)
 
 
 def ending_of(path: Path) -> str | None:

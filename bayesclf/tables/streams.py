@@ -15,7 +15,7 @@ from bayesclf.tables.columns import ColumnKind, to_pandas
 from bayesclf.tables.delimited import Wish, csv_stream, wish_of
 from bayesclf.tables.kinds import require_column, require_kinds
 from bayesclf.tables.stream import Stream, is_of_source
-from bayesclf.tables.stream_paths import FilePart, ending_of, parts_of
+from bayesclf.tables.stream_paths import ending_of, files_of
 from bayesclf.wording import LISTED_NAMES, listed, one_line
 
 if TYPE_CHECKING:
@@ -79,41 +79,19 @@ def open_stream(
 
 
 def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
-    import pyarrow as pa
 
     if isinstance(source, Stream):
         return source
     if isinstance(source, str | os.PathLike):
-        path = os.fspath(source)
-        return _of_files(parts_of(path), path, wish, wanted)
-    if isinstance(source, FilePart):
-        return _of_files([source], str(source.path), wish, wanted)
+        return _of_files(os.fspath(source), wish, wanted)
     if isinstance(source, pd.DataFrame):
         return _of_frame(source)
-    module = type(source).__module__.partition(".")[0]
-    if isinstance(source, pa.Table | pa.RecordBatch):
-        table = pa.table(source)
-        return _of_arrow(
-            "the table", table.schema, table.num_rows, lambda: table.to_reader(batch_rows(table.num_columns))
-        )
-    if isinstance(source, pa.RecordBatchReader):
-        return _of_arrow("the reader", source.schema, None, lambda: source, again=False)
-    if module == "pyarrow" and hasattr(source, "to_batches") and hasattr(source, "count_rows"):
-        return _of_dataset(source)
-    if hasattr(source, "collect_batches"):
-        return _of_lazy_frame(source)
-    # a relation of DuckDB, by the method's name of today or of earlier versions
-    run = getattr(source, "to_arrow_reader", None) or getattr(source, "fetch_record_batch", None)
-    if run is not None:
-        return _of_arrow("the relation", run(1).schema, None, lambda: run(batch_rows(1)))
+    found = _of_arrow(source)
+    if found is not None:
+        return found
     if hasattr(source, "partitions") and hasattr(source, "npartitions"):
         return _of_partitions(source)
-    if hasattr(source, "__arrow_c_stream__"):
-        schema = pa.RecordBatchReader.from_stream(source).schema
-        return _of_arrow("the table", schema, None, lambda: pa.RecordBatchReader.from_stream(source))
-    if isinstance(source, Iterable):
-        return _of_iterable(source, wanted)
-    if callable(source):
+    if isinstance(source, Iterable) or callable(source):
         return _of_iterable(source, wanted)
     raise InputError(
         f"a stream is read from files, Arrow's data sets, lazy tables or an iterable of tables, not from an object of "
@@ -121,95 +99,77 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
     )
 
 
-def _of_files(parts: Sequence[FilePart], path: str, wish: Wish, wanted: Wanted) -> Stream:
-    endings = {ending_of(part.path) for part in parts}
+def _of_files(path: str, wish: Wish, wanted: Wanted) -> Stream:
+    paths = files_of(path)
+    endings = {ending_of(one) for one in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
-    paths = [part.path for part in parts]
     notes: tuple[str, ...] = ()
     if endings == {".parquet"}:
         from bayesclf.tables.parquet import stream
 
         names, rows, written, read = stream(paths, path, wanted)
     elif endings == {".jsonl"}:
-        from bayesclf.tables.text_files import json_stream
+        from bayesclf.tables.json_tables import json_stream
 
         names, rows, written, read = json_stream(paths, path, wish.kinds, wanted)
     else:
         names, rows, written, read, notes = csv_stream(paths, path, wish, wanted)
-    found = Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths), notes=notes)
-    keys = {name for part in parts for name in part.keys}.difference(names)
-    return _with_keys(found, parts, sorted(keys)) if keys else found
+    return Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths), notes=notes)
 
 
-def _with_keys(stream: Stream, parts: Sequence[FilePart], keys: Sequence[str]) -> Stream:
-    """Return a stream of files with the columns that their folders' names give, such as "year=2024"."""
-    given = {str(part.path): part.keys for part in parts}
-    words = {name for name in keys if any(isinstance(part.keys.get(name), str) for part in parts)}
+def _of_arrow(source: Any) -> Stream | None:
+    """Return the stream of a table or lazy table that offers batches of Arrow; None for another source."""
+    import pyarrow as pa
 
-    def read(names: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, after so many rows, each with its file's name."""
-        own = tuple(name for name in names if name not in keys)
-        for where, table in stream.read(own or stream.names[:1], after):
-            more: dict[str, Any] = {}
-            for name in names:
-                if name in keys:
-                    value = given[where].get(name)
-                    more[name] = _repeated(value, len(table)) if name in words else [value] * len(table)
-            yield where, table.assign(**more)[list(names)]
-
-    names = (*stream.names, *keys)
-    return replace(stream, names=names, read=read, written=stream.written | words)
-
-
-def _repeated(word: str | int | None, rows: int) -> pd.Categorical:
-    """Return a column of words that are all the same, or all missing."""
-    levels = pd.Index([] if word is None else [word], dtype=object)
-    return pd.Categorical.from_codes([-1 if word is None else 0] * rows, levels)
-
-
-def _of_arrow(
-    where: str,
-    schema: pa.Schema,
-    rows: int | None,
-    reader: Callable[[], Iterable[pa.RecordBatch]],
-    again: bool = True,
-) -> Stream:
-    """Return the stream of what Arrow reads."""
+    found = _batches_of(source)
+    if found is None:
+        return None
+    where, schema, rows, run = found
 
     def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield batches of some columns, and how messages call each."""
-        for whole in reader():
+        for whole in run(list(names)):
             for batch in pieces(whole.select(list(names))):
                 yield where, to_table(batch)
 
+    again = not isinstance(source, pa.RecordBatchReader)
     return Stream(where, _named(schema.names, where), rows, read, written=written_out(schema), again=again)
 
 
-def _of_dataset(source: Any) -> Stream:
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, and how messages call each."""
-        for whole in source.to_batches(columns=list(names), batch_size=batch_rows(len(names))):
-            for batch in pieces(whole):
-                yield "the data set", to_table(batch)
+def _batches_of(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list[str]], Iterable[Any]]] | None:
+    """Return how messages call a source, its schema, its rows, where known, and what reads batches of some columns."""
+    import pyarrow as pa
 
-    names = _named(source.schema.names, "the data set")
-    return Stream("the data set", names, source.count_rows(), read, written=written_out(source.schema))
-
-
-def _of_lazy_frame(source: Any) -> Stream:
-    """Return the stream of a LazyFrame of Polars, whose plan runs once for each pass, over the columns it needs."""
-
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, and how messages call each."""
-        found = source.select(list(names)).collect_batches(chunk_size=batch_rows(len(names)), maintain_order=True)
-        for whole in found:
-            for batch in pieces(whole.to_arrow()):
-                yield "the lazy frame", to_table(batch)
-
-    names = _named(source.collect_schema().names(), "the lazy frame")
-    strings = frozenset(name for name, kind in source.collect_schema().items() if str(kind) == "String")
-    return Stream("the lazy frame", names, None, read, written=strings)
+    if isinstance(source, pa.RecordBatchReader):
+        return "the reader", source.schema, None, lambda names: source
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        table = pa.table(source)
+        return "the table", table.schema, table.num_rows, lambda names: table.select(names).to_batches()
+    if hasattr(source, "scanner") and hasattr(source, "count_rows"):
+        return (
+            *("the data set", source.schema, source.count_rows()),
+            lambda names: source.to_batches(columns=names, batch_size=batch_rows(len(names))),
+        )
+    if hasattr(source, "collect_batches"):
+        # the plan of a LazyFrame of Polars runs once for each pass, over the columns it needs
+        return (
+            *("the lazy frame", source.head(0).collect().to_arrow().schema, None),
+            lambda names: (
+                batch.to_arrow()
+                for batch in source.select(names).collect_batches(
+                    chunk_size=batch_rows(len(names)), maintain_order=True
+                )
+            ),
+        )
+    # a relation of DuckDB, by the method's name of today or of earlier versions
+    run = getattr(source, "to_arrow_reader", None) or getattr(source, "fetch_record_batch", None)
+    if run is not None:
+        return "the relation", run(1).schema, None, lambda names: run(batch_rows(1))
+    if hasattr(source, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream
+        return "the table", reader(source).schema, None, lambda names: reader(source)
+    return None
 
 
 def _of_partitions(source: Any) -> Stream:

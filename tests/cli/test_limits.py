@@ -41,7 +41,6 @@ def test_the_commands_allow_more_or_less(tmp_path, refused):
     for words in (
         ["predict", "m.nc", "t.csv.gz", "--output", "p.csv"],
         ["compare", "t.csv.gz", "--target", "class"],
-        ["learning-curve", "t.csv.gz", "--target", "class"],
         ["report", "m.nc", "--table", "t.csv.gz", "--output", "r.html"],
         ["datasets", "show", "t.csv.gz"],
         ["datasets", "export", "t.csv.gz"],

@@ -42,8 +42,6 @@ def test_predict_gives_the_answers_of_the_classifier(fitted):
         ([], {}),
         (["--rule", "map"], {"rule": "map"}),
         (["--rule", "gibbs"], {"rule": "gibbs"}),
-        (["--class-prior", "yes=0.2,no=0.8"], {"class_prior": [0.8, 0.2]}),
-        (["--class-prior", "0.8,0.2"], {"class_prior": [0.8, 0.2]}),
     ):
         command("predict", model, path, "--output", "p.csv", *arguments)
         rows = rows_of("p.csv")
@@ -69,44 +67,9 @@ def test_costs_and_rejection(fitted):
     assert None in expected
 
 
-def test_sets_intervals_and_uncertainty_are_columns_of_their_own(fitted):
-    model, path = fitted
-    clf, frame = bc.load(model), pd.read_csv(path)
-    prior = [0.7, 0.3]
-    for rule in ("bayes-optimal", "predictive"):
-        options = ["--rule", rule, "--class-prior", "0.7,0.3", "--sets", "0.8", "--interval", "0.5", "--uncertainty"]
-        command("predict", model, path, "--output", "p.csv", *options)
-        found = pd.read_csv("p.csv")
-        labels = [f"({label})" for label in clf.classes_]
-        assert list(found) == [
-            *("row", "predicted", "P(no)", "P(yes)", "in_set_0.8(no)", "in_set_0.8(yes)"),
-            *("P_low_0.5(no)", "P_low_0.5(yes)", "P_high_0.5(no)", "P_high_0.5(yes)"),
-            *("entropy_total_nats", "entropy_aleatoric_nats", "entropy_epistemic_nats"),
-        ]
-        sets = clf.predict_set(frame, 0.8, rule, prior)
-        np.testing.assert_array_equal(found[[f"in_set_0.8{label}" for label in labels]], sets.member.astype(int))
-        bounds = clf.predict_interval(frame, 0.5, rule, prior)
-        for side, name in enumerate(("low", "high")):
-            np.testing.assert_array_equal(found[[f"P_{name}_0.5{label}" for label in labels]], bounds[..., side])
-        split = clf.uncertainty(frame, rule, prior)
-        for name in ("total", "aleatoric", "epistemic"):
-            np.testing.assert_array_equal(found[f"entropy_{name}_nats"], getattr(split, name))
-    assert not np.allclose(bounds, clf.predict_interval(frame, 0.5, rule))
-
-
-def test_a_point_estimate_has_no_intervals(refused):
-    table("t.csv", GOOD)
-    fit = ["fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "map", "--output", "m.nc"]
-    command(*fit)
-    assert "leaves no posterior" in refused("predict", "m.nc", "t.csv", "--interval", "0.9", "--output", "p.csv")
-    assert "in_set_0.9(p)" in command("predict", "m.nc", "t.csv", "--sets", "0.9", "--output", "-").out
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--sets 1", "--sets is a probability between 0 and 1"),
-        ("--interval 89", "--interval is a probability between 0 and 1, such as 0.9, not 89"),
         ("--rule median", "it takes mle, map"),
         ("--reject 1.5", "between 0 and 1"),
         ("--reject -0.1", "between 0 and 1"),
@@ -118,11 +81,6 @@ def test_a_point_estimate_has_no_intervals(refused):
         ("--cost words.csv", "'many' for no predicted as yes"),
         ("--cost labels.csv", "the header has yes, maybe"),
         ("--cost empty.csv", "0 rows of no cells"),
-        ("--class-prior 0.5", "2 probabilities"),
-        ("--class-prior yes=0.5,no=0.6", "add up to 1"),
-        ("--class-prior yes=1", "no probability for 'no'"),
-        ("--class-prior yes=0.5,maybe=0.5", "it takes no, yes"),
-        ("--class-prior half,half", "not a number"),
         ("--output m.nc", "in use"),
         ("--output tennis.csv", "in use"),
         ("--cost good.csv --output good.csv", "in use"),
@@ -199,11 +157,6 @@ def test_that_numbers_are_categories_is_said_by_an_option(codes, refused):
     assert "--kind age=category" not in said
 
 
-def test_words_in_the_way_of_a_model_of_numbers_are_said_by_cell(codes, refused):
-    said = refused(*codes, "gnb", "--stream")
-    assert "column 'age' holds 'old', which is not a number (row 120); write a number there" in said
-
-
 def test_warnings_become_notes():
     table("t.csv", "a,class\n" + "x,p\ny,q\n" * 3)
     table("new.csv", "a\nx\n")
@@ -248,23 +201,15 @@ def partly(own_folder):
     return "partly.csv", frame
 
 
-def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused):
+def test_rows_without_a_label_are_refused_or_dropped(partly, refused):
     path, frame = partly
     fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--output", "m.nc"]
     said = refused(*fit, "--unlabeled", "error")
     assert "the label column 'y' has no value in rows 1, 4, 7" in said
     assert "--unlabeled drop" in said
-    shown = command(*fit, "--unlabeled", "use").out
-    assert "60 rows, 2 features; label 'y', 2 classes" in shown
-    assert "20 rows without a label" in shown
-    assert "20 of 60 training rows have no label" in shown
     X = frame[["x", "word"]]
-    used = bc.load("m.nc")
-    assert used.classes_.tolist() == [0, 1]
-    own = bc.NaiveBayes(inference="map").fit(X, frame["y"], unlabeled="use")
-    np.testing.assert_array_equal(used.predict_proba(X), own.predict_proba(X))
     assert "40 rows, 2 features; label 'y', 2 classes" in (shown := command(*fit).out)
-    assert "20 rows without a label left out (rows 1, 4, 7" in shown
+    assert "read: 20 rows of 60 without a label left out (rows 1, 4, 7" in shown
     there = frame["y"].notna()
     dropped = bc.NaiveBayes(inference="map").fit(X[there], frame["y"][there].astype(int))
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
@@ -274,7 +219,7 @@ def test_rows_without_a_label_are_refused_used_or_dropped(partly, refused):
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_report_is_of_the_rows_with_a_label(partly):
     path, _ = partly
-    fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map", "--unlabeled", "use"]
+    fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map"]
     command(*fit, "--output", "m.nc")
     said = command("report", "m.nc", "--table", path, "--output", "report.md").out
     assert "note: 20 rows without a label left out" in said
@@ -283,9 +228,9 @@ def test_a_report_is_of_the_rows_with_a_label(partly):
 @pytest.mark.parametrize("model", ["nb", "lr"])
 def test_rows_without_a_label_are_dropped_from_batches_too(model, partly):
     path, frame = partly
-    fit = ["fit", path, "--target", "y", "--model", model, "--inference", "map", "--unlabeled", "drop"]
-    command(*fit, "--output", "whole.nc")
-    said = command(*fit, "--output", "stream.nc", "--stream").out
+    fit = ["--target", "y", "--model", model, "--inference", "map", "--output"]
+    command("fit", path, *fit, "whole.nc")
+    said = command("fit", "part*.csv", *fit, "stream.nc").out
     assert "40 rows with a label in 2 classes were read in batches" in said
     whole, streamed = bc.load("whole.nc"), bc.load("stream.nc")
     assert streamed.classes_.tolist() == whole.classes_.tolist() == [0, 1]
@@ -295,16 +240,10 @@ def test_rows_without_a_label_are_dropped_from_batches_too(model, partly):
 
 def test_rows_without_a_label_that_cannot_be_used(partly, refused):
     path, frame = partly
-    fit = ["fit", path, "--target", "y", "--output", "m.nc"]
-    assert "does not learn from rows without a label" in refused(*fit, "--model", "lr", "--unlabeled", "use")
-    said = refused(*fit, "--model", "nb", "--unlabeled", "use", "--stream")
-    assert "--unlabeled use is for a table that is read as a whole" in said
-    assert "leave rows without a label out (--unlabeled drop)" in said
-    said = refused(*fit, "--model", "nb", "--stream", "--unlabeled", "error")
+    fit = ["--target", "y", "--model", "nb", "--output", "m.nc", "--unlabeled"]
+    said = refused("fit", "part*.csv", *fit, "error")
     assert "column 'y' has 20 missing labels (rows 1, 4, 7" in said
     assert "--unlabeled drop" in said
-    assert "--unlabeled has no 'keep'; it takes drop, error, use" in refused(
-        *fit, "--model", "nb", "--unlabeled", "keep"
-    )
+    assert "--unlabeled has no 'keep'; it takes drop, error" in refused("fit", path, *fit, "keep")
     frame.assign(y=None).to_csv(path, index=False)
-    assert "the label column 'y' has no value in any row" in refused(*fit, "--model", "nb", "--unlabeled", "drop")
+    assert "the label column 'y' has no value in any row" in refused("fit", path, *fit, "drop")

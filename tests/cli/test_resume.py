@@ -103,7 +103,7 @@ def model(table, saved):
     return "m.nc"
 
 
-PREDICT = ("predict", "m.nc", "big", "--rule", "bayes-optimal", "--reject", "0.3", "--interval", "0.8", "--output")
+PREDICT = ("predict", "m.nc", "big", "--rule", "bayes-optimal", "--reject", "0.3", "--output")
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_killed_predictions_go_on_to_the_same_bits(table, model, killed, capsys)
         assert done == (moment - 1) // 2  # after each part the manifest is put in place, which has it then
         assert len(list(Path(answers).glob(".bayesclf-*"))) == 1
         capsys.readouterr()
-        assert run([*PREDICT, f"{answers}/", "--resume"]) == 0
+        assert run([*PREDICT, f"{answers}/"]) == 0
         assert contents(answers) == contents("whole")
         said = f"150 rows predicted, {undecided} of them left undecided, written to {answers}"
         assert said in capsys.readouterr().out
@@ -156,10 +156,10 @@ def test_answers_in_parts_are_those_in_one_file(table, model):
 
 
 def test_a_finished_run_has_nothing_to_do(table, model, capsys):
-    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    assert run([*PREDICT, "answers/"]) == 0
     before = {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()}
     capsys.readouterr()
-    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    assert run([*PREDICT, "answers/"]) == 0
     assert "150 rows predicted" in capsys.readouterr().out
     assert {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()} == before
 
@@ -183,7 +183,7 @@ def test_a_part_that_is_not_whole_is_written_again(table, model):
     }
     for harm, do in harms.items():
         do()
-        assert run([*PREDICT, "answers/", "--resume"]) == 0
+        assert run([*PREDICT, "answers/"]) == 0
         assert contents("answers") == expected, harm
 
 
@@ -194,7 +194,7 @@ def test_a_file_of_another_run_is_not_taken_for_answers(table, model, refused):
         shutil.copy("answers/part-000000.parquet", f"answers/{name}")
         before = contents("answers")
         said = f"answers/{name} is not of the run that is to be resumed; remove it, or choose another folder"
-        assert said in refused(*PREDICT, "answers/", "--resume")
+        assert said in refused(*PREDICT, "answers/")
         assert contents("answers") == before
         Path("answers", name).unlink()
 
@@ -203,21 +203,19 @@ def test_a_run_that_was_killed_while_it_mended_a_part_goes_on(table, model, kill
     assert run([*PREDICT, "answers/"]) == 0
     expected = contents("answers")
     altered("answers/part-000001.parquet")
-    killed(1, *PREDICT, "answers/", "--resume")
-    assert run([*PREDICT, "answers/", "--resume"]) == 0
+    killed(1, *PREDICT, "answers/")
+    assert run([*PREDICT, "answers/"]) == 0
     assert contents("answers") == expected
 
 
 def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused):
     assert run([*PREDICT, "answers/"]) == 0
-    again = (*PREDICT, "answers/", "--resume")
-    assert "answers is not empty; choose another folder, or resume the run that wrote to it (--resume" in refused(
-        *again[:-1]
-    )
+    again = (*PREDICT, "answers/")
+    with pytest.raises(InputError, match=r"answers is not empty; choose another folder, or resume .*\(resume=True"):
+        bc.load("m.nc").predict_stream("big", "answers/")
     said = "answers has answers of another run: it was begun with other "
     assert said + "rule; choose another folder" in refused(*again[:3], "--rule", "map", *again[5:])
-    assert said + "costs, limit of undecided rows" in refused(*PREDICT[:5], *PREDICT[7:], "answers/", "--resume")
-    assert said + "intervals, sets" in refused(*PREDICT[:7], "--output", "answers/", "--resume")
+    assert said + "costs, limit of undecided rows" in refused(*PREDICT[:5], *PREDICT[7:], "answers/")
     assert "big/0.parquet was among the files" in refused("predict", "m.nc", "big/[12].parquet", *again[3:])
     bc.NaiveBayes(random_state=2).fit(table.drop(columns="label"), table["label"]).save("other.nc")
     assert said + "model" in refused("predict", "other.nc", *again[2:])
@@ -234,19 +232,20 @@ def test_a_damaged_manifest_and_one_of_another_version_are_refused(table, model,
     damaged += [json.dumps(manifest | {"parts": parts}) for parts in no_parts]
     for text in damaged:
         path.write_text(text)
-        assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/", "--resume")
+        assert "_manifest.json is damaged, so that it does not say what" in refused(*PREDICT, "answers/")
     manifest["origin"]["bayesclf"] = "0.0"
     path.write_text(json.dumps(manifest))
-    assert "it was begun by bayesclf 0.0, and this is" in refused(*PREDICT, "answers/", "--resume")
+    assert "it was begun by bayesclf 0.0, and this is" in refused(*PREDICT, "answers/")
 
 
 def test_what_cannot_be_resumed_is_refused(table, model, refused):
     Path("papers").mkdir()
     Path("papers", "letter.txt").write_text("dear")
-    assert "but no _manifest.json" in refused(*PREDICT, "papers", "--resume")
-    assert "papers is not empty" in refused(*PREDICT, "papers")
-    said = refused(*PREDICT, "a.parquet", "--resume")
-    assert "only answers in a folder of parts can be resumed, and a.parquet is no folder" in said
+    assert "but no _manifest.json" in refused(*PREDICT, "papers")
+    with pytest.raises(
+        InputError, match=r"only answers in a folder of parts can be resumed, and a\.parquet is no folder"
+    ):
+        bc.load("m.nc").predict_stream("big", "a.parquet", resume=True)
     assert "the folder no/where cannot be made" in refused(*PREDICT, "no/where/")
     assert "which is read" in refused(*PREDICT, "big/")
     with pytest.raises(InputError, match=r"answers in parts are those of files.*the table is none"):

@@ -23,7 +23,6 @@ WRITERS = {
     "predict": (("nb.nc", "t.csv", "--output", "made.csv"), "made.csv", lambda path: len(rows_of(path)) == 12),
     "report": (("nb.nc", "--output", "made.html"), "made.html", lambda path: "</html>" in path.read_text()),
     "compare": ((*CROSS, "--json", "made.json"), "made.json", lambda path: json.loads(path.read_text())["best"]),
-    "learning-curve": ((*CROSS, "--csv", "made.csv"), "made.csv", lambda path: len(rows_of(path)) > 1),
     "experiment": (EXPERIMENT, "made/results.html", lambda path: "</html>" in path.read_text()),
 }
 """Commands that say something and write a file, and how to see that it is whole."""
@@ -101,13 +100,8 @@ def test_files_are_whole_where_words_are_lost(name, where, own_table):
         ("fit", (), "made.nc"),
         ("predict", (), "made.csv"),
         ("compare", (), "made.json"),
-        ("learning-curve", (), "made.csv"),
         pytest.param("compare", ("--report", "made.html"), "made.json", marks=pytest.mark.slow),
         pytest.param("report", (), "made.html", marks=pytest.mark.slow),
-        *(
-            pytest.param("learning-curve", ("--figure", file, "--csv", "-"), file, marks=pytest.mark.slow)
-            for file in ("made.svg", "made.png", "made.pdf")
-        ),
     ],
 )
 def test_a_full_disk_keeps_the_old_file(name, more, made, own_table):

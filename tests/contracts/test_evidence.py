@@ -11,9 +11,7 @@ from helpers.suites import mostly_slow
 from scipy import integrate, stats
 
 import bayesclf as bc
-from bayesclf.errors import Refused
-from bayesclf.families import Axes, Categorical, Gaussian, KnownClassPrior, LearntAlpha, LearntClassPrior
-from bayesclf.families.hierarchical import Smoothed
+from bayesclf.families import Axes, Categorical, Gaussian, KnownClassPrior, LearntClassPrior
 from bayesclf.models.base import Block, Rows
 from bayesclf.models.generative import GenerativeModel
 
@@ -158,12 +156,3 @@ def test_evidence_of_a_sequential_update_adds_up(play_tennis):
     np.testing.assert_allclose(
         first.model_.log_evidence() + second.model_.log_evidence(), whole.model_.log_evidence(), rtol=1e-12
     )
-
-
-def test_a_family_without_a_closed_form_is_refused():
-    class Odd(Smoothed):
-        def posterior(self, statistics):
-            return self
-
-    with pytest.raises(Refused, match="evidence of the family 'categorical' has no closed form"):
-        Odd(Categorical(), LearntAlpha(), np.ones((2, 2)), (2,)).log_evidence(None)

@@ -20,7 +20,6 @@ import bayesclf as bc
 from bayesclf import pymc_models
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import LearntAlpha
 
 QUICK = ("nb", "multinomial", "tan")
 """Cases of the main suite: PyTensor needs a second or two for each graph."""
@@ -300,28 +299,6 @@ def test_the_model_of_the_readme_is_that_of_the_classifier():
     point = dict(zip(free, drawn, strict=True))
     found, expected = (float(remove_value_transforms(one).compile_logp(mode=PYTHON)(point)) for one in models)
     assert found == pytest.approx(expected, rel=1e-10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("scope", ["block", "feature"])
-def test_learned_concentrations_integrate_theta_out_for_nuts(scope, mixed_table):
-    """p(α, D) = p(α, θ, D)/p(θ | α, D), Bayes' rule at any θ."""
-    X, y = mixed_table[0][["ward", "fever"]].dropna(), mixed_table[1]
-    y = np.asarray(y)[X.index]
-    clf = bc.CategoricalNB(LearntAlpha("posterior", scope), inference="map", random_state=1).fit(X, y)
-    of_rows, (block,) = clf.to_pymc(X, y), clf.model_.blocks
-    free = [variable.name for variable in of_rows.free_RVs]
-    point = dict(zip(free, pm.draw([of_rows[name] for name in free], random_seed=1, mode=PYTHON), strict=True))
-    joint, collapsed = (
-        float(remove_value_transforms(model).compile_logp(mode=PYTHON)({k: v for k, v in point.items() if k in model}))
-        for model in (of_rows, clf.model_.pymc())
-    )
-    counts, start, log_conditional = block.statistics.counts, 0, 0.0
-    for j, (name, size) in enumerate(zip(block.statistics.axes.features, block.statistics.axes.sizes, strict=True)):
-        alpha = counts[:, start : start + size] + (point["alpha"] if scope == "block" else point["alpha"][j])
-        log_conditional += pm.logp(pm.Dirichlet.dist(alpha), point[f"theta_{name}"]).sum().eval(mode=PYTHON)
-        start += size
-    assert joint - log_conditional == pytest.approx(collapsed, rel=1e-9)
 
 
 def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):

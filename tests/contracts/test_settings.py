@@ -205,7 +205,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
     "Gibbs": (bc.rules.Gibbs, {"draw": NO_NUMBERS, "given": NO_NUMBERS}),
     "set_progress": (bc.set_progress, {"progress": ["x", 0, 2.5, []]}),
     "examples_needed": (examples_needed, {"p": NO_NUMBERS, "level": NO_NUMBERS, "method": NO_NUMBERS}),
-    "Workers": (bc.experiments.Workers, {"jobs": [*NO_NUMBERS, 0, 2.5], "scheduler": [1, 2.5, []]}),
 }
 
 

@@ -143,8 +143,7 @@ def test_chains_start_far_apart_and_agree(rng):
     alternation = block.family.alternation(block.statistics, 4)
     starts = np.stack([alternation.start(rng).reshape(4, -1) for _ in range(50)])
     later = alternate(alternation, 4, 200, rng)["theta"].reshape(4, 200, -1)
-    moving = alternation.chains.cells[: starts.shape[2]]
-    assert (np.exp(starts).std(axis=(0, 1)) > 1.5 * later[..., moving].std(axis=(0, 1))).mean() > 0.9
+    assert (np.exp(starts).std(axis=(0, 1)) > 1.5 * later.std(axis=(0, 1))).mean() > 0.9
     clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(), random_state=3).fit(X, y)
     found = convergence.scalars(clf.posterior_draws())
     assert convergence.rhat(found).values.max() < convergence.MAX_RHAT

@@ -96,12 +96,10 @@ def test_a_limit_and_what_is_above_it_are_never_printed_alike():
     assert float(value) > float(limit) == MAX_RHAT
 
 
-def test_remedies_are_given_for_python_and_for_a_command():
-    longer = LONGER.by("NUTS")
-    assert "inference=bc.engines.NUTS(draws=2000, tune=1000)" in longer
-    assert "--inference nuts --set nuts.draws=2000 --set nuts.tune=1000" in longer
-    assert "--set nuts.max_treedepth=12" in saturation(np.ones((4, 5)), 10).advice("NUTS")
-    assert "--set nuts.chains=4" in convergence.one_chain().advice("NUTS")
+def test_remedies_are_given_as_settings_of_the_engine():
+    assert "inference=bc.engines.NUTS(draws=2000, tune=1000)" in LONGER.by("NUTS")
+    assert "NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).advice("NUTS")
+    assert "NUTS(chains=4)" in convergence.one_chain().advice("NUTS")
 
 
 @pytest.mark.parametrize(("accepted", "advised"), [(0.82, 0.95), (0.95, 0.999)])

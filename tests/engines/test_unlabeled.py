@@ -510,7 +510,6 @@ def test_averages_over_structures_need_labels(make):
         ({"inference": "exact"}, "Exact does not sum over their classes; use inference='augmentation', 'map' or 'mle'"),
         ({"inference": "nuts"}, "NUTS does not sum over their classes"),
         ({"inference": bc.engines.MAP(bc.engines.Newton())}, "found by EM: there is no optimizer"),
-        ({"alpha": bc.families.LearntAlpha("posterior")}, "not for an α that is learned by evidence"),
     ],
 )
 def test_engines_and_priors_that_need_labels(options, match):

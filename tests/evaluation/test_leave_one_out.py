@@ -16,8 +16,7 @@ import bayesclf as bc
 from bayesclf.engines import MAP, NUTS, Exact, Laplace
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.evaluation import leave_one_out, leaving_out
-from bayesclf.evaluation.leaving_out import models_without, training_rows
-from bayesclf.families import LearntAlpha
+from bayesclf.evaluation.leaving_out import training_rows
 from bayesclf.posterior import averaging
 
 DRAWS = 60_000
@@ -274,17 +273,6 @@ class TestMissingCells:
         assert (weighted.khat[wanted] < 0.5).all()
         exact = leaving_out.exact(clf, training, "bayes-optimal", wanted)
         np.testing.assert_allclose(exact, weighted.without[wanted], atol=0.06)
-
-
-def test_a_learnt_concentration_is_drawn_without_the_row(tennis):
-    clf = bc.CategoricalNB(LearntAlpha("posterior"), inference="map").fit(*tennis)
-    training = training_rows(clf, *tennis)
-    for i, model, _ in models_without(clf.model_, training, np.arange(3), narrow=True):
-        others = np.arange(14) != i
-        expected = clf.model_.blocks[0].family.statistics(
-            training.rows.parts[0][others], training.y[others], clf.model_.blocks[0].statistics.axes
-        )
-        np.testing.assert_array_equal(model.blocks[0].family.counts, expected.counts)
 
 
 class TestBlocks:

@@ -1,8 +1,6 @@
 """The stack of a comparison: its weights, its line scored fold by fold, and the classifier that it becomes."""
 
-import json
 import pickle
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +13,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.peers import NO_RULE, line_name
 from bayesclf.evaluation.stack import STACK, stacked
@@ -319,31 +316,3 @@ class TestRefusals:
             bc.StackedClassifier(MODELS, rule={"nb": "map"}).fit(*table)
         with pytest.raises(InputError, match="rule has no rule for the model 'gda'"):
             bc.StackedClassifier(MODELS, rule={"gda": []}).fit(*table)
-
-
-class TestCommandLine:
-    def test_the_stack_is_a_line_and_its_weights_are_in_json(self, capfd):
-        arguments = [
-            "compare",
-            "iris",
-            "--models",
-            "gnb,gda",
-            "--rules",
-            "predictive,gibbs",
-            "--cv",
-            "3",
-            "--no-peers",
-            "--stack",
-        ]
-        assert run(arguments) == 0
-        said = capfd.readouterr().out
-        assert re.search(r"^stack \(mixture\) *$", said, re.MULTILINE)
-        assert "stack: the mixture 1.00 × gda under predictive" in said
-        assert run([*arguments, "--json", "-"]) == 0
-        found = json.loads(capfd.readouterr().out)
-        assert [line["model"] for line in found["stack"]["weights"]] == ["gnb", "gda"]
-        assert sum(line["weight"] for line in found["stack"]["weights"]) == pytest.approx(1)
-        assert [line["rule"] for line in found["stack"]["left_out"]] == ["gibbs", "gibbs"]
-        assert found["table"][-1]["model"] == "stack"
-        assert run([*arguments[:-1], "--json", "-"]) == 0
-        assert json.loads(capfd.readouterr().out)["stack"] is None

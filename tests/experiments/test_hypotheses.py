@@ -90,7 +90,7 @@ def test_another_prior_ratio_changes_some_answers(kind, share):
 @pytest.mark.slow
 def test_the_answer_is_what_was_observed(outcome):
     assert outcome.answer[0].endswith("the most probable classification is − with 0.6.")
-    figure = outcome.figures[0].draw()
+    figure = outcome.figure.draw()
     np.testing.assert_allclose([bar.get_height() for bar in figure.axes[0].patches], [0, 1 / 3, 2 / 3, 1, 1])
 
 

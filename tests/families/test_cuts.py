@@ -190,7 +190,7 @@ def test_a_class_without_a_value_has_no_maximum_likelihood(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["histogram", "ordinal"])
 def test_pymc_has_the_most_probable_cuts_and_their_density(name):
-    """Log densities of two points differ as those of θ and φ, products of Dirichlet densities, and the rows."""
+    """Log densities of two points differ as those of θ of the bins, Dirichlet densities, and the rows."""
     if name == "histogram":
         X, y = numbers()
         frame = pd.DataFrame(X, columns=["u", "v"])
@@ -204,7 +204,6 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(name):
     alpha = np.concatenate([segments.prior for segments, _ in modes])
     starts = np.flatnonzero(begins)
     lengths = np.diff(np.append(starts, begins.size))
-    long = np.repeat(lengths > 1, lengths) & (name == "ordinal")
     assert 0 < (lengths > 1).sum() < len(lengths)
     model = clf.model_.pymc()
     free = [variable.name for variable in model.free_RVs]
@@ -216,8 +215,6 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(name):
         theta = family.from_pymc({name: value[None] for name, value in point.items()}, "")["theta"][0]
         of_bins = np.add.reduceat(theta, starts, axis=1)
         total = ((np.add.reduceat(alpha, starts) - 1) * np.log(of_bins)).sum()
-        shares = theta[0] / np.repeat(of_bins[0], lengths)
-        total += ((alpha - 1) * np.log(shares))[long].sum()
         total += (counts * np.log(theta)).sum() + np.log(point["pi"]) @ np.bincount(y)
         found.append(float(log_density(point)))
         expected.append(total)

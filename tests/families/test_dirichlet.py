@@ -14,7 +14,7 @@ DRAWS = 20_000
 def test_draws_have_beta_marginals(least, rng):
     alpha = least * np.array([1.0, 3.0, 2.0, 1.0, 2.0, 4.0])
     log_theta = dirichlet.log_draw(np.tile(alpha, (DRAWS, 1)), SIZES, rng)
-    theta = dirichlet.draw_quickly(alpha, SIZES, rng, DRAWS)
+    theta = dirichlet.draw(alpha, SIZES, rng, DRAWS)
     rest = np.repeat(np.add.reduceat(alpha, dirichlet.starts(SIZES)), SIZES) - alpha
     for values in (np.exp(log_theta), theta):
         np.testing.assert_allclose(np.add.reduceat(values, dirichlet.starts(SIZES), axis=1), 1.0)

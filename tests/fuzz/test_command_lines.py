@@ -50,24 +50,12 @@ WORDS = (
     "\x1b[2J",
     "-",
 )
-SETTINGS = (
-    "nb.alpha=1",
-    "lr.prior_scale=2",
-    "lr.prior_scale=x",
-    "exact.draws=5",
-    "map=",
-    "nb.x=1",
-    "nb.missing=level",
-    "x",
-    "gnb.kappa=-1",
-)
 
 OPTIONS = {
     "--target": (("class",), WORDS),
     "--drop": (("a",), WORDS),
     "--kind": (("a=number", "b=category"), WORDS),
     "--missing": (("a=0", "b=x"), WORDS),
-    "--set": (SETTINGS[:2], SETTINGS),
     "--seed": (("0", "7"), NUMBERS),
     "--rule": (("map", "mean", "gibbs"), ("x", "")),
     "--rules": (("map", "map,mean"), ("x", "", ",", "map,x")),
@@ -76,22 +64,18 @@ OPTIONS = {
     "--jobs": (("1",), ("0", "-2", "x")),
     "--reject": (("0.3",), NUMBERS),
     "--cost": (("cost.csv",), NO_TABLES),
-    "--class-prior": (("0.5,0.5",), ("p=0.5,q=0.5", "p=1", "1", "x,y", ",", "0.5,0.6", "p=1,p=1")),
-    "--sets": (("0.9",), NUMBERS),
-    "--interval": (("0.9",), NUMBERS),
     "--json": (("out.json",), SOMEWHERE),
     "--report": ((), SOMEWHERE[2:]),
     "--models": (("nb", "gnb,lr"), ("x", "", ",", "nb,x", "all")),
     "--inference": (("map", "mle", "exact"), ("x", "", "nb=map", "nb=x", "map,mle")),
-    "--sizes": ((), ("0", "x", "5,")),
-    "--unlabeled": (("use", "drop", "error"), ("x", "")),
+    "--unlabeled": (("drop", "error"), ("x", "")),
 }  # fmt: skip
 """Values of options: usual ones, and others."""
 OF = {
-    "fit": ("--target", "--inference", "--seed", "--drop", "--kind", "--set", "--missing", "--unlabeled"),
-    "predict": ("--rule", "--cost", "--reject", "--class-prior", "--sets", "--interval", "--missing"),
+    "fit": ("--target", "--inference", "--seed", "--drop", "--kind", "--missing", "--unlabeled"),
+    "predict": ("--rule", "--cost", "--reject", "--missing"),
     "compare": (
-        "--target", "--rules", "--repeats", "--seed", "--jobs", "--drop", "--kind", "--set", "--missing", "--cost",
+        "--target", "--rules", "--repeats", "--seed", "--jobs", "--drop", "--kind", "--missing", "--cost",
         "--reject", "--report", "--json", "--models", "--inference",
     ),
 }  # fmt: skip
@@ -102,7 +86,7 @@ EXPERIMENTS = (["x"], [], ["gibbs-bound", "--seed", "x"], ["gibbs-bound", "--non
 @st.composite
 def command_lines(draw):
     """Return the words of a command line, most of which would work but for one or two words."""
-    others = ("datasets", "experiment", "report", "learning-curve", "x")
+    others = ("datasets", "experiment", "report", "x")
     command = draw(mostly(("fit", "predict", "fit", "predict", "compare"), others))
     table = draw(mostly(TABLES[:1] if command == "predict" else TABLES, NO_TABLES, of=5))
     model = draw(mostly(MODELS[:4], (*MODELS, "x", ""), of=4))
@@ -115,7 +99,6 @@ def command_lines(draw):
         "datasets": draw(st.sampled_from(DATASETS)),
         "experiment": draw(st.sampled_from(EXPERIMENTS)),
         "report": ["x.nc", "--output", "out.html"],
-        "learning-curve": [table, "--sizes", draw(st.sampled_from(OPTIONS["--sizes"][1]))],
         "x": [table],
     }[command]
     for option in draw(st.lists(st.sampled_from(OF.get(command, sorted(OPTIONS))), max_size=3, unique=True)):

@@ -177,8 +177,32 @@ class MultivariateGaussianCase(Case):
         t = stats.t(np.broadcast_to(freedom[:, None], (3, 3)), loc=family.m, scale=np.sqrt(scale))
         return {"mu": t, "Sigma": CovarianceMarginals(family.nu, family.psi)}
 
+    def pymc_factors(self, parameters):
+        """Return R of the prior, the sds of the means, and A with Σ = R A⁻ᵀA⁻¹Rᵀ, upper triangular."""
+        prior = self.prior
+        scale = prior.scale[:, :, None] * np.eye(3) if self.learned else prior.psi
+        variance = np.diagonal(scale, axis1=1, axis2=2) / (1.0 if self.learned else prior.nu[:, None])
+        root = np.linalg.cholesky(scale)
+        below = np.linalg.solve(root, np.linalg.cholesky(parameters["Sigma"].reshape(-1, self.groups, 3, 3)))
+        return root, np.sqrt(variance / prior.kappa[:, None]), np.linalg.inv(below).swapaxes(-1, -2)
+
     def to_pymc(self, parameters):
-        return dict(parameters)
+        _, unit, A = self.pymc_factors(parameters)
+        found = {
+            "mu_z": (parameters["mu"] - self.prior.m) / unit,
+            "squares": np.diagonal(A, axis1=2, axis2=3) ** 2,
+            "above": A[..., *np.triu_indices(3, 1)],
+        }
+        if self.groups == 1:
+            found = {name: values if name == "mu_z" else values[:, 0] for name, values in found.items()}
+        return {**found, **({"c": parameters["nu"] - 4} if self.learned else {})}
+
+    def pymc_log_jacobian(self, parameters):
+        """Return Σ log sd + Σ 4 log|Σ|/|R| + Σ_i i log A_ii, i from 0."""
+        root, unit, A = self.pymc_factors(parameters)
+        Sigma = parameters["Sigma"].reshape(-1, 3, 3)
+        of_factors = 4 * (np.linalg.slogdet(Sigma)[1] - np.linalg.slogdet(root)[1]).sum()
+        return np.log(unit).sum() + of_factors + (np.arange(3) * np.log(np.diagonal(A, axis1=2, axis2=3))).sum()
 
     cell_grid = GaussianCase.cell_grid
     absent = np.nan

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from bayesclf.storage import container
+from bayesclf.storage.allowed import classes
 from bayesclf.storage.encoding import Decoder, Encoder
-from bayesclf.storage.formats import classes
 
 numbers = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 dtypes = (

@@ -156,26 +156,6 @@ def test_numbers_that_were_changed(saved, gnb):
     refuse(saved, match="its checksum differs")
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "match"),
-    [
-        ("sigma2", -1.0, "'sigma2' has values below 0"),
-        ("sigma2", np.nan, "not numbers"),
-        ("pi", -0.5, "not probabilities"),
-        ("pi", 0.9, "do not sum to 1"),
-    ],
-)
-@pytest.mark.parametrize("group", ["posterior", "map"])
-def test_values_outside_their_domain(group, name, value, match, saved, gnb):
-    values = gnb.draws_.parameters[name] if group == "posterior" else gnb.points_["map"][name]
-    changed = values.copy()
-    changed[..., 0] = value
-    groups, own, head = parts_of(saved)
-    assert values.tobytes() in own
-    saved.write_bytes(container.signed(groups, own.replace(values.tobytes(), changed.tobytes()), head))
-    refuse(saved, match=match)
-
-
 def test_a_point_without_one_of_its_parameters(saved):
     def lacking(state):
         del state["fitted"]["points_"]["dict"][0][1]["dict"][0]

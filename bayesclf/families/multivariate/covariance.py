@@ -1,19 +1,14 @@
-"""Covariances: their linear algebra for many hypotheses at once, and their priors."""
+"""Linear algebra of covariances of many hypotheses at once."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, replace
-from typing import Self
-from weakref import finalize
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.arrays import Array
 from bayesclf.errors import Refused
-from bayesclf.families.base import Axes, broadcast, require_positive
-from bayesclf.families.prior_lines import PriorLine, prior_lines
 
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""
@@ -28,9 +23,6 @@ COLLINEAR = (
     "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
     "from the rows; drop such a column, or give m and psi nearer to the rows"
 )
-
-CACHE_BYTES = 2**28
-"""Largest total size of the whitenings that are cached between blocks of rows."""
 
 
 @dataclass(frozen=True)
@@ -99,41 +91,6 @@ def cholesky(Sigma: Array) -> Array:
         raise Refused(COLLINEAR) from None
 
 
-class Whitenings:
-    """Cache of whitenings: rows come in blocks that all use the same draws of means and covariances.
-
-    Arrays are identified by their id while they exist, as parameters are never changed in place.
-    """
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, int, bytes], Whitening] = OrderedDict()
-
-    def of(self, Sigma: Array, mu: Array, by_label: Array, seen: NDArray[np.bool_]) -> Whitening:
-        """Return the whitening of the observed features.
-
-        Parameters
-        ----------
-        Sigma, mu
-            The arrays whose whitening is requested repeatedly.
-        by_label
-            Σ as (draw, outcome, feature, other_feature).
-        seen
-            (feature).
-        """
-        if len(Sigma) == 1:
-            return Whitening.of(submatrix(by_label, seen), mu[:, :, seen])
-        key = id(Sigma), id(mu), seen.tobytes()
-        found = self._kept.get(key)
-        if found is None:
-            found = Whitening.of(submatrix(by_label, seen), mu[:, :, seen])
-            for array in (Sigma, mu):
-                finalize(array, self._kept.pop, key, None)
-            self._kept[key] = found
-            while len(self._kept) > 1 and sum(kept.factor.nbytes for kept in self._kept.values()) > CACHE_BYTES:
-                self._kept.popitem(last=False)
-        return found
-
-
 def inverse_lower(factor: Array) -> Array:
     """Return the inverse of lower triangular matrices (..., feature, other_feature), by forward substitution."""
     size = factor.shape[-1]
@@ -194,76 +151,3 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
 def outer(factors: Array) -> Array:
     """Return CCᵀ, exactly symmetric."""
     return np.asarray(np.einsum("...ij,...kj->...ik", factors, factors))
-
-
-@dataclass(frozen=True)
-class LKJ:
-    """Σ = diag(τ) R diag(τ) with p(R) ∝ |R|^(η − 1) and τ_i ~ HalfNormal(s_i); independently μ_ik ~ Normal(m_i, t_i²).
-
-    Unlike the inverse Wishart it has separate priors of scales and correlations, and does not tie the spread of the
-    means to Σ. It is not conjugate: the posterior is sampled by NUTS.
-
-    Parameters
-    ----------
-    eta : float
-        Shape of the correlations, above 0: at 1 all correlation matrices are equally probable, above it those near
-        the identity are more probable.
-    sd_scale : float, array or None
-        s (feature), in units of the columns; where None the standard deviation of the pooled rows, so that E[τ²] is
-        their variance.
-    mean_scale : float, array or None
-        t (feature), likewise.
-
-    References
-    ----------
-    Lewandowski, Kurowicka and Joe (2009), Generating random correlation matrices based on vines and extended onion
-    method, J. Multivariate Analysis 100.
-    """
-
-    eta: float = 2.0
-    sd_scale: float | Array | None = None
-    mean_scale: float | Array | None = None
-
-    def __post_init__(self) -> None:
-        require_positive(eta=self.eta, sd_scale=self.sd_scale, mean_scale=self.mean_scale)
-
-    def resolve(self, sd: Array) -> Self:
-        """Return the prior in numbers; `sd` (feature) is that of the pooled rows."""
-        scales = {
-            name: sd.copy() if given is None else broadcast(name, given, sd.shape)
-            for name, given in (("sd_scale", self.sd_scale), ("mean_scale", self.mean_scale))
-        }
-        return replace(self, **scales)  # type: ignore[arg-type]
-
-    def priors(self, axes: Axes, m: Array) -> list[PriorLine]:
-        """Return the prior in words, of means around m (outcome, feature) too."""
-        scale, reach = (np.asarray(value)[None] for value in (self.sd_scale, self.mean_scale))
-        return [
-            *prior_lines("mu", "Normal({m}, {reach}²)", axes, m=m, reach=reach),
-            *prior_lines("Sigma", "HalfNormal({scale})² on the diagonal", axes, scale=scale),
-            PriorLine("Sigma", "", "", "LKJ({eta}) of the correlations", {"eta": float(self.eta)}),
-        ]
-
-    def draw(self, rng: np.random.Generator, draws: int, groups: int) -> Array:
-        """Draw Σ (draw, group, feature, other_feature)."""
-        scale = np.asarray(self.sd_scale)
-        sd = np.abs(rng.standard_normal((draws, groups, len(scale)))) * scale
-        factor = sd[..., None] * _correlation_factors(self.eta, len(scale), rng, (draws, groups))
-        return np.asarray(factor @ factor.swapaxes(2, 3))
-
-    def mean(self) -> Array:
-        """Return E[Σ], the diagonal matrix of s²."""
-        return np.diag(np.asarray(self.sd_scale) ** 2)
-
-
-def _correlation_factors(eta: float, size: int, rng: np.random.Generator, shape: tuple[int, int]) -> Array:
-    """Draw Cholesky factors of R by the onion method: row i is a direction times the root of a Beta."""
-    factors = np.zeros((*shape, size, size))
-    factors[..., 0, 0] = 1.0
-    for i in range(1, size):
-        length = rng.beta(i / 2, eta + (size - 1 - i) / 2, size=shape)
-        direction = rng.standard_normal((*shape, i))
-        direction /= np.linalg.norm(direction, axis=-1, keepdims=True)
-        factors[..., i, :i] = np.sqrt(length)[..., None] * direction
-        factors[..., i, i] = np.sqrt(1 - length)
-    return factors

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from bayesclf.families.base import (
     FRACTIONS,
     LOCATION,
     LOST,
-    SCALE,
     Axes,
     Family,
     Statistics,
@@ -31,8 +30,7 @@ from bayesclf.families.cells import by_pattern
 from bayesclf.families.multivariate import scatters
 from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
 from bayesclf.families.multivariate.covariance import (
-    LKJ,
-    Whitenings,
+    Whitening,
     cholesky,
     inverse_wishart_factors,
     outer,
@@ -43,12 +41,7 @@ from bayesclf.families.multivariate.scatters import Scatters
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
-from bayesclf.wording import in_names, listed
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
-
-    from bayesclf.families.multivariate.pymc import Reference
+from bayesclf.wording import listed
 
 COVARIANCE_DIMS = {"shared": ("feature", "other_feature"), "class": ("outcome", "feature", "other_feature")}
 """Covariance structures, and the axes of Σ."""
@@ -67,7 +60,8 @@ UPDATED = (
     "PyMC; fit all rows together, or give nu"
 )
 
-WHITENINGS = Whitenings()
+CACHE_BYTES = 2**28
+"""Largest total size of the whitenings of draws that are kept between blocks of rows."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,8 +96,6 @@ class MultivariateGaussian(Family[Scatters]):
         ν and Ψ, ν is learned, one for each covariance: log(ν − d − 1) ~ Normal(log d, 1), so that a priori Σ is worth
         as many rows as there are columns, give or take. Without Ψ it is (ν − d − 1) diag(s), so that E[Σ] = diag(s):
         features are independent a priori, and fewer rows than features are enough. With Ψ alone, ν is d + 2.
-    covariance_prior : LKJ or None
-        A `bayesclf.families.LKJ` in place of the normal-inverse-Wishart's κ, ν and Ψ.
     axes : Axes
         Set by `resolve_prior`.
     scale : float, array or None
@@ -121,7 +113,6 @@ class MultivariateGaussian(Family[Scatters]):
     kappa: float | Array | None = None
     nu: float | Array | None = None
     psi: float | Array | None = None
-    covariance_prior: LKJ | None = None
     axes: Axes = field(default=Axes((), ()), repr=False)
     scale: float | Array | None = None
     name: ClassVar[str] = "multivariate-gaussian"
@@ -136,15 +127,6 @@ class MultivariateGaussian(Family[Scatters]):
         require_positive(kappa=self.kappa, nu=self.nu, scale=self.scale)
         if not self.axes.features:
             require(LOCATION, m=self.m)
-        if self.covariance_prior is None:
-            return
-        if not isinstance(self.covariance_prior, LKJ):
-            raise InputError(f"covariance_prior must be a bayesclf.families.LKJ or None, not {self.covariance_prior!r}")
-        for name in ("kappa", "nu", "psi", "scale"):
-            if getattr(self, name) is not None:
-                raise InputError(f"{name} belongs to the normal-inverse-Wishart prior; leave it out with an LKJ prior")
-        if not self.axes.features:
-            require(SCALE, sd_scale=self.covariance_prior.sd_scale, mean_scale=self.covariance_prior.mean_scale)
 
     def resolve_prior(self, statistics: Scatters) -> Self:
         """Return the prior with all hyperparameters as arrays."""
@@ -152,9 +134,6 @@ class MultivariateGaussian(Family[Scatters]):
         pooled = statistics.cells().pooled()
         s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
         m = broadcast("m", pooled.mean if self.m is None else self.m, (labels, d))
-        if self.covariance_prior is not None:
-            prior = self.covariance_prior.resolve(np.sqrt(s2))
-            return replace(self, m=m, covariance_prior=prior, axes=statistics.axes)
         groups = 1 if self._shared else labels
         scale, learned = self._expected_variances(statistics, s2), self.nu is None and self.psi is None
         nu = broadcast("nu", d + (1.0 if learned else 2.0) if self.nu is None else self.nu, (groups,))
@@ -186,9 +165,7 @@ class MultivariateGaussian(Family[Scatters]):
 
     def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
-        lkj = self.covariance_prior
-        given = self.psi is not None or (lkj is not None and lkj.sd_scale is not None and lkj.mean_scale is not None)
-        if self.m is not None and given:
+        if self.m is not None and self.psi is not None:
             return np.ones(len(statistics.axes.features), dtype=bool)
         return ~statistics.cells().constant()
 
@@ -196,8 +173,6 @@ class MultivariateGaussian(Family[Scatters]):
     def priors(self) -> list[PriorLine]:
         """Return the normal priors of μ given Σ, and those of Σ."""
         m, kappa, nu, psi = self._hyperparameters()
-        if self.covariance_prior is not None:
-            return self.covariance_prior.priors(self.axes, m)
         means = prior_lines("mu", "Normal({m}, Sigma/{kappa})", self.axes, m=m, kappa=kappa[:, None])
         labels = self.axes.labels if len(nu) > 1 else ("",)
         if self.learned:
@@ -254,7 +229,7 @@ class MultivariateGaussian(Family[Scatters]):
     @property
     def learned(self) -> bool:
         """Whether ν has a prior: then `nu` and `psi` are ν and Ψ less c and c·diag(`scale`), at c = ν − d − 1."""
-        return self.scale is not None and self.covariance_prior is None
+        return self.scale is not None
 
     @cached_property
     def freedom(self) -> Freedom:
@@ -275,19 +250,15 @@ class MultivariateGaussian(Family[Scatters]):
         return {**found, "nu": self._mode(scatters.expectation(statistics, found))["nu"]}
 
     def map(self, statistics: Scatters) -> Parameters:
-        """Return the joint posterior mode of means and covariances; raises `DoesNotExist` under an LKJ prior.
+        """Return the joint posterior mode of means and covariances.
 
         Where ν is learned it is at the mode of log(ν − d − 1), means and covariances integrated out, and they are at
         theirs given ν. With missing cells ν is that of the moments that are expected at these.
         """
-        if self.covariance_prior is not None:
-            raise DoesNotExist("the posterior mode under an LKJ prior has no closed form; take another rule than 'map'")
         return scatters.estimate(statistics, self._mode, scatters.start(statistics, self._shared))
 
     def not_conjugate(self, statistics: Scatters) -> str:
-        """Return that the prior is an LKJ, or that cells are missing."""
-        if self.covariance_prior is not None:
-            return "an LKJ prior of a covariance is not conjugate"
+        """Return which cells are missing."""
         missing = statistics.missing()
         if not missing:
             return ""
@@ -295,9 +266,7 @@ class MultivariateGaussian(Family[Scatters]):
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
     def not_augmentable(self, statistics: Scatters) -> str:
-        """Return that the prior is an LKJ, or that rows with missing cells count a fraction."""
-        if self.covariance_prior is not None:
-            return self.not_conjugate(statistics)
+        """Return that rows with missing cells count a fraction."""
         of_gaps = statistics.n[~statistics.seen.all(axis=1)]
         return FRACTIONS if np.any(of_gaps != np.floor(of_gaps)) else ""
 
@@ -317,11 +286,6 @@ class MultivariateGaussian(Family[Scatters]):
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw Σ and μ | Σ."""
-        if self.covariance_prior is not None:
-            m = np.asarray(self.m)
-            Sigma = self.covariance_prior.draw(rng, draws, 1 if self._shared else len(m))
-            mu = m + np.asarray(self.covariance_prior.mean_scale) * rng.standard_normal((draws, *m.shape))
-            return {"mu": mu, "Sigma": self._squeeze(Sigma)}
         m, kappa, nu, psi = self._hyperparameters()
         of_nu: Parameters = {}
         if self.learned:
@@ -334,10 +298,6 @@ class MultivariateGaussian(Family[Scatters]):
 
     def mean(self) -> Parameters:
         """Return E[μ] = m, E[Σ] = E[Ψ/(ν − d − 1)] and E[ν]; raises `DoesNotExist` where a given ν ≤ d + 1."""
-        if self.covariance_prior is not None:
-            m = np.asarray(self.m)
-            Sigma = np.broadcast_to(self.covariance_prior.mean(), (1, len(m), *m.shape[1:] * 2))
-            return {"mu": m[None], "Sigma": self._squeeze(Sigma)}
         m, _, nu, psi = self._hyperparameters()
         freedom = nu - m.shape[1] - 1
         if self.learned:
@@ -351,10 +311,48 @@ class MultivariateGaussian(Family[Scatters]):
 
     @override
     def pymc(self, statistics: Scatters, suffix: str) -> None:
-        """Add μ and Σ, observing the scatters."""
-        from bayesclf.families.multivariate.pymc import observe_scatters
+        """Add the variables of `page`, means in units of their prior, and the density of means and scatters given Σ.
 
-        observe_scatters(suffix, *self._pymc_parameters(statistics, suffix), statistics)
+        What an earlier posterior adds to ν and Ψ counts as scatters. With TTᵀ = Σ⁻¹, x'Σ⁻¹x is |T'x|², and tr(PΣ⁻¹) is
+        the sum of T ∘ PT.
+        """
+        import pymc as pm
+        import pytensor.tensor as pt
+
+        from bayesclf import pymc_models
+
+        if reason := self.not_conjugate(statistics):
+            raise Refused(f"{reason}: such scatters have no PyMC model; use inference='augmentation'")
+
+        def held(name: str, values: Array) -> Any:
+            """Return values that the compiled model takes as data."""
+            return pm.Data(f"x_{name}{suffix}", values)
+
+        m, kappa, nu, psi = self._hyperparameters()
+        n, mean, scatter = statistics.n[0], statistics.mean[0], statistics.scatter[0]
+        d, earlier = m.shape[1], 1.0 if self.learned else 0.0
+        rows = scatters.shared_scatter(n + 1, self._shared) + earlier * (nu - d - 1)
+        total = scatters.shared_scatter(scatter, self._shared) + earlier * psi
+        c, freedom = self._page_freedom(suffix, held)
+        squares, A = pymc_models.bartlett(freedom, c, d, () if self._shared else ("outcome",), suffix)
+        T = held("whiten", np.linalg.inv(self._root).mT) @ A
+        offset = held("unit", self._unit) * pm.Flat(f"mu_z{suffix}", dims=("outcome", f"feature{suffix}"))
+        of_rows, of_prior = (
+            held(name, weight) * ((T.mT @ deviation[..., None]) ** 2).sum(axis=(-2, -1))
+            for name, weight, deviation in (("n", n, held("mean", mean - m) - offset), ("kappa", kappa, offset))
+        )
+        of_scatters = (T * (held("scatter", self._one(total)) @ T)).sum()
+        log_precision = (held("rows", self._one(rows)) * pt.log(squares).sum(axis=-1)).sum()
+        log_root = np.linalg.slogdet(self._root)[1] * self._one(rows)
+        constant = d * (np.log(kappa) - (n + 1) * np.log(2 * np.pi)).sum() - 2 * log_root.sum()
+        constant = held("constant", constant + 2 * np.log(self._unit).sum())
+        pm.Potential(f"x{suffix}", 0.5 * (constant + log_precision - of_scatters - (of_rows + of_prior).sum()))
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return μ, Σ, and ν where it is learned."""
+        mu = np.asarray(self.m) + self._unit * draws[f"mu_z{suffix}"]
+        return self.of_page({**draws, f"mu{suffix}": mu}, suffix)
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -363,51 +361,44 @@ class MultivariateGaussian(Family[Scatters]):
 
         from bayesclf import pymc_models
 
-        m, prior, d = np.asarray(self.m), self.covariance_prior, len(self.axes.features)
-        both, of_class = ("outcome", f"feature{suffix}"), () if self._shared else ("outcome",)
-        if prior is not None:
-            sd_scale: Array = np.asarray(prior.sd_scale)
-            chol = pymc_models.lkj(float(prior.eta), sd_scale, None if self._shared else self.axes.labels, suffix)
-            mu = pm.Normal(f"mu{suffix}", m, np.asarray(prior.mean_scale), dims=both)
-        else:
-            (_, kappa, nu, _), c = self._hyperparameters(), None
-            if self.learned:
-                if (nu != d + 1).any():
-                    raise Refused(UPDATED)
-                c = pm.LogNormal(f"c{suffix}", np.log(d), SPREAD, dims=of_class)
-            nu = self._one(nu) if c is None else pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
-            chol = pymc_models.covariance(nu, self._root(c), d, of_class, suffix)
-            mu = pm.MvNormal(f"mu{suffix}", m, chol=chol / np.sqrt(kappa)[:, None, None], dims=both)
+        (m, kappa, nu, _), d = self._hyperparameters(), len(self.axes.features)
+        if self.learned and (nu != d + 1).any():
+            raise Refused(UPDATED)
+        c, freedom = self._page_freedom(suffix, lambda name, values: values)
+        chol = pymc_models.covariance(freedom, c, self._root, () if self._shared else ("outcome",), suffix)
+        both = ("outcome", f"feature{suffix}")
+        mu = pm.MvNormal(f"mu{suffix}", m, chol=chol / np.sqrt(kappa)[:, None, None], dims=both)
         pymc_models.multivariate_normals(mu, chol, X, row, suffix)
+
+    def _page_freedom(self, suffix: str, held: Callable[[str, Array], Any]) -> tuple[Any, Any]:
+        """Add c = ν − d − 1 where it is learned; return c, 1 where it is not, and ν."""
+        import pymc as pm
+
+        d, of_class = len(self.axes.features), () if self._shared else ("outcome",)
+        if not self.learned:
+            return np.ones(()), held("nu", self._one(np.asarray(self.nu)))
+        c = pm.LogNormal(f"c{suffix}", np.log(d), SPREAD, dims=of_class)
+        return c, pm.Deterministic(f"nu{suffix}", c + d + 1, dims=of_class)
 
     @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
-        """Return c = ν − d − 1 and Bartlett's factor, or the factor of Σ under an LKJ prior."""
+        """Return c = ν − d − 1 where it is learned, and the parts of Bartlett's factor."""
         of_class, d = () if self._shared else ("outcome",), len(self.axes.features)
-        lkj = self.covariance_prior is not None
-        places = np.tril_indices(d) if lkj else np.triu_indices(d, 1)
-        axis = f"{'triangle' if lkj else 'pair'}{suffix}"
-        coords = {axis: [f"{i}, {j}" for i, j in zip(*places, strict=True)]}
+        upper, axis = np.triu_indices(d, 1), f"pair{suffix}"
+        coords = {axis: [f"{i}, {j}" for i, j in zip(*upper, strict=True)]}
 
-        def packed(parameters: Parameters, label: int) -> Array:
-            """Return the factor of Σ, of one class unless classes share it."""
-            sigma = parameters["Sigma"] if self._shared else parameters["Sigma"][:, label]
-            return np.asarray(np.linalg.cholesky(sigma)[..., *places])
+        def factor(parameters: Parameters) -> Array:
+            """Return Bartlett's factor of Σ, (draw, …, feature, feature)."""
+            return np.linalg.inv(np.linalg.solve(self._root, np.linalg.cholesky(parameters["Sigma"]))).mT
 
         def squares(parameters: Parameters) -> Array:
-            """Return the squares of the diagonal of Bartlett's factor."""
-            return np.diagonal(self._bartlett(parameters), axis1=-2, axis2=-1) ** 2
+            """Return the squares of its diagonal."""
+            return np.diagonal(factor(parameters), axis1=-2, axis2=-1) ** 2
 
         def above(parameters: Parameters) -> Array:
             """Return what is above it."""
-            return self._bartlett(parameters)[..., *places]
+            return factor(parameters)[..., *upper]
 
-        if lkj:
-            names = ("",) if self._shared else tuple(f"_{in_names(label)}" for label in self.axes.labels)
-            return [
-                PageVariable(f"chol{name}{suffix}", (axis,), coords, partial(packed, label=label))
-                for label, name in enumerate(names)
-            ]
         of_nu = PageVariable(f"c{suffix}", of_class, {}, lambda parameters: parameters["nu"] - d - 1)
         return [
             *([of_nu] if self.learned else []),
@@ -415,70 +406,60 @@ class MultivariateGaussian(Family[Scatters]):
             PageVariable(f"above{suffix}", (*of_class, axis), coords, above),
         ]
 
-    def _bartlett(self, parameters: Parameters) -> Array:
-        """Return Bartlett's factor of Σ, (draw, …, feature, feature)."""
-        c = parameters["nu"] - len(self.axes.features) - 1 if self.learned else None
-        own = np.linalg.solve(self._root(c), np.linalg.cholesky(parameters["Sigma"]))
-        return np.asarray(np.linalg.inv(own).swapaxes(-1, -2))
-
-    def _root(self, c: Any) -> Any:
-        """Return a factor of Ψ, given c = ν − d − 1 (…), a number or a variable, where ν is learned."""
-        if c is None:
-            return np.linalg.cholesky(self._one(self._hyperparameters()[3]))
-        scale = self._one(np.asarray(self.scale))
-        return (c[..., None] * scale)[..., None] ** 0.5 * np.eye(scale.shape[-1])
-
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ, Σ, and ν where it is learned; from its factor where Σ itself is not there."""
-        mu, d = draws[f"mu{suffix}"], len(self.axes.features)
-        found = {"nu": draws[f"c{suffix}"] + d + 1} if self.learned else {}
+        d = len(self.axes.features)
+        found = {"mu": draws[f"mu{suffix}"]}
+        if self.learned:
+            found["nu"] = draws[f"c{suffix}"] + d + 1
         if f"Sigma{suffix}" in draws:
-            return {"mu": mu, "Sigma": draws[f"Sigma{suffix}"], **found}
-        if self.covariance_prior is not None:
-            packed = np.stack([draws[own.name] for own in self.page_variables(suffix)], axis=1)
-            L = np.zeros((*packed.shape[:2], d, d))
-            L[..., *np.tril_indices(d)] = packed
-            return {"mu": mu, "Sigma": (L @ L.swapaxes(-1, -2))[:, 0 if self._shared else slice(None)]}
+            return {**found, "Sigma": draws[f"Sigma{suffix}"]}
         A = np.sqrt(draws[f"squares{suffix}"])[..., None] * np.eye(d)
         A[..., *np.triu_indices(d, 1)] = draws[f"above{suffix}"]
-        L = self._root(draws.get(f"c{suffix}")) @ np.linalg.inv(A).swapaxes(-1, -2)
-        return {"mu": mu, "Sigma": L @ L.swapaxes(-1, -2), **found}
+        return {**found, "Sigma": outer(self._root @ np.linalg.inv(A).mT)}
 
-    def _pymc_parameters(self, statistics: Scatters, suffix: str) -> tuple[TensorVariable, TensorVariable]:
-        """Add μ and Σ to the open PyMC model; return them."""
-        from bayesclf.families.multivariate.pymc import add_freedom, add_inverse_wishart, add_lkj
+    @cached_property
+    def _root(self) -> Array:
+        """A factor of Ψ, or of Ψ/c where ν is learned, of one covariance or (group, feature, other_feature)."""
+        return np.linalg.cholesky(self._one(self._target() if self.learned else np.asarray(self.psi)))
 
-        lkj, conjugate = self.covariance_prior, self
-        if lkj is not None:
-            labels, d = len(self.axes.labels), len(self.axes.features)
-            groups = 1 if self._shared else labels
-            unit_information = np.ones(labels), np.full(groups, d + 2.0), np.tile(lkj.mean(), (groups, 1, 1))
-            conjugate = type(self)(self.covariance, self.m, *unit_information, axes=self.axes)
-        reference, m = conjugate.reference(statistics), np.asarray(self.m)
-        if lkj is not None:
-            return add_lkj(lkj, m, reference, suffix)
+    @property
+    def _unit(self) -> Array:
+        """The sd of a mean under its prior, about (outcome, feature)."""
         _, kappa, nu, psi = self._hyperparameters()
-        c = add_freedom(self.freedom, self._shared, suffix) if self.learned else None
-        target = self._one(self._target()) if self.learned else None
-        return add_inverse_wishart((m, kappa, self._one(nu), self._one(psi), target), c, reference, suffix)
+        matrix = self._target() if self.learned else psi / nu[:, None, None]
+        return np.sqrt(np.diagonal(matrix, axis1=1, axis2=2) / kappa[:, None])
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log Normal(x; μ_k, Σ_k) of the observed cells, shape (draw, row, outcome)."""
+        return self.log_density_given(parameters)(X)
+
+    @override
+    def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
+        """Return the function from rows to `log_density`, which keeps the factors of Σ."""
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
-        out = np.zeros((len(X), mu.shape[1], len(mu)))
-        for seen, rows in by_pattern(np.isnan(X)):
-            whitening = WHITENINGS.of(parameters["Sigma"], mu, Sigma, seen)
-            squares = whitening.squares(X[rows][:, seen])
-            squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
-            squares *= -0.5
-            out[rows] = squares
-        return np.moveaxis(out, 2, 0)
+        kept: dict[bytes, Whitening] = {}
+
+        def log_density(X: Array) -> Array:
+            """Return the log density of rows."""
+            out = np.zeros((len(X), mu.shape[1], len(mu)))
+            for seen, rows in by_pattern(np.isnan(X)):
+                if seen.tobytes() not in kept:
+                    if sum(own.factor.nbytes for own in kept.values()) > CACHE_BYTES:
+                        kept.clear()
+                    kept[seen.tobytes()] = Whitening.of(submatrix(Sigma, seen), mu[:, :, seen])
+                whitening = kept[seen.tobytes()]
+                squares = whitening.squares(X[rows][:, seen])
+                squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
+                squares *= -0.5
+                out[rows] = squares
+            return np.moveaxis(out, 2, 0)
+
+        return log_density
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of the multivariate Student's t over the observed cells, (row, outcome)."""
-        if self.covariance_prior is not None:
-            raise Refused("there is no closed-form predictive under an LKJ prior; use the rule 'bayes-optimal'")
         m, kappa, _, _ = self._hyperparameters()
         out = np.zeros((len(X), len(m)))
         for seen, rows in by_pattern(np.isnan(X)):
@@ -519,8 +500,6 @@ class MultivariateGaussian(Family[Scatters]):
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ_k | Σ ~ Normal(m_k, Σ/κ), Σ | ν ~ InvWishart(ν, Ψ) and ν; one part if Σ is shared, else one per class."""
-        if self.covariance_prior is not None:
-            raise Refused("the density of an LKJ prior is not available")
         mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
         m, kappa, nu, psi = self._hyperparameters()
         labels, d = m.shape
@@ -583,23 +562,7 @@ class MultivariateGaussian(Family[Scatters]):
     @override
     def variant(self) -> str:
         """Name of the prior of the covariance."""
-        if self.covariance_prior is not None:
-            return "lkj"
         return "inverse-wishart of learned nu" if self.learned else INVERSE_WISHART
-
-    def reference(self, statistics: Scatters) -> Reference:
-        """Return the approximate location and width of the posterior, for NUTS to start at; it need not be accurate."""
-        from bayesclf.families.multivariate.pymc import Reference
-
-        m, kappa, nu, psi = self._hyperparameters()
-        if self.learned:
-            nu, psi = nu + m.shape[1], psi + m.shape[1] * self._target()
-        guess: Parameters = {"mu": m[None], "Sigma": self._squeeze(psi[None] / nu[:, None, None])}
-        point, _ = scatters.maximize(statistics, self._mode, guess, steps=100)
-        n = statistics.n.sum(axis=0)
-        return Reference(
-            point["mu"][0], point["Sigma"][0], kappa + n, self._one(nu + scatters.shared_scatter(n, self._shared))
-        )
 
     def _updated(self, complete: Scatters) -> tuple[Array, Array, Array, Array]:
         """Return m, κ, ν and Ψ of the posterior given complete rows, the first pattern."""

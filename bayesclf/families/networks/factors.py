@@ -156,10 +156,10 @@ class Layout:
                 )
 
     def pooled(self, counts: Array) -> Array:
-        """Return counts (outcome, cell) with those of all classes in each, where the cell is that of all."""
+        """Return counts (…, outcome, cell) with those of all classes in each, where the cell is that of all."""
         if not self.class_free.any():
             return counts
-        return np.where(self.class_free, counts.sum(axis=0), counts)
+        return np.where(self.class_free, counts.sum(axis=-2, keepdims=True), counts)
 
     def tied[A: NDArray[Any]](self, values: A) -> A:
         """Return values (…, outcome, cell) of which the first class has those of all, in a cell of all."""

@@ -165,8 +165,8 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     def alternation(self, statistics: RowCounts, chains: int) -> CompletedTables:
         """Return the alternation between missing cells and θ; raises `Refused` for too many completions."""
         layout = self.layout(self.axes)
-        counts, keys, of_keys = row_counts.keyed(layout, statistics)
-        return CompletedTables.of(layout, np.asarray(self.alpha) + layout.pooled(counts), keys, of_keys, chains)
+        counts, sums = row_counts.split(layout, statistics)
+        return CompletedTables(layout, np.asarray(self.alpha) + layout.pooled(counts), sums, chains)
 
     def posterior(self, statistics: RowCounts) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""

@@ -173,19 +173,6 @@ def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
     Refused
         Where the sums have too many terms.
     """
-    counts, keys, of_keys = keyed(layout, statistics)
-    return counts, _expanded(layout, keys, of_keys)
-
-
-def keyed(layout: Layout, statistics: RowCounts) -> tuple[Array, Integers, Array]:
-    """Return the counts of cells that need no sum, and the different sums over missing cells with theirs.
-
-    Returns
-    -------
-    tuple
-        Counts (outcome, cell); codes (sum, feature), the levels of observed cells, `SUMMED` and `MISSING`, of features
-        that do not enter; and the weight of each sum with each label, (outcome, sum).
-    """
     counts = np.zeros((len(statistics.axes.labels), layout.cells))
     keys, weights = [np.empty((0, layout.features), dtype=np.intp)], [np.empty((len(counts), 0))]
     for seen, rows in by_pattern(statistics.rows < 0):
@@ -197,7 +184,7 @@ def keyed(layout: Layout, statistics: RowCounts) -> tuple[Array, Integers, Array
             keys.append(_key(layout, X, hidden))
             weights.append(weight)
     merged, which = different(np.vstack(keys), layout.axes.sizes)
-    return counts, merged, added_up(np.hstack(weights), which, len(merged))
+    return counts, _expanded(layout, merged, added_up(np.hstack(weights), which, len(merged)))
 
 
 def _key(layout: Layout, X: Integers, hidden: Hidden) -> Integers:
@@ -214,20 +201,15 @@ def _expanded(layout: Layout, keys: Integers, counts: Array) -> Sums:
     kinds, which = np.unique(np.where(keys >= 0, 0, keys), axis=0, return_inverse=True)
     groups = [(np.flatnonzero(which.ravel() == n), np.flatnonzero(kind == SUMMED)) for n, kind in enumerate(kinds)]
     terms = len(layout.factors) * sum(len(rows) * layout.count(tuple(summed)) for rows, summed in groups)
-    require_few(terms, LARGEST_SUMS)
+    if terms > LARGEST_SUMS:
+        size = f"{terms:,} completions × tables to be summed over (limit {LARGEST_SUMS:,})"
+        remedy = "fit with missing='level', with fewer edges, or leave out columns with many gaps"
+        raise Refused(f"the training rows' missing cells have {size}; {remedy}")
     parts = [_completed(layout, keys[rows], summed) for rows, summed in groups]
     cells = np.vstack([np.empty((0, len(layout.factors)), dtype=np.intp), *parts])
     order = np.concatenate([np.empty(0, dtype=np.intp), *(rows for rows, _ in groups)])
     lengths = np.repeat([layout.count(tuple(summed)) for _, summed in groups], [len(rows) for rows, _ in groups])
     return Sums(cells, (np.cumsum(lengths) - lengths).astype(np.intp), counts[:, order])
-
-
-def require_few(terms: int, limit: int) -> None:
-    """Raise `Refused` for more completions × tables than the limit."""
-    if terms > limit:
-        size = f"{terms:,} completions × tables to be summed over (limit {limit:,})"
-        remedy = "fit with missing='level', with fewer edges, or leave out columns with many gaps"
-        raise Refused(f"the training rows' missing cells have {size}; {remedy}")
 
 
 def _completed(layout: Layout, keys: Integers, summed: Integers) -> Integers:

@@ -6,7 +6,7 @@ import pytest
 import bayesclf as bc
 from bayesclf.families import FAMILIES
 from bayesclf.families.moments import Moments
-from bayesclf.storage.formats import classes
+from bayesclf.storage.allowed import classes
 
 Y = np.array([0, 0, 1, 1])
 

@@ -1,20 +1,84 @@
-"""Whether the values of a loaded object are what the annotations of its class say."""
+"""What a model file may hold: the version of its format, the classifiers, the classes of objects, and their members."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import is_dataclass
 from functools import cache
+from importlib import import_module
 from numbers import Real
 from types import NoneType, UnionType
-from typing import Any, Literal, Protocol, TypeAliasType, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    TypeAliasType,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
-from bayesclf.storage.formats import has_fitted_form
+if TYPE_CHECKING:
+    from bayesclf.classifiers import BayesClassifier
+
+VERSION = 1
+"""Version that is written, and the only one that is read. It rises when what is stored changes after a release."""
+
+CLASSES = {
+    "classifiers.training": ("ColumnBlock", "DocumentLengths", "FrozenPrior", "Learnt"),
+    "engines": ("Auto", "Trace"),
+    "engines.inference": ("Draws",),
+    "engines.optimizers": ("Certificate",),
+    "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior", "Selected"),
+    "families.by_evidence": ("ByEvidence", "Choices"),
+    "families.histogram": ("Cells",),
+    "models.base": ("Block",),
+    "models.generative": ("GenerativeModel",),
+    "models.logistic.centered": ("CenteredRows",),
+    "models.logistic.design": ("LogisticDesign",),
+    "models.logistic.learned_model": ("LearnedScaleModel",),
+    "models.logistic.model": ("LogisticModel",),
+    "models.logistic.prior": ("LearnedScale", "LogisticPrior", "NormalPrior", "UnseenPrior"),
+    "models.logistic.streamed": ("StreamedModel", "StreamedScaleModel"),
+    "models.tempered": ("LeftOut",),
+    "posterior.hypotheses": ("SeededDraws",),
+    "rules": ("Gibbs",),
+    "tables.columns": ("Column",),
+}
+"""Frozen dataclasses by the module of the package that has them, besides families, engines and optimizers."""
 
 KINDS_OF_ARRAY: tuple[tuple[type[np.generic], str], ...] = ((np.bool, "b"), (np.integer, "iu"), (np.floating, "fiu"))
 """Kinds of dtype that an array annotated with a scalar type may have; other annotations allow any."""
+
+
+def has_fitted_form(name: str) -> bool:
+    """Return whether a name has the form of a fitted attribute's, as scikit-learn has it: `classes_`, or private."""
+    return "_" in (name[0], name[-1])
+
+
+def classifiers() -> dict[str, type[BayesClassifier]]:
+    """Return the classifiers that can be saved, by name."""
+    from bayesclf.classifiers import CLASSIFIERS
+
+    return {cls.__name__: cls for cls in CLASSIFIERS.values()}
+
+
+def classes() -> dict[str, type]:
+    """Return the classes whose objects a file may hold, by name."""
+    from bayesclf.engines.inference import ENGINES
+    from bayesclf.engines.optimizers import OPTIMIZERS
+    from bayesclf.families import FAMILIES
+
+    listed: list[Any] = [*FAMILIES.values(), *ENGINES.values(), *OPTIMIZERS.values()]
+    listed += [family.statistics_type for family in FAMILIES.values()]
+    for module, names in CLASSES.items():
+        listed += [getattr(import_module(f"bayesclf.{module}"), name) for name in names]
+    return {cls.__name__: cls for cls in listed}
 
 
 def check(instance: Any, members: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
-from bayesclf.tables import text_files
+from bayesclf.tables import json_tables
 from bayesclf.tables.batches import NoRows
 from bayesclf.tables.reading import read_table
 from bayesclf.tables.streams import open_stream
@@ -61,7 +61,7 @@ def written(path, records):
 @pytest.mark.parametrize("name", CELLS)
 @pytest.mark.parametrize("kind", mainly([None, "category", "text"], None))
 def test_cells_are_those_of_the_table_in_memory(name, block, kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK", block)
+    monkeypatch.setattr(json_tables, "BLOCK", block)
     path = written(tmp_path / "t.jsonl", [{"x": cell, "n": row} for row, cell in enumerate(CELLS[name])])
     kinds = {} if kind is None else {"x": kind}
     stream = open_stream(path, kinds)
@@ -87,7 +87,7 @@ def test_cells_are_those_of_the_table_in_memory(name, block, kind, tmp_path, mon
 def test_any_objects_are_those_of_the_table_in_memory(records, block, tmp_path_factory):
     path = written(tmp_path_factory.mktemp("any") / "t.jsonl", records)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_files, "BLOCK", block)
+        patch.setattr(json_tables, "BLOCK", block)
         assert_same(whole(open_stream(path)), read_table(path))
 
 
@@ -99,7 +99,7 @@ def test_a_large_integer_beside_a_missing_cell_is_a_number(tmp_path):
 
 @pytest.mark.parametrize("block", BLOCKS)
 def test_keys_of_all_rows_and_files_are_united(block, tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK", block)
+    monkeypatch.setattr(json_tables, "BLOCK", block)
     records = [{"a": 1}, {"b": "x", "a": 2}, {}, {"c": 1.5, "a": 3}, {"a": 4, "b": "y"}]
     expected = read_table(written(tmp_path / "all.jsonl", records))
     (tmp_path / "parts").mkdir()
@@ -145,7 +145,7 @@ def test_columns_that_are_not_needed_may_hold_anything(tmp_path):
 )
 @pytest.mark.parametrize("block", [10, 10**6])
 def test_what_cannot_be_read_is_said_with_its_line(text, said, block, tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK", block)
+    monkeypatch.setattr(json_tables, "BLOCK", block)
     path = tmp_path / "t.jsonl"
     path.write_bytes(text)
     with pytest.raises(InputError) as caught:
@@ -155,8 +155,8 @@ def test_what_cannot_be_read_is_said_with_its_line(text, said, block, tmp_path, 
 
 
 def test_a_line_that_does_not_end_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_files, "BLOCK", 10)
-    monkeypatch.setattr(text_files, "LONGEST_LINE", 200)
+    monkeypatch.setattr(json_tables, "BLOCK", 10)
+    monkeypatch.setattr(json_tables, "LONGEST_LINE", 200)
     path = tmp_path / "t.jsonl"
     path.write_bytes(b'{"a": 1}\n' + b" " * 300)
     with pytest.raises(InputError, match="has a line of more than 200 bytes; write one object per line"):
