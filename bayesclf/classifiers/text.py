@@ -227,9 +227,8 @@ class TextNB(DocumentClassifier):
         stream, features = opened(source, how)
         if not stream.again:
             raise InputError(
-                f"vectorizer option {self._chosen_by_all[0]!r} chooses words by all documents, which are read twice "
-                f"then, and {stream.where} can be read once; leave it out, or give files, a list of tables, or a "
-                "function that returns an iterator of them"
+                f"vectorizer option {self._chosen_by_all[0]!r} reads all documents twice, and {stream.where} can be "
+                "read once; leave it out, or give files, a list of tables, or a function that returns an iterator"
             )
         found = WordCounts()
         with shown(f"reading words of {stream.where}", stream.rows or 0, progress) as tell:

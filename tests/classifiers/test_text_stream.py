@@ -150,7 +150,7 @@ def test_the_words_are_those_that_scikit_learn_chooses(documents, most, cut):
 def test_what_cannot_be_learned_of_documents_is_said():
     within = SimpleNamespace(compute=lambda graph: graph.compute(scheduler="synchronous"))
     clf = bc.TextNB(vectorizer={"min_df": 2}, inference="map")
-    with pytest.raises(InputError, match=r"'min_df' chooses words by all documents, which are read twice"):
+    with pytest.raises(InputError, match=r"'min_df' reads all documents twice"):
         clone(clf).fit_stream(iter(parts(1, 2)), "label")
     with pytest.raises(Refused, match="'min_df' chooses words by all documents at once, and so is not for a cluster"):
         clone(clf).fit_stream(parts(1, 2), "label", client=within)
