@@ -28,7 +28,7 @@ extensions = [
     "sphinx_design",
     *(f"extensions.{name}" for name in ("mathml", "docstrings", "check_pages")),
 ]
-exclude_patterns = ["_build", "_templates", "extensions", "**.py", "jupyter_execute"]
+exclude_patterns = ["_build", "_templates", "extensions", "**.py"]
 templates_path = ["_templates"]
 nitpicky = True
 nitpick_ignore_regex = [
