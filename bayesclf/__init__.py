@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from bayesclf.evaluation.learning import learning_curve
     from bayesclf.evaluation.leave_one_out import compare_elpd, loo
     from bayesclf.interpretation.dependence import dependent_pairs
-    from bayesclf.interpretation.weights import compare_weights
     from bayesclf.models.logistic.prior import LearnedScale
     from bayesclf.progress import set_progress
     from bayesclf.stacking import StackedClassifier
@@ -45,7 +44,6 @@ _NAMES = {
     "bayesclf.evaluation.comparison": ("compare",),
     "bayesclf.evaluation.learning": ("learning_curve",),
     "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
-    "bayesclf.interpretation.weights": ("compare_weights",),
     "bayesclf.models.logistic.prior": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -77,7 +75,6 @@ __all__ = [
     "TextNB",
     "compare",
     "compare_elpd",
-    "compare_weights",
     "datasets",
     "dependent_pairs",
     "diagnostics",

@@ -164,7 +164,6 @@ def tree_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     return {
         "forests": bc.BayesNetClassifier("all-forests", **drawn),
         "trees": bc.BayesNetClassifier("all-trees", **drawn),
-        "a forest a class": bc.BayesNetClassifier("all-forests", tree="class", **drawn),
         "one tree (TAN)": bc.BayesNetClassifier(**drawn),
         "naive Bayes": bc.CategoricalNB(**drawn),
         "AODE": bc.AODE(rule="predictive", **common),

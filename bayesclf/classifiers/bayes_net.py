@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
 from bayesclf.classifiers.training import ColumnBlock
-from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.mixed.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
-from bayesclf.families.trees.every_tree import GRID, TREE_CHOICES
+from bayesclf.families.trees.every_tree import GRID
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.tables import columns
@@ -75,20 +74,13 @@ class BayesNetClassifier(GenerativeClassifier):
         For ``"all-trees"`` and ``"all-forests"``: N', the weight of the prior in rows of each class, above 0, spread
         evenly over the cells of each pair of columns (BDeu). Several are averaged over by their evidence; None is
         1/2, 1, 2, …, 32.
-    tree : {"shared", "class"}
-        For the same: whether all classes have the same tree, or each its own.
-    root_weight : float or None
-        For ``"all-forests"``: λ of P(F) ∝ λ^c Π_C |C|, over the c components C of a forest, above 0. A priori
-        d(d − 1)/(d + λ) edges are expected; None is λ = d.
 
     Attributes
     ----------
     edges_ : tuple of pairs
         The edges in use, (parent, child); of all trees those of the most probable one.
-    most_probable_trees_ : tuple of frozensets
-        The edges of the most probable tree; with one tree a class, of that of each class.
     edge_probabilities_ : DataFrame
-        P(two columns are joined | D), (feature, feature); with one tree a class, (outcome and feature, feature).
+        P(two columns are joined | D), (feature, feature).
     equivalent_rows_ : Series
         Posterior probability of each of the `equivalent_rows`.
 
@@ -115,8 +107,6 @@ class BayesNetClassifier(GenerativeClassifier):
     alpha: float | Array | None = None
     basis: str = "simplex"
     equivalent_rows: float | Sequence[float] | None = None
-    tree: str = "shared"
-    root_weight: float | None = None
 
     @property
     def edges_(self) -> tuple[Edge, ...]:
@@ -124,30 +114,17 @@ class BayesNetClassifier(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         edges: list[Edge] = []
         for block in self.model_.blocks:
-            if isinstance(block.family, BayesianNetwork | ConditionalGaussian) and not isinstance(
-                block.family.edges, str
-            ):
-                edges += block.family.edges
-            elif isinstance(block.family, EveryTree):
-                edges += (edge for tree in _posterior(block).most_probable_trees() for edge in tree)
-        return tuple(dict.fromkeys(edges))
-
-    @property
-    def most_probable_trees_(self) -> tuple[frozenset[Edge], ...]:
-        """The edges, (parent, child), of the most probable tree; with one tree a class, of that of each class."""
-        return tuple(map(frozenset, self._trees("most_probable_trees_").most_probable_trees()))
+            edges += _posterior(block).edges if isinstance(block.family, EveryTree) else block.family.pairs()
+        return tuple(edges)
 
     @property
     def edge_probabilities_(self) -> pd.DataFrame:
-        """P(two columns are joined | D), (feature, feature); with one tree a class, (outcome and feature, feature)."""
+        """P(two columns are joined | D), (feature, feature)."""
         import pandas as pd
 
         posterior = self._trees("edge_probabilities_")
         names = pd.Index(posterior.axes.features, name="feature")
-        of_trees = [pd.DataFrame(values, names, names) for values in posterior.edge_probabilities()]
-        if self.tree == "shared":
-            return of_trees[0].rename_axis(columns="other_feature")
-        return pd.concat(of_trees, keys=self.classes_.tolist(), names=["outcome"]).rename_axis(columns="other_feature")
+        return pd.DataFrame(posterior.edge_probabilities(), names, names.rename("other_feature"))
 
     @property
     def equivalent_rows_(self) -> pd.Series:
@@ -219,7 +196,7 @@ class BayesNetClassifier(GenerativeClassifier):
                 "prior of each pair of columns"
             )
         rows = GRID if self.equivalent_rows is None else _grid(self.equivalent_rows)
-        return EveryTree(rows, self.structure == ALL_FORESTS, self.root_weight, self.tree)
+        return EveryTree(rows, self.structure == ALL_FORESTS)
 
     def _network(self) -> BayesianNetwork:
         """Return the family of a network with one structure; raises `InputError` for an option of all trees."""
@@ -228,12 +205,10 @@ class BayesNetClassifier(GenerativeClassifier):
                 f"structure must be {', '.join(map(repr, STRUCTURES))}, or edges as pairs of column names, (parent, "
                 f"child), not {self.structure!r}"
             )
-        given = {"equivalent_rows": self.equivalent_rows, "root_weight": self.root_weight}
-        require(Choice(TREE_CHOICES), tree=self.tree)
-        used = [name for name, value in given.items() if value is not None]
-        if used or self.tree != "shared":
-            option = used[0] if used else "tree"
-            raise InputError(f"{option} is for structure='all-trees' or 'all-forests'; leave it out for one structure")
+        if self.equivalent_rows is not None:
+            raise InputError(
+                "equivalent_rows is for structure='all-trees' or 'all-forests'; leave it out for one structure"
+            )
         alpha = 2.0 if self.alpha is None else self.alpha
         return BayesianNetwork(alpha, self.basis, edges=self.structure, class_free=self._class_free)
 

@@ -273,7 +273,7 @@ class Updating(GenerativeAttributes, BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped, and read twice), a folder of such files, or
+            A Parquet, csv or tsv file (all but Parquet also gzipped, and read twice), a folder of such files, or
             a glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
             relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
             a function without arguments that returns one.

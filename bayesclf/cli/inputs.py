@@ -132,9 +132,7 @@ def load_training(
 
 def source_files(dataset: Dataset) -> list[str]:
     """Return the file that a data set was read from, if it was a file."""
-    # where several places have the name, the source continues in parentheses
-    source = dataset.source.partition(" (there is also ")[0]
-    return [path for path in (dataset.name, source) if os.path.isfile(path)]
+    return [path for path in (dataset.name, dataset.source) if os.path.isfile(path)]
 
 
 def show_sentences(console: Console, label: str, sentences: Iterable[str]) -> None:

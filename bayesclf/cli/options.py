@@ -323,20 +323,9 @@ def check_reject(reject: float | None, cost: str | None) -> None:
 
 
 def read_cost(path: str, labels: list[str]) -> Array:
-    """Read costs cost[true, predicted].
+    """Read costs cost[true, predicted], (outcome, outcome), in the order of some labels.
 
-    Parameters
-    ----------
-    path
-        A csv file of numbers, one row per true label and one column per predicted label: either with the labels as
-        header and first column, in any order, or the numbers alone in the order of `labels`.
-    labels
-        The labels of the model.
-
-    Returns
-    -------
-    ndarray
-        Costs (outcome, outcome).
+    The file is csv, with the predicted labels as header and the true ones as first column, each in any order.
 
     Raises
     ------
@@ -345,29 +334,18 @@ def read_cost(path: str, labels: list[str]) -> Array:
     """
     import numpy as np
 
-    cells = _cells(path)
-    size = len(labels)
-    shape = (len(cells), *sorted({len(line) for line in cells}))
-    if shape == (size + 1, size + 1):
-        predicted, true = cells[0][1:], [line[0] for line in cells[1:]]
-        for place, found in (("header", predicted), ("first column", true)):
-            if sorted(found) != sorted(labels):
-                raise InputError(f"--cost {path}: the {place} has {listed(found)}, but the labels are {listed(labels)}")
-        rows = [[cells[1 + true.index(t)][1 + predicted.index(p)] for p in labels] for t in labels]
-    elif shape == (size, size):
-        rows = cells
-    else:
-        widths = " or ".join(map(str, shape[1:])) or "no"
+    cells, size = _cells(path), len(labels)
+    if [len(line) for line in cells] != [size + 1] * (size + 1):
         raise InputError(
-            f"--cost {path} has {len(cells)} rows of {widths} cells, but {size} labels need {size} rows of {size} "
-            f"numbers, or these with the labels ({listed(labels)}) as header and first column"
+            f"--cost {path} must have a header and {size} rows of a true label and {size} numbers; "
+            f"the labels are {listed(labels)}"
         )
-    return np.array(
-        [
-            [_cost(cell, f"{t} predicted as {p}", path) for p, cell in zip(labels, row, strict=True)]
-            for t, row in zip(labels, rows, strict=True)
-        ]
-    )
+    predicted, true = cells[0][1:], [line[0] for line in cells[1:]]
+    for place, found in (("header", predicted), ("first column", true)):
+        if sorted(found) != sorted(labels):
+            raise InputError(f"--cost {path}: the {place} has {listed(found)}, but the labels are {listed(labels)}")
+    rows = {t: dict(zip(predicted, line[1:], strict=True)) for t, line in zip(true, cells[1:], strict=True)}
+    return np.array([[_cost(rows[t][p], f"{t} predicted as {p}", path) for p in labels] for t in labels])
 
 
 def _cells(path: str) -> list[list[str]]:

@@ -100,12 +100,13 @@ def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
 def _alternated(alternation: Alternation, settings: Augmentation, rng: np.random.Generator, tell: Tell) -> Parameters:
     """Return the draws of all chains, (draw, …)."""
     state = alternation.start(rng)
-    kept = np.empty((settings.chains, settings.draws, len(state) // settings.chains))
+    kept = {name: np.empty((len(values), settings.draws, *values.shape[1:])) for name, values in state.items()}
     steps = settings.tune + settings.draws
     for number in range(steps):
         state = alternation.step(state, rng)
         if number >= settings.tune:
-            kept[:, number - settings.tune] = state.reshape(settings.chains, -1)
+            for name, values in state.items():
+                kept[name][:, number - settings.tune] = values
         if number % TOLD == 0:
             tell("sampling", settings.chains * number, settings.chains * steps)
-    return alternation.parameters(kept.reshape(settings.chains * settings.draws, -1), rng)
+    return alternation.parameters({name: values.reshape(-1, *values.shape[2:]) for name, values in kept.items()})

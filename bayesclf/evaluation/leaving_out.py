@@ -29,7 +29,7 @@ from bayesclf.models.base import Block, Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.streamed import RowsElsewhere
+from bayesclf.models.logistic.streamed import StreamedModel
 from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
@@ -118,7 +118,7 @@ def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
 
     Of a model that was fitted to batches only the columns' moments can tell.
     """
-    if isinstance(model, RowsElsewhere):
+    if isinstance(model, StreamedModel):
         return model.has_moments_of(np.asarray(model.design.matrix(rows)))
     kind = kinds_of_rows((model.y, model.X), (y, model.design.matrix(rows)))
     surplus = np.bincount(kind, np.concatenate([model.sample_weight, np.full(len(y), -1.0)]))

@@ -153,12 +153,13 @@ class Statistics(ABC):
         """Return the arrays by name as floating-point numbers, for comparison and inspection."""
         return {name: np.asarray(values, dtype=float) for name, values in self._named().items()}
 
-    def _named(self) -> dict[str, Array]:
+    def _named(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(cast("Any", self)) if field.name != "axes"}
 
     def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
-        """Return statistics on other axes, each array by a function of this one's."""
-        return type(self)(axes, *map(function, self._named().values()))  # type: ignore[call-arg]
+        """Return statistics on other axes, each array by a function of this one's, also those of parts."""
+        parts = [v.mapped(axes, function) if isinstance(v, Statistics) else function(v) for v in self._named().values()]
+        return type(self)(axes, *parts)  # type: ignore[call-arg]
 
 
 class Family[S: Statistics](Concise, ABC):
@@ -497,21 +498,21 @@ def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str
 class Alternation(Protocol):
     """Draws of missing cells given parameters, and of parameters given completed cells, for several chains at once.
 
-    A state is a vector of numbers, those of one chain after the other: the parameters that the missing cells depend on.
+    A state has arrays (chain, …) by name: the parameters that the missing cells depend on.
 
     References
     ----------
     Tanner and Wong (1987), *The calculation of posterior distributions by data augmentation*, JASA 82.
     """
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def start(self, rng: np.random.Generator) -> Parameters:
         """Draw where the chains start, farther apart than the posterior is wide."""
 
-    def step(self, state: Array, rng: np.random.Generator) -> Array:
+    def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw the missing cells given a state, and the next state given the completed cells."""
 
-    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
-        """Return the family's parameters (draw, …) from states of single chains (draw, number)."""
+    def parameters(self, states: Parameters) -> Parameters:
+        """Return the family's parameters (draw, …) from states of single chains (draw, …)."""
 
 
 class WithoutPyMC:

@@ -19,7 +19,6 @@ from pytensor.tensor import TensorVariable
 from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.row_counts import Sums
 
 
@@ -130,23 +129,6 @@ def observe_sums(
 
 LARGEST_SAMPLED = 2**15
 """Completions × factors above which NUTS refuses their likelihood and its gradient."""
-
-
-def observe_tables(layout: Layout, alpha: Array, counts: Array, suffix: str) -> Any:
-    """Add the simplexes of each class and those of all, observing counts (outcome, cell); return θ (outcome, cell)."""
-    parts, cells = [], []
-    for part, own, sizes, names in layout.by_classes():
-        of_all = bool(part)
-        prior, observed = alpha[:, own], counts[:, own]
-        if of_all:
-            prior, observed = prior[:1], observed.sum(axis=0, keepdims=True)
-        by_size = observe_simplexes(prior, observed, sizes, names, part + suffix, of_all)
-        for size, places in dirichlet.cells_by_size(sizes).items():
-            values = by_size[size].reshape((len(prior), len(places)))
-            parts.append(pt.repeat(values, len(layout.axes.labels), axis=0) if of_all else values)
-            cells.append(np.flatnonzero(own)[places])
-    order = pm.Data(f"cell_order{suffix}", np.argsort(np.concatenate(cells)))
-    return pt.concatenate(parts, axis=1)[:, order]
 
 
 def observe_completions(name: str, theta: TensorVariable, sums: Sums) -> None:

@@ -7,10 +7,9 @@ integrated over a variable in which it vanishes there too.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
@@ -46,12 +45,6 @@ TAIL, SHARPNESS = 37.0, 30.0
 
 ANEW_DEPTH = 60.0
 """Depth of the grids of cells whose integrand leaves the grid of t."""
-
-GROUP = 64
-"""Number of such cells, next to each other, that share nodes."""
-
-MOST_NODES = 2**15
-"""Nodes that a group may share; in one that needs more, each cell has its own."""
 
 SCANNED = 65
 """Nodes of each look for the part of the range that matters."""
@@ -330,30 +323,11 @@ class QuadratureFamily(CellFamily):
             """Return it times the evidence of D, (node, row, 1), of cells (row, 1) at t (node, row or 1, 1)."""
             return own.log_marginal(t) + sign * self._log_cells_at(x, t, outcome, feature, left_out)
 
-        def grid(some: Array) -> Grid:
-            """Return a grid (node, row, 1) for each of some cells."""
-            x = some[:, None]
-            return Grid.of(lambda t: log_integrand(x, t), x.shape, self.bounds, NODES, ANEW_DEPTH)
-
-        out = np.full(len(values), np.nan)
-        if len(values) > 2 * GROUP:
-            at = np.append(np.arange(0, len(values) - 1, GROUP), len(values) - 1)
-            ends = grid(values[at]).nodes[[0, -1], :, 0]
-            low, high = ends.min(axis=0), ends.max(axis=0)
-            for i, (first, last) in enumerate(itertools.pairwise(at)):
-                two = slice(i, i + 2)
-                start, reach = low[two].min(), np.ptp([low[two], high[two]])
-                step = (high - low)[two].min() / (NODES - 1)
-                if reach > step * MOST_NODES:
-                    continue
-                t = start + step * np.arange(np.ceil(reach / step) + 1)
-                t = t[t <= self.bounds[1]]
-                integrand = log_integrand(values[first : last + 1, None], t[:, None, None])[:, :, 0].T
-                found = logsumexp(integrand, axis=1) + np.log(step)
-                out[first : last + 1] = np.where(_vanishes(integrand), found, np.nan)
-        left = np.flatnonzero(np.isnan(out))
-        for some in np.array_split(left, len(left) // BLOCK + 1):
-            out[some] = grid(values[some]).log_total[:, 0]
+        out = np.empty(len(values))
+        for some in np.array_split(np.arange(len(values)), len(values) // BLOCK + 1):
+            x = values[some, None]
+            found = Grid.of(partial(log_integrand, x), x.shape, self.bounds, NODES, ANEW_DEPTH)
+            out[some] = found.log_total[:, 0]
         return out
 
     def _of_one(self, outcome: int, feature: int) -> Self:

@@ -57,6 +57,8 @@ def decision_boundary(
 
     Parameters
     ----------
+    clf : BayesClassifier
+        Fitted.
     X, y
         Rows to draw, (row, feature) with the columns of the training table, and their labels (row).
     features : pair of str or None
@@ -65,6 +67,13 @@ def decision_boundary(
         Rules whose boundaries are drawn; ``"gibbs"`` has none, as it draws a hypothesis for each row.
     draws : int
         Most hypotheses of the posterior whose boundaries are drawn; 0 for none.
+    ax : matplotlib Axes or None
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
 
     Raises
     ------

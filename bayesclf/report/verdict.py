@@ -17,7 +17,7 @@ from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import BASELINE, Key, Standing, mean, standings
 from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name
-from bayesclf.report.table import failures, log_loss, signed
+from bayesclf.report.table import failures, scores
 from bayesclf.rules import RULES
 from bayesclf.wording import counted, first_upper, joined, named, number, pair, percent
 
@@ -39,16 +39,6 @@ DEFINED = (
     f"Differences of log loss below {MATTERS:g} do not matter and count as ties."
 )
 """What the words of the verdict mean."""
-
-READING = (
-    "Over-confidence has three causes: few rows, a prior that does not fit, and false assumptions. Averaging over the "
-    "posterior reduces the first as far as the prior is right, and does not repair the others: expect naive Bayes to "
-    "be too sure of itself wherever its columns are correlated.",
-    "Credible intervals are conditional on the model: under a false assumption they shrink around a wrong value.",
-    "Twice the Bayes-optimal error bounds the Gibbs error for targets drawn from the prior only, not on real data.",
-    "Many entries were compared, so the score of the best is slightly optimistic.",
-)
-"""What holds for every comparison."""
 
 LARGE_SHARE = 0.5
 """Share of a log loss from which on the rows that make it up are worth a sentence."""
@@ -105,11 +95,11 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
-    scores = {_key(record): record for record in records}
-    own = {key: record for key, record in scores.items() if key[0] != BOOSTING}
+    entries = {_key(record): record for record in records}
+    own = {key: record for key, record in entries.items() if key[0] != BOOSTING}
     common = (*_accuracy(comparison, own), *_cheapest(comparison, own))
     best = comparison.best
-    if np.isinf(scores[best]["log_loss"]):
+    if np.isinf(entries[best]["log_loss"]):
         headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
         return Verdict(headline, common, cautions)
     leaders = comparison.leaders
@@ -121,10 +111,10 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     ]
     against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
     return Verdict(
-        _headline(comparison, scores[best], baseline, models[1:]),
+        _headline(comparison, entries[best], baseline, models[1:]),
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
-        _facts(comparison, scores[best]),
+        _facts(comparison, entries[best]),
         tuple(ranked),
     )
 
@@ -407,25 +397,22 @@ def _columns(comparison: Comparison, model: str, rows: np.ndarray, decided: np.n
 def overview(comparison: Comparison) -> Display:
     """Return what a comparison shows of itself: the entries with the smallest log loss, and what to conclude."""
     table = score_table(comparison, calibration=False)
-    records: list[dict[Any, Any]] = []
-    if "log_loss" in table:
-        records = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable").to_dict("records")
-    best = next((i for i, one in enumerate(records) if _key(one) == comparison.best), None)
-    said = verdict(comparison, table)
+    shown = scores(comparison, table)
+    best = [key == comparison.best for key in zip(shown["model"], shown["rule"], strict=True)] if len(shown) else []
+    judged = verdict(comparison, table)
     missing = [
         f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
     ]
     more = len(missing) - MOST_REASONS
-    costs = () if comparison.costs is None else ("cost", "rejected")
     return Display(
         headline=_sizes(comparison),
-        header=("model", "rule", "accuracy", "log loss", "difference", "Brier", *costs) if records else (),
-        lines=[_cells(record, place == best) for place, record in enumerate(records)],
-        best=best,
+        header=tuple(map(str, shown)),
+        lines=list(shown.itertuples(index=False, name=None)),
+        best=best.index(True) if True in best else None,
         sentences=(
             *missing[:MOST_REASONS],
             *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
-            " ".join([said.headline, *said.findings[:2]]),
+            " ".join([judged.headline, *judged.findings[:2]]),
         ),
     )
 
@@ -441,18 +428,3 @@ def _sizes(comparison: Comparison) -> str:
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
     entries = f"{counted(len(comparison.models), 'model')} × {counted(len(rules), 'rule')}"
     return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss (± standard error)"
-
-
-def _cells(record: dict[Any, Any], best: bool) -> list[str]:
-    difference = signed(record["log_loss_diff"], record["log_loss_diff_se"], 3)
-    cells = [
-        record["model"],
-        record["rule"],
-        percent(record["accuracy"], record["accuracy_se"]),
-        log_loss(record),
-        "–" if best else difference if np.isfinite(record["log_loss_diff"]) else "",
-        pair(record["brier"], record["brier_se"]),
-    ]
-    if "cost" in record:
-        cells += [pair(record["cost"], record["cost_se"]), percent(record["rejected"])]
-    return cells

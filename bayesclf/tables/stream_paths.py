@@ -35,7 +35,7 @@ def require_names(names: Sequence[str], path: Path) -> None:
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data", ".dat")
 """Endings of files of text with separators."""
 
-ENDINGS = (".parquet", *TEXT_ENDINGS, ".jsonl", *(f"{ending}.gz" for ending in (*TEXT_ENDINGS, ".jsonl")))
+ENDINGS = (".parquet", *TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS))
 """Endings of files that are read in batches."""
 
 NOT_READ = f"has an ending that is not read in batches; such tables end in {listed(ENDINGS)}"
@@ -99,7 +99,7 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
     output
         The file to write.
     source
-        What `bayesclf.tables.streams.open_stream` reads; of lazy tables the files are not known.
+        What `bayesclf.tables.stream.open_stream` reads; of lazy tables the files are not known.
     option
         How the user named the output, for messages.
     """

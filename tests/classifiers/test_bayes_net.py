@@ -248,7 +248,7 @@ def votes():
     return table.X.iloc[:, :8], table.y
 
 
-@pytest.mark.parametrize("options", [{}, {"tree": "class"}, {"equivalent_rows": (1.0, 10.0)}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"equivalent_rows": (1.0, 10.0)}], ids=str)
 @pytest.mark.parametrize("structure", ["all-trees", "all-forests"])
 def test_all_trees_answer_under_every_rule(structure, options, votes):
     X, y = votes
@@ -257,14 +257,13 @@ def test_all_trees_answer_under_every_rule(structure, options, votes):
     for log_proba in answers.values():
         np.testing.assert_allclose(np.exp(log_proba).sum(axis=1), 1)
     np.testing.assert_allclose(np.exp(answers["bayes-optimal"]), np.exp(answers["predictive"]), atol=0.1)
-    table = clf.edge_probabilities_.to_numpy().reshape(-1, 8, 8)
-    np.testing.assert_allclose(table, table.swapaxes(1, 2))
-    drawn = clf.posterior_["posterior"]["tree"].mean(("chain", "draw")).values.reshape(len(table), -1)
-    first, second = np.triu_indices(8, 1)
-    assert (np.abs(drawn - table[:, first, second]) < 5 * np.sqrt(0.25 / 200)).all()
+    table = clf.edge_probabilities_.to_numpy()
+    np.testing.assert_allclose(table, table.T)
+    drawn = clf.posterior_["posterior"]["tree"].mean(("chain", "draw")).values
+    assert (np.abs(drawn - table[np.triu_indices(8, 1)]) < 5 * np.sqrt(0.25 / 200)).all()
     if structure == "all-trees":
-        np.testing.assert_allclose(table.sum(axis=(1, 2)) / 2, 7)
-        assert all(len(tree) == 7 for tree in clf.most_probable_trees_)
+        np.testing.assert_allclose(table.sum() / 2, 7)
+        assert len(clf.edges_) == 7
     assert clf.equivalent_rows_.sum() == pytest.approx(1)
 
 
@@ -287,26 +286,12 @@ def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tenni
     np.testing.assert_allclose(clf.predict_proba(X, rule="map"), same.predict_proba(X, rule="map"), rtol=1e-12)
 
 
-def test_forests_of_heavy_components_are_naive_bayes(play_tennis):
-    X, y = play_tennis.X, play_tennis.y
-    forests = BayesNetClassifier("all-forests", equivalent_rows=6.0, root_weight=1e12, random_state=1).fit(X, y)
-    alpha = np.concatenate([np.full(size, 6.0 / size) for size in (3, 3, 2, 2)])
-    naive = CategoricalNB(alpha, random_state=1).fit(X, y)
-    np.testing.assert_allclose(
-        forests.predict_proba(X, rule="predictive"), naive.predict_proba(X, rule="predictive"), atol=1e-9
-    )
-    assert forests.edges_ == ()
-    assert forests.model_.log_evidence() == pytest.approx(naive.model_.log_evidence())
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"structure": "all-trees", "alpha": 1.0}, "structure='all-trees' takes equivalent_rows instead of alpha"),
-        ({"structure": "all-trees", "root_weight": 1.0}, "trees have only one"),
         ({"structure": "all-trees", "equivalent_rows": "many"}, "equivalent_rows must be a number or several"),
         ({"structure": "tan", "equivalent_rows": 1.0}, "equivalent_rows is for structure='all-trees' or 'all-forests'"),
-        ({"structure": (), "tree": "class"}, "tree is for structure='all-trees' or 'all-forests'"),
     ],
 )
 def test_options_of_one_structure_and_of_all_are_told_apart(options, message, play_tennis):
@@ -362,12 +347,6 @@ def test_aode_has_no_maximum_likelihood_where_a_class_lacks_a_column(play_tennis
     X.loc[y == "no", "wind"] = None
     with pytest.raises(DoesNotExist, match="class 'no' has no value in column 'wind'"):
         AODE(inference="mle").fit(X, y).predict(X)
-
-
-def test_a_tree_is_shared_or_of_each_class(play_tennis):
-    for tree in ("each", np.ones(2)):
-        with pytest.raises(InputError, match="tree must be one of 'shared', 'class'"):
-            BayesNetClassifier(tree=tree).fit(play_tennis.X, play_tennis.y)
 
 
 def test_aode_has_no_posterior(play_tennis):

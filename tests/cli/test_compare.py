@@ -257,7 +257,7 @@ def test_tables_without_labels_or_features_are_refused(refused, text, target, sa
         ("--report -", "--report -"),
         ("--reject 1.5", "--reject must lie between 0 and 1"),
         ("--cost gone.csv", "--cost gone.csv does not exist"),
-        ("--cost t.csv", "--cost t.csv has 13 rows of 3 cells, but 2 labels need 2"),
+        ("--cost t.csv", "--cost t.csv must have a header and 2 rows"),
         ("--cost t.csv --json t.csv", "in use"),
     ],
 )

@@ -31,6 +31,12 @@ def table_with_gaps(rng, n=12, gaps=7):
     return X, rng.integers(2, size=n)
 
 
+def joined(states):
+    """Return states of all chains as one, (draw, …), those of one chain together."""
+    found = {name: np.stack([state[name] for state in states], axis=1) for name in states[0]}
+    return {name: values.reshape(-1, *values.shape[2:]) for name, values in found.items()}
+
+
 def alternate(alternation, chains, draws, rng, tune=50):
     """Return draws of θ, (draw, outcome, cell), those of one chain together."""
     state, kept = alternation.start(rng), []
@@ -38,8 +44,8 @@ def alternate(alternation, chains, draws, rng, tune=50):
         state = alternation.step(state, rng)
     for _ in range(draws):
         state = alternation.step(state, rng)
-        kept.append(state.reshape(chains, -1))
-    return alternation.parameters(np.stack(kept, axis=1).reshape(chains * draws, -1), rng)
+        kept.append(state)
+    return alternation.parameters(joined(kept))
 
 
 def assert_moments(chains, mean, sd):
@@ -141,9 +147,9 @@ def test_chains_start_far_apart_and_agree(rng):
     model = bc.BayesNetClassifier(EDGES, inference="map").fit(X, y).model_
     (block,) = model.blocks
     alternation = block.family.alternation(block.statistics, 4)
-    starts = np.stack([alternation.start(rng).reshape(4, -1) for _ in range(50)])
-    later = alternate(alternation, 4, 200, rng)["theta"].reshape(4, 200, -1)
-    assert (np.exp(starts).std(axis=(0, 1)) > 1.5 * later.std(axis=(0, 1))).mean() > 0.9
+    starts = np.concatenate([np.exp(alternation.start(rng)["log_theta"]) for _ in range(50)])
+    later = alternate(alternation, 4, 200, rng)["theta"]
+    assert (starts.std(axis=0) > 1.5 * later.std(axis=0)).mean() > 0.9
     clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(), random_state=3).fit(X, y)
     found = convergence.scalars(clf.posterior_draws())
     assert convergence.rhat(found).values.max() < convergence.MAX_RHAT
@@ -171,9 +177,7 @@ def test_short_chains_are_told(rng):
     X, y = frame(rng, share=0.5)
     with pytest.warns(ConvergenceWarning, match=r"inference=bc.engines.Augmentation\(draws=2000, tune=1000\)"):
         clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=50), random_state=1).fit(X, y)
-    findings = {found.code: found for found in clf.diagnose(checks=["P"]).findings}
-    assert "Augmentation(draws=2000" in findings["P02"].next_step
-    assert "NUTS" in str(findings["P05"])
+    assert "Augmentation(draws=2000" in clf.diagnose(checks=["P01"])["P01"].next_step
 
 
 @pytest.mark.slow
@@ -185,9 +189,6 @@ def test_what_stands_on_chains_works(rng, tmp_path):
     assert loaded.inference_ == clf.inference_
     np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
     assert {"ess_bulk", "ess_tail", "r_hat"} <= set(clf.summary().columns)
-    bc.plots.posterior_trace(clf)
-    with pytest.raises(Refused, match="energies"):
-        bc.plots.energy(clf)
     scores = bc.loo(clf, X, y)
     assert np.isfinite(scores.elpd)
     table = bc.compare({"tree": bc.BayesNetClassifier(EDGES)}, X, y, rules=["bayes-optimal", "predictive"], cv=2)

@@ -83,7 +83,7 @@ def test_log_prior_of_weights_is_their_normal_density(complete):
     weight = tree.posterior["weight"].values * clf.model_.design.scale
     prior = clf.model_.weight_prior
     values = np.concatenate([tree.posterior["intercept"].values[..., None], weight], axis=-1)
-    expected = stats.norm.logpdf(values, prior.mean, prior.scale).sum(axis=(-2, -1))
+    expected = stats.norm.logpdf(values, prior.mean, prior.sd).sum(axis=(-2, -1))
     np.testing.assert_allclose(tree.log_prior["weights"].values, expected)
 
 

@@ -100,7 +100,7 @@ def test_peers_are_in_verdict_figures_and_report(comparison, tmp_path):
     assert "peer" in sentences
     assert NO_RULE not in sentences
     assert re.search(r"\(knn\) gave the true class of \d+ rows the probability 0", sentences)
-    for draw in (plots.reliability, plots.confusion, plots.threshold_curve):
+    for draw in (plots.reliability, plots.class_calibration, plots.threshold_curve):
         assert draw(comparison, "peer").axes
     assert plots.rule_scores(comparison, "brier").axes
     comparison.report(tmp_path / "page.html")

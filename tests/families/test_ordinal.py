@@ -183,8 +183,9 @@ def test_nuts_agrees_with_the_posterior_given_the_cuts():
     )
     block = nuts.model_.blocks[0]
     family = block.family.posterior(block.statistics)
-    runs, begins = family.smoothings[0].most_probable
-    theta, starts = runs.cells(np.tile(begins, (8000, 1)), np.random.default_rng(0)), np.flatnonzero(begins)
+    place, begins = family.segments[0].most_probable
+    theta = family.segments[0].cells(place, np.tile(begins, (8000, 1)), np.random.default_rng(0))
+    starts = np.flatnonzero(begins)
     found = nuts.draws_.parameters["theta"]
     assert_allclose(found.mean(axis=0), theta.mean(axis=0), atol=0.006)
     of_runs, expected = (np.add.reduceat(values, starts, axis=2) for values in (found, theta))

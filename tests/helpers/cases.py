@@ -174,9 +174,7 @@ TREES = tuple(
     for name, family in (
         ("every tree", EveryTree()),
         ("every tree N' given", EveryTree(3.0)),
-        ("a tree a class", EveryTree((1.0, 5.0), tree="class")),
         ("every forest", EveryTree(forests=True)),
-        ("a forest a class", EveryTree((2.0, 4.0), forests=True, root_weight=0.7, tree="class")),
     )
 )
 """Families with a discrete parameter, the tree."""

@@ -157,10 +157,7 @@ class TablesCase(CategoricalCase):
         return np.array([np.log(self.density(row, k, parameters)) for row, k in zip(X, y, strict=True)])
 
     def to_pymc(self, parameters):
-        by_size = {}
-        for cells in self.slices():
-            by_size.setdefault(f"theta_of_{cells.stop - cells.start}", []).append(parameters["theta"][:, :, cells])
-        return {name: np.stack(parts, axis=2) for name, parts in by_size.items()}
+        return {own.name: own.of(parameters) for own in self.prior.page_variables("")} or dict(parameters)
 
     def naive_mle(self, X, y):
         def rows(k, features, values):

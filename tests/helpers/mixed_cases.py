@@ -161,16 +161,7 @@ class MixedCase(Case):
         }
 
     def to_pymc(self, parameters):
-        """Return the variables of each size: simplexes by their cells, regressions by their terms."""
-        simplexes, terms = self.widths()
-        ends = np.cumsum(simplexes)
-        found = {}
-        for width, end in zip(simplexes, ends, strict=True):
-            found.setdefault(f"theta_of_{width}", []).append(parameters["theta"][:, :, end - width : end])
-        for line, (width, end) in enumerate(zip(terms, np.cumsum(terms), strict=True)):
-            found.setdefault(f"beta_{width}_terms", []).append(parameters["beta"][:, :, end - width : end])
-            found.setdefault(f"sigma2_{width}_terms", []).append(parameters["sigma2"][:, :, line])
-        return {name: np.stack(parts, axis=2) for name, parts in found.items()}
+        return {own.name: own.of(parameters) for own in self.prior.page_variables("")} or dict(parameters)
 
     def cell_grid(self, feature):
         size = self.axes.sizes[feature]

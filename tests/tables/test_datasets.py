@@ -121,15 +121,6 @@ class TestPaths:
         assert "does not exist" in refused(str(tmp_path / "none.csv"))
         assert "is a folder" in refused(str(tmp_path))
 
-    def test_several_files_are_not_one_table(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        Path("big").mkdir()
-        Path("big", "1.csv").write_text("a,b\n1,2\n")
-        said = "and only fit and predict read several files, batch by batch; give one table that fits into memory"
-        assert f"big is a folder, {said}, such as big/1.csv or a sample of all rows" in refused("big")
-        assert f"big/* is a pattern, {said}, such as big/1.csv or" in refused("big/*")
-        assert "no file matches big/*.tsv" in refused("big/*.tsv")
-
     def test_an_unknown_target_lists_the_columns(self, folder):
         text = refused("birds", target="plaze")
         assert "no column 'plaze'" in text
@@ -162,10 +153,8 @@ class TestFolder:
 
     def test_two_places_with_one_name(self, folder):
         assert load("breast_cancer").frame.shape == (569, 31)
-        assert "folder:breast_cancer" in load("breast_cancer").source
         own = load("folder:breast_cancer")
         assert own.y.tolist() == ["well", "ill"]
-        assert "sklearn:breast_cancer" in own.source
 
     def test_two_files_of_one_stem_keep_their_endings(self, folder):
         assert "did you mean" in refused("two")

@@ -20,24 +20,16 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import marginals
-from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
+from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.mixed.marginals import Network
-from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, flat
 from bayesclf.families.networks import row_counts
-from bayesclf.families.networks.factors import Layout
-from bayesclf.families.networks.row_counts import RowCounts
 
 WORK = 2**20
 """Numbers in an array of all completions of rows and chains; more rows are treated in blocks that fit."""
 
 LARGEST_COMPLETIONS = 2**24
 """Completions of all rows above which they are refused: a step of each chain weighs all of them."""
-
-ADDED_UP = (
-    "rows whose missing cells others depend on were added up by an earlier fit, and cannot be told apart; fit all rows "
-    "at once"
-)
-"""Why there is no data augmentation of statistics in which other rows were merged."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +120,13 @@ def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -
     Raises
     ------
     Refused
-        For too many completions, and for rows that were merged with others.
+        For too many completions.
     """
     axes, category = network.axes, are_categories(network.axes)
     cells = np.where(statistics.groups[:, 1:] < 0, 0, statistics.groups[:, 1:]).astype(float)
     cells[:, ~category] = statistics.mean
     total = 0
     for pattern, groups in by_pattern(~statistics.seen):
-        if (pattern & ~category).any() and (statistics.groups[groups, 1:][:, pattern & ~category] != APART).any():
-            raise Refused(ADDED_UP)
         wanted = marginals.needed(pattern, network.layout, network.regressions, axes)
         gaps, hidden = (tuple(np.flatnonzero(wanted & ~pattern & kind).tolist()) for kind in (category, ~category))
         sizes = [axes.sizes[j] for j in gaps]
@@ -164,7 +154,8 @@ def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -
 class CompletedRows:
     """Alternation between the missing cells given θ, β and σ², and these given complete rows.
 
-    The state is log θ, β and σ². Given complete rows they have the posteriors of tables and of regressions.
+    The state is log θ, β and σ², (chain, outcome, …). Given complete rows they have the posteriors of tables and of
+    regressions.
 
     Attributes
     ----------
@@ -204,7 +195,7 @@ class CompletedRows:
         labels, layout = len(network.axes.labels), network.layout
         counts = np.zeros((labels, 0 if layout is None else layout.cells))
         if layout is not None:
-            counts, _ = row_counts.split(layout, _row_counts(complete, layout))
+            counts, _ = row_counts.split(layout, replace(complete.row_counts(), axes=layout.axes))
         return cls(
             network,
             np.zeros_like(counts) if alpha is None else alpha,
@@ -215,39 +206,31 @@ class CompletedRows:
             chains,
         )
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def start(self, rng: np.random.Generator) -> Parameters:
         """Draw θ uniformly from its simplexes, and β and σ² from their prior, which is wider than the posterior."""
-        shape = (self.chains, *self.counts.shape)
-        draws = [self._tied(own, part.draw(rng, self.chains)) for own, part in self._regressions()]
-        return self._joined(self._log_theta(np.ones(shape), rng), draws)
+        draws = [part.draw(rng, self.chains) for part in self.prior]
+        alpha = np.ones((self.chains, *self.counts.shape))
+        return {"log_theta": self._log_theta(alpha, rng), **flat(self.network.regressions, draws)}
 
-    def step(self, state: Array, rng: np.random.Generator) -> Array:
+    def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw the missing cells, then θ, β and σ² given all cells."""
-        log_theta, parameters = self._parted(state.reshape(self.chains, -1))
-        rows = [own.drawn(self.network, log_theta, parameters, rng) for own in self.incomplete]
+        rows = [own.drawn(self.network, state["log_theta"], state, rng) for own in self.incomplete]
         counts = self.counts + self._counted(rows)
         if self.network.layout is not None:
-            counts = np.where(self.network.layout.class_free, counts.sum(axis=1, keepdims=True), counts)
+            counts = self.network.layout.pooled(counts)
         draws = []
-        for number, (own, part) in enumerate(self._regressions()):
-            sums = self._sums(number, own, rows)
-            labels = sums.n.shape[1]
-            flat = Sums(*(values.reshape(-1, *values.shape[2:]) for values in (sums.n, sums.mean, sums.scatter)))
+        for number, (own, part) in enumerate(zip(self.network.regressions, self.prior, strict=True)):
             names = ("m", "precision", "a", "b")
-            tiled = {name: np.concatenate([getattr(part, name)[:labels]] * self.chains) for name in names}
-            beta, sigma2 = replace(part, **tiled).updated(flat).draw(rng, 1)
-            shape = (self.chains, labels, own.count)
-            draws.append(self._tied(own, (beta.reshape(*shape, own.width), sigma2.reshape(shape))))
-        return self._joined(self._log_theta(self.alpha + counts, rng), draws)
+            tiled = {name: np.concatenate([getattr(part, name)] * self.chains) for name in names}
+            beta, sigma2 = replace(part, **tiled).updated(self._sums(number, own, rows)).draw(rng, 1)
+            shape = (self.chains, len(part.a), own.count)
+            draws.append((beta.reshape(*shape, own.width), sigma2.reshape(shape)))
+        return {"log_theta": self._log_theta(self.alpha + counts, rng), **flat(self.network.regressions, draws)}
 
-    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
+    def parameters(self, states: Parameters) -> Parameters:
         """Return θ, β and σ², (draw, outcome, …), those that there are."""
-        log_theta, parameters = self._parted(states)
-        theta = {} if self.network.layout is None else {"theta": np.exp(log_theta)}
-        return {**theta, **(parameters if self.network.regressions else {})}
-
-    def _regressions(self) -> Iterator[tuple[Regression, NormalInverseGamma]]:
-        return zip(self.network.regressions, self.prior, strict=True)
+        found = {name: values for name, values in states.items() if name != "log_theta"}
+        return found if self.network.layout is None else {"theta": np.exp(states["log_theta"]), **found}
 
     def _log_theta(self, alpha: Array, rng: np.random.Generator) -> Array:
         """Draw log θ ~ Dirichlet(α), (chain, outcome, cell), those of all classes once."""
@@ -255,14 +238,6 @@ class CompletedRows:
         if layout is None:
             return alpha
         return layout.tied(dirichlet.log_draw(alpha, np.asarray(layout.simplexes), rng))
-
-    def _tied(self, own: Regression, drawn: tuple[Array, Array]) -> tuple[Array, Array]:
-        """Return β and σ² (chain, outcome, …) of which the first class has those of all, where they are."""
-        if not own.class_free:
-            return drawn
-        labels = len(self.network.axes.labels)
-        beta, sigma2 = (np.repeat(values[:, :1], labels, axis=1) for values in drawn)
-        return beta, sigma2
 
     def _counted(self, rows: list[Array]) -> Array:
         """Return the counts (chain, outcome, cell) of completed rows (chain, row, feature)."""
@@ -277,43 +252,19 @@ class CompletedRows:
         return out
 
     def _sums(self, number: int, own: Regression, rows: list[Array]) -> Sums:
-        """Return the moments (chain, outcome or 1, configuration, …) of all rows for one number."""
-        labels = 1 if own.class_free else len(self.network.axes.labels)
-        size, columns = labels * own.count, [*own.on, own.of]
+        """Return the moments (chain × outcome, configuration, …) of all rows; those of all classes in the first."""
         complete = self.complete[number]
-        fixed = Sums(
-            *(np.repeat(v[None, :labels], self.chains, axis=0) for v in (complete.n, complete.mean, complete.scatter))
-        )
-        cells, which = [np.empty((0, len(columns)))], [np.empty(0, dtype=np.intp)]
+        parts = (complete.n, complete.mean, complete.scatter)
+        fixed = Sums(*(np.concatenate([values] * self.chains) for values in parts))
+        labels, cells, which = len(complete.n), [], []
         for part, X in zip(self.incomplete, rows, strict=True):
             if own in part.used:
-                flat = X.reshape(-1, X.shape[2])
-                first = np.repeat(np.arange(self.chains), X.shape[1]) * size
-                first = first + (0 if own.class_free else part.label) * own.count
-                which.append(first + own.configuration(flat))
-                cells.append(flat[:, columns])
-        values = np.concatenate(cells)
-        if not len(values):
+                flat_rows = X.reshape(-1, X.shape[2])
+                group = np.repeat(np.arange(self.chains), X.shape[1]) * labels + (0 if own.class_free else part.label)
+                which.append(group * own.count + own.configuration(flat_rows))
+                cells.append(flat_rows[:, [*own.on, own.of]])
+        if not cells:
             return fixed
-        moments = merge(np.concatenate(which), self.chains * size, np.ones(len(values)), values, None)
-        shape = (self.chains, labels, own.count)
-        return fixed.added(Sums(*(v.reshape(*shape, *v.shape[1:]) for v in moments)))
-
-    def _joined(self, log_theta: Array, draws: list[tuple[Array, Array]]) -> Array:
-        """Return the state of all chains."""
-        parts = [log_theta, *(beta for beta, _ in draws), *(sigma2 for _, sigma2 in draws)]
-        labels = len(self.network.axes.labels)
-        flat = [part.reshape(self.chains, labels, -1) for part in parts]
-        return np.concatenate(flat, axis=2).ravel()
-
-    def _parted(self, states: Array) -> tuple[Array, Parameters]:
-        """Return log θ, β and σ² (draw, outcome, …) of states (draw, number)."""
-        ends = self.network.regressions[-1].ends if self.network.regressions else (0, 0, 0)
-        flat = states.reshape(len(states), len(self.network.axes.labels), -1)
-        log_theta, beta, sigma2 = np.split(flat, [self.counts.shape[1], self.counts.shape[1] + ends[1]], axis=2)
-        return log_theta, {"beta": beta, "sigma2": sigma2}
-
-
-def _row_counts(statistics: GroupedMoments, layout: Layout) -> RowCounts:
-    """Return the counts of the categories' rows, on the axes of their tables."""
-    return replace(statistics.row_counts(), axes=layout.axes)
+        values = np.concatenate(cells)
+        moments = merge(np.concatenate(which), fixed.n.size, np.ones(len(values)), values, None)
+        return fixed.added(Sums(*(v.reshape(*fixed.n.shape, *v.shape[1:]) for v in moments)))

@@ -107,58 +107,37 @@ def arborescence(weight: Array) -> list[int | None]:
     >>> arborescence(np.array([[0.0, 3.0, 1.0], [4.0, 0.0, 2.0], [0.0, 0.0, 0.0]]))
     [1, None, 1]
     """
-    count = len(weight)
     # A root above all nodes, at weight 0, makes the forest a tree.
-    whole = np.full((count + 1, count + 1), -np.inf)
-    whole[:count, :count] = weight
+    whole = np.pad(np.asarray(weight, dtype=float), ((1, 0), (1, 0)))
     np.fill_diagonal(whole, -np.inf)
-    whole[count, :count] = 0.0
-    found = _maximum(whole, count)
-    return [None if found[child] == count else found[child] for child in range(count)]
+    return [parent - 1 if parent else None for parent in _maximum(whole)[1:].tolist()]
 
 
-def _maximum(weight: Array, root: int) -> dict[int, int]:
-    """Return the parent of each node but the root in the spanning arborescence of largest weight."""
-    count = len(weight)
-    best = {child: int(np.argmax(_root_first(weight[:, child], root))) for child in range(count) if child != root}
-    best = {child: (root if parent == 0 else parent - (parent <= root)) for child, parent in best.items()}
-    cycle = _cycle(best, root)
-    if not cycle:
-        return best
-    outside = [node for node in range(count) if node not in cycle]
-    merged = len(outside)
-    smaller = np.full((merged + 1, merged + 1), -np.inf)
-    smaller[:merged, :merged] = weight[np.ix_(outside, outside)]
-    into = weight[np.ix_(outside, cycle)] - np.array([weight[best[node], node] for node in cycle])
-    smaller[:merged, merged] = into.max(axis=1)
-    out_of = weight[np.ix_(cycle, outside)]
-    smaller[merged, :merged] = out_of.max(axis=0)
-    found = _maximum(smaller, outside.index(root))
-    parents = {node: best[node] for node in cycle}
-    for child, parent in found.items():
-        if child == merged:
-            entered = cycle[int(into[parent].argmax())]
-            parents[entered] = outside[parent]
-        else:
-            at = cycle[int(out_of[:, child].argmax())] if parent == merged else outside[parent]
-            parents[outside[child]] = at
-    return parents
-
-
-def _root_first(column: Array, root: int) -> Array:
-    """Return weights with that of the root first, so that a tie is the root's."""
-    return np.concatenate([[column[root]], np.delete(column, root)])
-
-
-def _cycle(parent: dict[int, int], root: int) -> list[int]:
-    """Return the nodes of a cycle, in order; empty where all paths lead to the root."""
-    for start in sorted(parent):
-        path = [start]
-        while path[-1] != root and parent[path[-1]] not in path:
-            path.append(parent[path[-1]])
-        if path[-1] != root:
-            return sorted(path[path.index(parent[path[-1]]) :])
-    return []
+def _maximum(weight: Array) -> Integers:
+    """Return the parent of each node in the spanning arborescence of largest weight from node 0, its own parent."""
+    parent = weight.argmax(axis=0)
+    parent[0] = 0
+    # After as many steps as there are nodes, a path is in a cycle, if only that of the root.
+    at = np.arange(len(parent))
+    for _ in parent:
+        at = parent[at]
+    if not at.any():
+        return parent
+    cycle = [int(at.max())]
+    while (following := int(parent[cycle[-1]])) != cycle[0]:
+        cycle.append(following)
+    # The cycle is contracted to its first node, and the others hang on the root meanwhile.
+    head, others = min(cycle), sorted(set(cycle) - {min(cycle)})
+    into, out_of = weight[:, cycle] - weight[parent[cycle], cycle], weight[cycle]
+    smaller = weight.copy()
+    smaller[:, head], smaller[head] = into.max(axis=1), out_of.max(axis=0)
+    smaller[others], smaller[:, others], smaller[head, head] = -np.inf, -np.inf, -np.inf
+    smaller[0, others] = 0.0
+    found = _maximum(smaller)
+    out = np.where(found == head, np.array(cycle)[out_of.argmax(axis=0)], found)
+    out[cycle] = parent[cycle]
+    out[cycle[into[found[head]].argmax()]] = found[head]
+    return out
 
 
 @dataclass(frozen=True, repr=False)
@@ -199,12 +178,11 @@ class ConditionalGaussian(Family[GroupedMoments]):
     kappa : float or None
         Rows that the prior of β is worth, above 0; None is 1. Λ is κ diag(1, s²), s² the parents' variances in the
         pooled rows, in coordinates where the parents have mean 0; m is the number's pooled mean, and slopes of 0.
-    a : float, array or None
+    a : float or None
         Shape of the inverse gamma, above 1; None is 3/2. b is (a − 1) times the number's pooled variance, so that
         E[σ²] is that variance.
-    axes, m, precision, b, centre
-        Set by `resolve_prior`: m (outcome, term), Λ (outcome, entry) and b (outcome, regression) along the flat axes of
-        `regressions`, and the parents' pooled means (feature).
+    axes, of_numbers
+        Set by `resolve_prior`: the distribution of β and σ² of each number, in the order of `regressions`.
 
     References
     ----------
@@ -218,12 +196,9 @@ class ConditionalGaussian(Family[GroupedMoments]):
     edges: str | tuple[structure.Edge, ...] = ALL
     class_free: tuple[str, ...] = ()
     kappa: float | None = None
-    a: float | Array | None = None
+    a: float | None = None
     axes: Axes = field(default=Axes((), ()), repr=False)
-    m: Array | None = field(default=None, repr=False)
-    precision: Array | None = field(default=None, repr=False)
-    b: Array | None = field(default=None, repr=False)
-    centre: Array | None = field(default=None, repr=False)
+    of_numbers: tuple[NormalInverseGamma, ...] = field(default=(), repr=False)
     name: ClassVar[str] = "conditional-gaussian"
     kind: ClassVar[str] = "mixed"
     likelihood: ClassVar[str] = (
@@ -232,18 +207,13 @@ class ConditionalGaussian(Family[GroupedMoments]):
     statistics_type: ClassVar[type[Statistics]] = GroupedMoments
 
     def __post_init__(self) -> None:
-        require_positive(alpha=self.alpha, kappa=self.kappa)
+        require_positive(alpha=self.alpha)
         require_choice("basis", self.basis, BASES)
-        require(OrNone(Number(above=1, array=True)), a=self.a)
-        if not isinstance(self.edges, str):
-            object.__setattr__(self, "edges", structure.check_edges(self.edges))
-        elif self.edges not in (ALL, LEARNT):
-            raise InputError(
-                f"edges must be {ALL!r}, {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}"
-            )
-        object.__setattr__(self, "class_free", structure.check_names(self.class_free))
-        if self.class_free and isinstance(self.edges, str):
-            raise InputError(f"class_free is for edges that are given; give them, or leave it out with {self.edges!r}")
+        require(OrNone(Number(above=0)), kappa=self.kappa)
+        require(OrNone(Number(above=1)), a=self.a)
+        edges, class_free = structure.check_graph(self.edges, self.class_free, (ALL, LEARNT))
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "class_free", class_free)
 
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
@@ -261,11 +231,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 f"the regressions have {labels} × {plain.regressions[-1].ends[1]:,} coefficients (limit "
                 f"{LARGEST_PARAMETERS:,}); take fewer columns or edges, or naive Bayes"
             )
-        if np.asarray(self.a).ndim or np.asarray(self.kappa).ndim:
-            raise InputError("kappa and a must be one number each, for all columns")
-        kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else float(np.asarray(self.a))
-        centre, parts = regressions.unit_information(plain.regressions, statistics, kappa, a)
-        resolved = replace(plain, centre=centre, **regressions.on_flat_axes(labels, parts))
+        kappa, a = 1.0 if self.kappa is None else self.kappa, 1.5 if self.a is None else self.a
+        resolved = replace(plain, of_numbers=regressions.unit_information(plain.regressions, statistics, kappa, a))
         if resolved.of_categories is None:
             return resolved
         return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.row_counts()).alpha)
@@ -282,14 +249,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Return the log evidence of columns under this prior with other edges."""
         family = replace(self, edges=edges)
         return float(family.resolve_prior(statistics).log_evidence(statistics).sum())
-
-    @override
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
-        """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
-        if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
-            return GroupedMoments.of(X, y, axes, sample_weight)
-        network = self.of_columns(axes).network
-        return GroupedMoments.of(X, y, axes, sample_weight, lambda seen: bool(network.hidden(seen).any()))
 
     @property
     def network(self) -> Network:
@@ -331,15 +290,13 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for a constant number and a category without an observed cell; check the edges' columns."""
         axes, category = statistics.axes, are_categories(statistics.axes)
-        if not isinstance(self.edges, str):
-            structure.check_columns(self.edges, axes.features)
-            structure.check_known(self.class_free, axes.features)
-            for parent, child in self.edges:
-                if category[axes.features.index(child)] and not category[axes.features.index(parent)]:
-                    raise InputError(
-                        f"the edge {(parent, child)} leads from a number to a category; reverse it, or cut "
-                        f"{parent!r} into a few bins with pandas.cut"
-                    )
+        structure.check_columns(self.edges, self.class_free, axes.features)
+        for parent, child in () if isinstance(self.edges, str) else self.edges:
+            if category[axes.features.index(child)] and not category[axes.features.index(parent)]:
+                raise InputError(
+                    f"the edge {(parent, child)} leads from a number to a category; reverse it, or cut {parent!r} into "
+                    "a few bins with pandas.cut"
+                )
         out = statistics.seen.any(axis=0)
         out[~category] = ~statistics.cells().constant()
         return np.asarray(out)
@@ -369,7 +326,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         posterior = self.posterior(statistics)
         theta = {} if self.of_categories is None else self.of_categories.map(statistics.row_counts())
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
-        return {**theta, **self._flat([(beta[None], sigma2[None]) for beta, sigma2 in values])}
+        return {**theta, **regressions.flat(self.regressions, [(beta[None], sigma2[None]) for beta, sigma2 in values])}
 
     def not_conjugate(self, statistics: GroupedMoments) -> str:
         """Return the first column whose missing training cells couple the parameters."""
@@ -399,45 +356,80 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
         """Return the alternation between missing cells and parameters; raises `Refused` for too many completions."""
         alpha = None if self.of_categories is None else np.asarray(self.of_categories.alpha)
-        return CompletedRows.of(self.network, alpha, [part for _, part in self.parts()], statistics, chains)
+        return CompletedRows.of(self.network, alpha, self.of_numbers, statistics, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the posterior of the prior's family, for rows without missing cells that matter."""
         require_conjugate(self.not_conjugate(statistics))
-        parts = [part.updated(Sums.of(own, statistics)) for own, part in self.parts()]
-        flat = regressions.on_flat_axes(len(self.axes.labels), parts)
+        parts = tuple(part.updated(Sums.of(own, statistics)) for own, part in self.parts())
         alpha = (
             self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.row_counts()).alpha
         )
-        return replace(self, alpha=alpha, **flat)
+        return replace(self, alpha=alpha, of_numbers=parts)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw θ, σ² and β | σ², those of all classes once."""
         theta = {} if self.of_categories is None else self.of_categories.draw(rng, draws)
-        return {**theta, **self._flat([part.draw(rng, draws) for _, part in self.parts()])}
+        return {**theta, **regressions.flat(self.regressions, [part.draw(rng, draws) for _, part in self.parts()])}
 
     def mean(self) -> Parameters:
         """Return the posterior means of θ, β and σ²."""
         theta = {} if self.of_categories is None else self.of_categories.mean()
         parts = [(part.moved(part.m)[None], (part.b / (part.a - 1))[None]) for _, part in self.parts()]
-        return {**theta, **self._flat(parts)}
+        return {**theta, **regressions.flat(self.regressions, parts)}
 
     @override
     def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
-        """Add θ, σ² and β; they observe counts, and the moments of numbers given those of their parents."""
-        from bayesclf.families.mixed.pymc import add_regressions, observe_sums
+        """Add θ, σ² and β as `page` does; they observe counts, and the moments of numbers and their parents.
+
+        Coefficients that depend on each other in the prior add (β − m)ᵀ(Λ − diag Λ)(β − m) to the squares.
+        """
+        import pymc as pm
+        import pytensor.tensor as pt
 
         require_conjugate(self.not_conjugate(statistics), "such rows have no PyMC model: use inference='augmentation'")
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.row_counts(), suffix)
-        sums = [Sums.of(own, statistics) for own in self.regressions]
-        observe_sums(add_regressions(self.axes, list(self.parts()), sums, suffix), sums, suffix)
+
+        def squares(matrix: Any, vector: Any) -> Any:
+            """Return v'Mv."""
+            return (vector * (matrix * vector[..., None, :]).sum(axis=-1)).sum(axis=-1)
+
+        for own, part in self.parts():
+            sums, name = Sums.of(own, statistics), in_names(self.axes.features[own.of])
+            diagonal = np.diagonal(part.precision, axis1=-2, axis2=-1)
+            given = {
+                "n": sums.n,
+                "mean": sums.mean - np.append(part.centre, 0.0),
+                "scatter": sums.scatter,
+                "coupling": part.precision - diagonal[..., None] * np.eye(own.width),
+                "constant": 0.5 * (np.linalg.slogdet(part.precision)[1] - np.log(diagonal).sum(axis=-1)),
+            }
+            held = {of: pm.Data(f"{of}_{name}", _in_page(own, values)) for of, values in given.items()}
+            m, beta, sigma2 = self._page_regression(own, part, lambda of, v, name=name: pm.Data(f"{of}_{name}", v))
+            weights = pt.concatenate([-beta[..., 1:], pt.ones_like(beta[..., :1])], axis=-1)
+            total = squares(held["scatter"], weights) + squares(held["coupling"], beta - m)
+            total += held["n"] * ((weights * held["mean"]).sum(axis=-1) - beta[..., 0]) ** 2
+            log_density = held["constant"] - 0.5 * (held["n"] * pt.log(2 * np.pi * sigma2) + total / sigma2)
+            pm.Potential(f"x_{name}", log_density.sum())
+
+    def _page_regression(self, own: Regression, part: NormalInverseGamma, held: Any) -> tuple[Any, Any, Any]:
+        """Add σ² and β of a number, where its parents have their means, to the open model; return m, β and σ²."""
+        import pymc as pm
+
+        from bayesclf import pymc_models
+
+        names, precision = self.axes.features, np.diagonal(part.precision, axis1=-2, axis2=-1)
+        named = {"m": part.m, "precision": precision, "a": part.a, "b": part.b}
+        prior: Any = tuple(held(of, _in_page(own, values)) for of, values in named.items())
+        for j in own.given:
+            pm.modelcontext(None).add_coord(f"{in_names(names[j])}_level", list(self.axes.levels[j]))
+        on, given = [names[j] for j in own.on], [names[j] for j in own.given]
+        return prior[0], *pymc_models.regression(names[own.of], on, prior, given, own.class_free)
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, σ² and β; they observe codes, and numbers given these and each other."""
-        import pymc as pm
-
         from bayesclf import pymc_models
 
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
@@ -448,20 +440,16 @@ class ConditionalGaussian(Family[GroupedMoments]):
             found = tables.page_columns(codes, row, tables.page_theta(tables.simplexes()[0], suffix), suffix)
             places = np.flatnonzero(category).tolist()
             columns = {places[j]: column for j, column in found.items()}
-        for variable in self.page_variables(suffix):
-            pm.modelcontext(None).add_coords(variable.coords)
         for own, part in self.parts():
-            names = {self.axes.features[j]: columns[j] for j in own.given}
-            on, centered = [self.axes.features[j] for j in own.on], []
-            for j, center in zip(own.on, part.centre, strict=True):
-                centered.append(columns[j] - center)
-            precision = np.diagonal(part.precision, axis1=-2, axis2=-1)
-            if (part.precision != precision[..., None] * np.eye(own.width)).any():
+            if np.count_nonzero(part.precision) > part.m.size:
                 raise Refused("coefficients that depend on each other in the prior have no page of PyMC")
-            prior: Any = tuple(_in_page(own, values) for values in (part.m, precision, part.a, part.b))
+            given = {self.axes.features[j]: columns[j] for j in own.given}
+            centered = [columns[j] - center for j, center in zip(own.on, part.centre, strict=True)]
+            _, *values = self._page_regression(own, part, lambda _, values: values)
             name = self.axes.features[own.of]
-            values = pymc_models.regression(name, on, prior, list(names), own.class_free)
-            columns[own.of] = pymc_models.number(name, values, X[:, own.of], row, centered, names, own.class_free)
+            columns[own.of] = pymc_models.number(
+                name, (values[0], values[1]), X[:, own.of], row, centered, given, own.class_free
+            )
 
     @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
@@ -498,15 +486,12 @@ class ConditionalGaussian(Family[GroupedMoments]):
             every = (len(beta), len(self.axes.labels), own.count)
             moved = part.moved(np.broadcast_to(beta.reshape(*shape, own.width), (*every, own.width)))
             found.append((moved, np.broadcast_to(sigma2.reshape(shape), every)))
-        return {**theta, **self._flat(found)}
+        return {**theta, **regressions.flat(self.regressions, found)}
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ, β and σ² from variables of one size each."""
-        from bayesclf.families.mixed.pymc import regressions_of
-
-        theta = {} if self.of_categories is None else self.of_categories.from_pymc(draws, suffix)
-        return {**theta, **self._flat(regressions_of(self.regressions, len(self.axes.labels), draws, suffix))}
+        """Return θ, β and σ², as `of_page` does."""
+        return self.of_page(draws, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log p(x | y, θ, β, σ²), (draw, row, outcome), missing cells summed and integrated out."""
@@ -621,8 +606,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
     @property
     @override
     def variant(self) -> str:
-        """The tables' own, and the shapes of the regressions."""
-        shapes = sorted((own.width, own.count, own.class_free) for own in self.regressions)
+        """The tables' own, and names and shapes of the regressions."""
+        shapes = [(self.axes.features[own.of], own.width, own.sizes, own.class_free) for own in self.regressions]
         return f"{'' if self.of_categories is None else self.of_categories.variant} {shapes}"
 
     def coords(self) -> dict[str, Any]:
@@ -635,19 +620,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def parts(self) -> Iterator[tuple[Regression, NormalInverseGamma]]:
         """Yield the regressions of each number, and their distribution."""
-        flat = (np.asarray(values) for values in (self.centre, self.m, self.precision, self.a, self.b))
-        return zip(self.regressions, regressions.split(self.regressions, *flat), strict=True)
-
-    def _flat(self, parts: list[tuple[Array, Array]]) -> Parameters:
-        """Return β and σ² on the flat axes from (draw, outcome, configuration, term) and so on; those of all tied."""
-        if not parts:
-            return {}
-        tied = [
-            tuple(np.broadcast_to(v[:, :1], v.shape) if own.class_free else v for v in part)
-            for own, part in zip(self.regressions, parts, strict=True)
-        ]
-        joined = (np.concatenate([v.reshape(*v.shape[:2], -1) for v in of], axis=2) for of in zip(*tied, strict=True))
-        return dict(zip(("beta", "sigma2"), joined, strict=True))
+        return zip(self.regressions, self.of_numbers, strict=True)
 
 
 def _in_page(own: Regression, values: Array, lead: int = 0) -> Array:

@@ -1,9 +1,9 @@
 """Linear regressions of numbers on numbers, one for each class and configuration of categories.
 
-The arrays of all regressions stand along flat axes: one of regressions, one of terms (the intercept and a slope for
-each parent among the numbers), and one of the entries of precision matrices. A `Regression` is the part of these axes
-that belongs to one number: it has as many regressions as its parents among the categories have configurations. Its
-normal-inverse-gamma distribution is updated by moments; estimates are by least squares, where they exist.
+The parameters of all regressions stand along flat axes: one of regressions, and one of terms (the intercept and a slope
+for each parent among the numbers). A `Regression` is the part of these axes that belongs to one number: it has as many
+regressions as its parents among the categories have configurations. Its normal-inverse-gamma distribution is updated by
+moments; estimates are by least squares, where they exist.
 
 The systems that are solved have rows in very different units. Elimination compares numbers of different columns when it
 chooses its pivots, so that a column that is 1e20 times as large as another takes digits from it. Cells are therefore
@@ -12,11 +12,11 @@ brought to a diagonal near 1 first, by powers of two, which are exact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import compress, product
 from math import prod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,20 +25,15 @@ from scipy.special import gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import LOST, Axes
-from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
+from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
 from bayesclf.families.networks.network import ConditionalTables
+from bayesclf.families.normal_scores import log_student_t
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
 from bayesclf.wording import joined
-
-RANK_TOLERANCE = 1e-13
-"""Smallest eigenvalue of the parents' correlations, per parent, and share of residuals, beyond rounding."""
-
-NO_PART = 1e-6
-"""Weight of a column in a combination of columns that is constant, below which it has no part in it."""
 
 
 def solved(matrix: Array, right: Array) -> Array:
@@ -85,7 +80,7 @@ class Regression:
     sizes
         Number of levels of each of `given`.
     first
-        Its first regression, term and entry on the flat axes.
+        Its first regression and term on the flat axes.
     """
 
     of: int
@@ -93,7 +88,7 @@ class Regression:
     on: tuple[int, ...]
     class_free: bool
     sizes: tuple[int, ...]
-    first: tuple[int, int, int]
+    first: tuple[int, int]
 
     @property
     def count(self) -> int:
@@ -111,10 +106,10 @@ class Regression:
         return self.given + self.on
 
     @property
-    def ends(self) -> tuple[int, int, int]:
+    def ends(self) -> tuple[int, int]:
         """What follows on the flat axes."""
-        regression, term, entry = self.first
-        return regression + self.count, term + self.count * self.width, entry + self.count * self.width**2
+        regression, term = self.first
+        return regression + self.count, term + self.count * self.width
 
     def of_regressions(self, values: Array) -> Array:
         """Return values (…, regression) of its own regressions, (…, configuration)."""
@@ -124,11 +119,6 @@ class Regression:
         """Return values (…, term) of its own terms, (…, configuration, term)."""
         own = values[..., self.first[1] : self.ends[1]]
         return own.reshape(*values.shape[:-1], self.count, self.width)
-
-    def of_entries(self, values: Array) -> Array:
-        """Return values (…, entry) as its own matrices, (…, configuration, term, other term)."""
-        own = values[..., self.first[2] : self.ends[2]]
-        return own.reshape(*values.shape[:-1], self.count, self.width, self.width)
 
     def configuration(self, codes: Array | Integers) -> Integers:
         """Return the configuration of `given` in rows of codes (row, feature), its last feature fastest."""
@@ -140,7 +130,7 @@ class Regression:
 
 def in_order(axes: Axes, parents: dict[int, tuple[int, ...]], class_free: Sequence[str]) -> tuple[Regression, ...]:
     """Return the regressions of numbers on their parents, features as positions, parents first."""
-    category, ordered, first = are_categories(axes), [], (0, 0, 0)
+    category, ordered, first = are_categories(axes), [], (0, 0)
     left = [j for j in range(len(axes.features)) if not category[j]]
     while left:
         j = next(j for j in left if not set(parents.get(j, ())) & set(left))
@@ -348,8 +338,8 @@ class NormalInverseGamma:
 
 def unit_information(
     all_regressions: Sequence[Regression], statistics: GroupedMoments, kappa: float, a: float
-) -> tuple[Array, list[NormalInverseGamma]]:
-    """Return the pooled means (feature), and the prior of each number that is worth `kappa` of the pooled rows.
+) -> tuple[NormalInverseGamma, ...]:
+    """Return the prior of each number that is worth `kappa` of the pooled rows.
 
     Slopes have mean 0 and, where the number is expected not to depend on its parents, the spread that κ rows give them.
     """
@@ -366,7 +356,19 @@ def unit_information(
         parts.append(
             NormalInverseGamma(m, precision, np.full(shape, a), np.full(shape, (a - 1) * s2[own.of]), centre[on])
         )
-    return centre, parts
+    return tuple(parts)
+
+
+def flat(regressions: Sequence[Regression], parts: Sequence[tuple[Array, Array]]) -> Parameters:
+    """Return β and σ² on the flat axes from (draw, outcome, configuration, …) of each number; those of all are tied."""
+    if not parts:
+        return {}
+    tied = [
+        tuple(np.broadcast_to(v[:, :1], v.shape) if own.class_free else v for v in part)
+        for own, part in zip(regressions, parts, strict=True)
+    ]
+    joined = (np.concatenate([v.reshape(*v.shape[:2], -1) for v in of], axis=2) for of in zip(*tied, strict=True))
+    return dict(zip(("beta", "sigma2"), joined, strict=True))
 
 
 def log_prior(parts: Sequence[tuple[Regression, NormalInverseGamma]], labels: int, parameters: Parameters) -> Density:
@@ -420,28 +422,6 @@ def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[Pri
     return lines
 
 
-def split(regressions: Sequence[Regression], centre: Array, *flat: Array) -> Iterator[NormalInverseGamma]:
-    """Yield the distribution of each number's regressions from m, Λ, a and b on the flat axes, and all centers."""
-    m, precision, a, b = flat
-    for own in regressions:
-        yield NormalInverseGamma(
-            own.of_terms(m),
-            own.of_entries(precision),
-            own.of_regressions(a),
-            own.of_regressions(b),
-            centre[list(own.on)],
-        )
-
-
-def on_flat_axes(labels: int, parts: Sequence[NormalInverseGamma]) -> dict[str, Any]:
-    """Return m, Λ, a and b on the flat axes, (outcome, …); nothing without numbers."""
-    return {
-        name: np.concatenate([getattr(part, name).reshape(labels, -1) for part in parts], axis=1)
-        for name in ("m", "precision", "a", "b")
-        if parts
-    }
-
-
 def least_squares(
     statistics: GroupedMoments,
     all_regressions: Sequence[Regression],
@@ -471,17 +451,20 @@ def least_squares(
     for own in all_regressions:
         sums = Sums.of(own, statistics)
         within, cross = sums.scatter[..., :-1, :-1], sums.scatter[..., :-1, -1]
-        sd = np.sqrt(np.diagonal(_without_rounding(sums), axis1=-2, axis2=-1))
-        smallest = np.linalg.eigvalsh(_correlations(within, sd[..., :-1])).min(axis=-1, initial=np.inf)
-        regular = (sums.n > 0) & (sd[..., :-1] > 0).all(axis=-1) & (smallest > RANK_TOLERANCE * own.width)
-        solvable = np.where(regular[..., None, None], within, np.eye(own.width - 1))
-        slopes = np.where(regular[..., None], solved(solvable, cross), 0.0)
-        squares = sums.squares(slopes)
-        defined = regular & (squares > RANK_TOLERANCE * sd[..., -1] ** 2) & (sd[..., -1] > 0)
+        diagonal = np.diagonal(sums.scatter, axis1=-2, axis2=-1)
+        n = np.broadcast_to(sums.n[..., None], diagonal.shape)
+        sd = np.sqrt(Moments(Axes((), ()), n, sums.mean, diagonal).without_rounding())
+        unit = np.where(sd > 0, sd, 1.0)
+        smallest = np.linalg.eigvalsh(sums.scatter / unit[..., :, None] / unit[..., None, :])[..., 0]
+        defined = (sums.n > 0) & (sd > 0).all(axis=-1) & (smallest > RANK_TOLERANCE * own.width)
         lacking = np.argwhere(~defined & _possible(own, statistics.axes, tables, theta))
         if len(lacking):
             label, place = lacking[0]
-            raise DoesNotExist(_reason(own, statistics.axes, sums, sd, label, place))
+            raise DoesNotExist(_reason(own, statistics.axes, sums, sd[label, place] == 0, label, place))
+        slopes = np.where(
+            defined[..., None], solved(np.where(defined[..., None, None], within, np.eye(own.width - 1)), cross), 0.0
+        )
+        squares = sums.squares(slopes)
         intercept = sums.mean[..., -1] - (slopes * sums.mean[..., :-1]).sum(axis=-1)
         beta = np.concatenate([intercept[..., None], slopes], axis=-1)
         betas.append(np.where(defined[..., None], beta, 0.0).reshape(1, len(beta), -1))
@@ -500,44 +483,18 @@ def _possible(own: Regression, axes: Axes, tables: ConditionalTables | None, the
     return np.asarray(-np.inf < tables.log_density(codes[:, are_categories(axes)], theta)[0].T)
 
 
-def _without_rounding(sums: Sums) -> Array:
-    """Return the scatters, (outcome, configuration, column, other column), a constant column's diagonal set to 0."""
-    diagonal = np.diagonal(sums.scatter, axis1=-2, axis2=-1)
-    n = np.broadcast_to(sums.n[..., None], diagonal.shape)
-    cells = Moments(Axes((), ()), n, sums.mean, diagonal).without_rounding()
-    out = sums.scatter.copy()
-    columns = np.arange(out.shape[-1])
-    out[..., columns, columns] = cells
-    return out
-
-
-def _correlations(within: Array, sd: Array) -> Array:
-    """Return scatters (…, column, other column) as correlations, 0 of a constant column."""
-    unit = np.where(sd > 0, sd, 1.0)
-    return np.asarray(within / unit[..., :, None] / unit[..., None, :])
-
-
-def _reason(own: Regression, axes: Axes, sums: Sums, sd: Array, label: int, place: int) -> str:
-    """Return why a class and configuration has no estimate, given the square roots of the scatters' diagonals."""
+def _reason(own: Regression, axes: Axes, sums: Sums, constant: NDArray[np.bool_], label: int, place: int) -> str:
+    """Return why a class and configuration has no estimate, given which of the parents and the number are constant."""
     _, of_regressions = names(axes, [own])
     name, _, where = of_regressions[place].partition(" | ")
     who, where = f"class {axes.labels[label]!r} has", f" where {where}" if where else ""
-    parents, sd = [repr(axes.features[i]) for i in own.on], sd[label, place]
-    on = f" and of {', '.join(parents)}" if parents else ""
+    columns = [repr(axes.features[i]) for i in (*own.on, own.of)]
     if sums.n[label, place] == 0:
-        return f"{who} no value in column {name!r}{on}{where}"
-    if sd[-1] == 0 or sums.n[label, place] <= own.width:
-        return f"{who} too few different values in column {name!r}{on}{where} for a variance by maximum likelihood"
-    if constant := list(compress(parents, sd[:-1] == 0)):
-        return f"{who} one value only in column {constant[0]}{where}, so that {name!r} has no slope on it"
-    values, vectors = np.linalg.eigh(_correlations(sums.scatter[label, place, :-1, :-1], sd[:-1]))
-    if len(parents) > 1 and values[0] <= RANK_TOLERANCE * own.width:
-        together = compress(parents, np.abs(vectors[:, 0]) > NO_PART)
-        return (
-            f"{who} collinear columns {joined(together)}{where}, so that the slopes of {name!r} on them are not unique "
-            "by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes them unique"
-        )
+        return f"{who} no value in {joined(columns)}{where}"
+    if sums.n[label, place] <= own.width or not own.on:
+        return f"{who} too few different values in column {name!r}{where} for a variance by maximum likelihood"
+    involved = compress(columns, collinear(sums.scatter[label, place], constant))
     return (
-        f"{who} values of column {name!r}{where} that are a linear function of {joined(parents)}, so that their "
-        "variance by maximum likelihood is 0"
+        f"{who} collinear or constant columns ({joined(involved)}){where}, so that the regression of {name!r} is not "
+        "unique by maximum likelihood; leave one of them out, or take the rule 'map', whose prior makes it unique"
     )

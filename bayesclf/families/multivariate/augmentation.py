@@ -29,6 +29,8 @@ WORK_BYTES = 2**22
 class NormalInverseWishart:
     """μ_k | Σ ~ Normal(m_k, Σ/κ_k) and Σ ~ InvWishart(ν, Ψ), for one covariance or one of each class.
 
+    Arrays may have chains as first axis.
+
     Attributes
     ----------
     m, kappa
@@ -48,29 +50,35 @@ class NormalInverseWishart:
     shared: bool
     scale: Array | None = None
 
-    def draw(self, n: Array, mean: Array, scatter: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
-        """Draw μ, Σ and ν given weight (outcome), and means and scatters (chain, outcome, …) of each chain's rows.
-
-        Returns
-        -------
-        tuple
-            (chain, outcome, feature), (chain, group, feature, other_feature) and (chain, group).
-        """
+    def updated(self, n: Array, mean: Array, scatter: Array) -> Self:
+        """Return the posterior given weight (outcome), and means and scatters (…, outcome, …) of rows."""
         kappa, deviation = self.kappa + n, mean - self.m
         shrunk = (self.kappa * n / kappa)[:, None, None] * deviation[..., :, None] * deviation[..., None, :]
-        moments = scatter + shrunk
-        psi = self.psi + (moments.sum(axis=1, keepdims=True) if self.shared else moments)
-        nu = np.broadcast_to(self.nu + scatters.shared_scatter(n, self.shared), psi.shape[:2])
-        drawn = np.broadcast_to(self.nu, nu.shape)
+        return replace(
+            self,
+            m=self.m + (n / kappa)[:, None] * deviation,
+            kappa=kappa,
+            nu=self.nu + scatters.shared_scatter(n, self.shared),
+            psi=self.psi + scatters.shared_scatter(scatter + shrunk, self.shared, -3),
+        )
+
+    @property
+    def freedom(self) -> Freedom:
+        """The distribution of ν where it is learned."""
+        scale = np.broadcast_to(np.asarray(self.scale), self.psi.shape[:-1])
+        nu = np.broadcast_to(self.nu, self.psi.shape[:-2])
+        return Freedom(nu - self.psi.shape[-1] - 1, Spectrum.of(self.psi, scale))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array, Array]:
+        """Draw μ (draw, outcome, feature), Σ (draw, group, feature, other_feature) and ν (draw, group); one a chain."""
+        nu, psi, least = np.broadcast_to(self.nu, (draws, len(self.nu))), self.psi, self.psi.shape[-1] + 1
+        drawn = nu
         if self.scale is not None:
-            least = psi.shape[-1] + 1
-            scale = np.broadcast_to(self.scale, psi.shape[:3])
-            c = Freedom(nu - least, Spectrum.of(psi, scale)).draw(rng, 1)[0]
-            drawn, nu, psi = c + least, nu + c, psi + (c[..., None] * scale)[..., None] * np.eye(least - 1)
-        factors = inverse_wishart_factors(nu, psi, rng, len(mean))
-        noise = rng.standard_normal((*mean.shape, 1)) / np.sqrt(kappa)[:, None, None]
-        mu = self.m + (n / kappa)[:, None] * deviation + (factors @ noise)[..., 0]
-        return mu, outer(factors), drawn
+            c = self.freedom.draw(rng, 1)[0] if psi.ndim > 3 else self.freedom.draw(rng, draws)
+            drawn, nu, psi = c + least, nu + c, psi + (c[..., None] * self.scale)[..., None] * np.eye(least - 1)
+        factors = inverse_wishart_factors(nu, psi, rng, draws)
+        noise = rng.standard_normal((draws, *self.m.shape[-2:], 1)) / np.sqrt(self.kappa)[:, None, None]
+        return self.m + (factors @ noise)[..., 0], outer(factors), drawn
 
 
 @dataclass(frozen=True)
@@ -163,30 +171,31 @@ class CompletedScatters:
     @classmethod
     def of(cls, prior: NormalInverseWishart, statistics: Scatters, chains: int) -> Self:
         """Return the alternation of rows with these scatters; the prior is in numbers."""
-        start = scatters.start(statistics, shared=True)
-        center, spread = start["mu"][0], np.diagonal(start["Sigma"][0])
+        cells = statistics.cells()
+        pooled = cells.pooled()
+        center, spread = np.where(cells.n > 0, cells.mean, pooled.mean), pooled.scatter[0] / np.maximum(pooled.n[0], 1)
         complete = statistics.n[0], statistics.mean[0], statistics.scatter[0]
-        return cls(prior, chains, complete, Incomplete.of(statistics), center, spread)
+        return cls(prior, chains, complete, Incomplete.of(statistics), center, np.where(spread > 0, spread, 1.0))
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def start(self, rng: np.random.Generator) -> Parameters:
         """Draw μ and Σ around the moments of the observed cells, with the spread that one row leaves."""
         shape = (self.chains, *self.prior.psi.shape)
         scale = np.broadcast_to(np.diag(self.spread), shape).reshape(-1, *shape[2:])
         factors = inverse_wishart_factors(np.full(len(scale), shape[-1] + 2.0), scale, rng, 1).reshape(shape)
         mu = self.center + (factors @ rng.standard_normal((self.chains, *self.center.shape, 1)))[..., 0]
-        return self._joined(mu, outer(factors), np.tile(self.prior.nu, (self.chains, 1)))
+        return {"mu": mu, "Sigma": outer(factors), "nu": np.tile(self.prior.nu, (self.chains, 1))}
 
-    def step(self, state: Array, rng: np.random.Generator) -> Array:
+    def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw completed moments, and μ, Σ and ν given them."""
-        mu, Sigma, _ = self._parted(state.reshape(self.chains, -1))
-        return self._joined(*self.prior.draw(*self.completed(mu, Sigma, rng), rng))
+        moments = self.completed(state["mu"], state["Sigma"], rng)
+        mu, Sigma, nu = self.prior.updated(*moments).draw(rng, self.chains)
+        return {"mu": mu, "Sigma": Sigma, "nu": nu}
 
-    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
+    def parameters(self, states: Parameters) -> Parameters:
         """Return μ (draw, outcome, feature), Σ (draw, …, feature, other_feature) and, where it is learned, ν."""
-        mu, Sigma, nu = (
-            values[:, 0] if self.prior.shared and axis else values for axis, values in enumerate(self._parted(states))
-        )
-        return {"mu": mu, "Sigma": Sigma} | ({} if self.prior.scale is None else {"nu": nu})
+        group = 0 if self.prior.shared else slice(None)
+        found = {"mu": states["mu"], "Sigma": states["Sigma"][:, group]}
+        return found if self.prior.scale is None else {**found, "nu": states["nu"][:, group]}
 
     def completed(self, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Draw the moments of all rows.
@@ -220,16 +229,6 @@ class CompletedScatters:
             second += (of_label @ moments.reshape(*moments.shape[:2], -1)).reshape(second.shape)
         shift = first / np.maximum(total, 1)[:, None]
         return total, self.center + shift, second - first[..., :, None] * shift[..., None, :]
-
-    def _joined(self, *parameters: Array) -> Array:
-        """Return states of all chains from μ, Σ and ν (chain, …)."""
-        return np.hstack([values.reshape(self.chains, -1) for values in parameters]).ravel()
-
-    def _parted(self, states: Array) -> list[Array]:
-        """Return μ (draw, outcome, feature), Σ (draw, group, feature, other_feature) and ν (draw, group) of states."""
-        shapes = self.center.shape, self.prior.psi.shape, self.prior.nu.shape
-        parts = np.split(states, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
-        return [part.reshape(-1, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _drawn(rows: Incomplete, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array]:

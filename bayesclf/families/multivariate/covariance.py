@@ -51,7 +51,7 @@ class Whitening:
         """Return that of covariances (draw, outcome, feature, other_feature) and means (draw, outcome, feature)."""
         factor = cholesky(Sigma)
         log_det = 2 * np.log(np.diagonal(factor, axis1=2, axis2=3)).sum(axis=2).T
-        inverse, center = inverse_lower(factor), np.median(mu, axis=0)
+        inverse, center = np.linalg.inv(factor.mT).mT, np.median(mu, axis=0)
         shift = (np.broadcast_to(inverse, (*mu.shape, mu.shape[2])) @ (mu - center)[..., None])[..., 0]
         columns = np.swapaxes(inverse, 2, 3)
         arrays = (np.ascontiguousarray(np.moveaxis(values, 0, -1)) for values in (columns, shift))
@@ -89,17 +89,6 @@ def cholesky(Sigma: Array) -> Array:
         return np.linalg.cholesky(Sigma)
     except np.linalg.LinAlgError:
         raise Refused(COLLINEAR) from None
-
-
-def inverse_lower(factor: Array) -> Array:
-    """Return the inverse of lower triangular matrices (..., feature, other_feature), by forward substitution."""
-    size = factor.shape[-1]
-    inverse = np.zeros_like(factor)
-    for i in range(size):
-        row = -np.einsum("...j,...jk->...k", factor[..., i, :i], inverse[..., :i, :])
-        row[..., i] += 1.0
-        inverse[..., i, :] = row / factor[..., i, i, None]
-    return inverse
 
 
 def collinear(scatter: Array, zero: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -24,6 +24,7 @@ from bayesclf.families.base import (
     broadcast,
     joined,
     require_choice,
+    require_each,
     require_positive,
 )
 from bayesclf.families.cells import by_pattern
@@ -32,7 +33,6 @@ from bayesclf.families.multivariate.augmentation import CompletedScatters, Norma
 from bayesclf.families.multivariate.covariance import (
     Whitening,
     cholesky,
-    inverse_wishart_factors,
     outer,
     submatrix,
 )
@@ -83,7 +83,7 @@ class MultivariateGaussian(Family[Scatters]):
     a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
 
     A row with missing cells contributes the marginal density of its observed cells. Then the prior is not conjugate:
-    MLE and MAP are found by expectation and maximization, the posterior by data augmentation or NUTS.
+    data augmentation samples the posterior, and there is neither MLE nor MAP.
 
     Parameters
     ----------
@@ -200,10 +200,9 @@ class MultivariateGaussian(Family[Scatters]):
         matrices = []
         for own, rows, added in zip(np.asarray(self.scale), nu - d - 1, psi, strict=True):
             diagonal, numbers = listing("s", own, MOST_VALUES)
-            form = f"InvWishart(nu, (nu - {{least}}) diag({diagonal}))"
-            if added.any():
-                form = f"InvWishart(nu + {{rows}}, (nu - {{least}}) diag({diagonal}) + a matrix)"
-                numbers |= {"rows": float(rows)}
+            more, less = (" + {rows}", " + a matrix") if added.any() else ("", "")
+            numbers |= {"rows": float(rows)} if more else {}
+            form = f"InvWishart(nu{more}, (nu - {{least}}) diag({diagonal}){less})"
             matrices.append((form, {**numbers, "least": d + 1}))
         return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
 
@@ -234,28 +233,34 @@ class MultivariateGaussian(Family[Scatters]):
     @cached_property
     def freedom(self) -> Freedom:
         """The distribution of ν under these hyperparameters."""
-        _, _, nu, psi = self._hyperparameters()
-        return Freedom(nu - psi.shape[1] - 1, Spectrum.of(psi, np.asarray(self.scale)))
+        return self._conjugate.freedom
 
     def mle(self, statistics: Scatters) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular.
 
         The likelihood says nothing of ν, which is as in `map`.
         """
-        scatters.require_estimable(statistics, self._shared)
-        of_complete = partial(scatters.maximum_likelihood, shared=self._shared)
-        found = scatters.estimate(statistics, of_complete, scatters.start(statistics, self._shared))
-        if not self.learned:
-            return found
-        return {**found, "nu": self._mode(scatters.expectation(statistics, found))["nu"]}
+        require_each(statistics.cells().n > 0, statistics.axes, "has no value", ", so no mean by maximum likelihood")
+        self._require_complete(statistics)
+        found = scatters.maximum_likelihood(statistics, self._shared)
+        return {**found, "nu": self._mode(statistics)["nu"]} if self.learned else found
 
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances.
 
         Where ν is learned it is at the mode of log(ν − d − 1), means and covariances integrated out, and they are at
-        theirs given ν. With missing cells ν is that of the moments that are expected at these.
+        theirs given ν.
         """
-        return scatters.estimate(statistics, self._mode, scatters.start(statistics, self._shared))
+        self._require_complete(statistics)
+        return self._mode(statistics)
+
+    def _require_complete(self, statistics: Scatters) -> None:
+        """Raise `DoesNotExist` where cells are missing."""
+        if reason := self.not_conjugate(statistics):
+            raise DoesNotExist(
+                f"{reason}, and estimates are not computed then; take inference='augmentation' and a rule that "
+                "averages over the posterior, such as 'bayes-optimal'"
+            )
 
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return which cells are missing."""
@@ -273,28 +278,19 @@ class MultivariateGaussian(Family[Scatters]):
     @override
     def alternation(self, statistics: Scatters, chains: int) -> CompletedScatters:
         """Return the alternation between completed scatters, and μ and Σ."""
-        scale = np.asarray(self.scale) if self.learned else None
-        prior = NormalInverseWishart(*self._hyperparameters(), self._shared, scale)
-        return CompletedScatters.of(prior, statistics, chains)
+        return CompletedScatters.of(self._conjugate, statistics, chains)
 
     def posterior(self, statistics: Scatters) -> Self:
         """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
         if reason := self.not_conjugate(statistics):
             raise Refused(f"the posterior is not of the prior's family: {reason}")
-        m, kappa, nu, psi = self._updated(statistics)
-        return replace(self, m=m, kappa=kappa, nu=nu, psi=psi)
+        return self._updated(statistics)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw Σ and μ | Σ."""
-        m, kappa, nu, psi = self._hyperparameters()
-        of_nu: Parameters = {}
-        if self.learned:
-            c = self.freedom.draw(rng, draws)
-            of_nu = self._named_nu(c)
-            nu, psi = nu + c, psi + c[..., None, None] * self._target()
-        factors = inverse_wishart_factors(nu, psi, rng, draws)
-        noise = rng.standard_normal((draws, *m.shape, 1)) / np.sqrt(kappa)[:, None, None]
-        return {"mu": m + (factors @ noise)[..., 0], "Sigma": self._squeeze(outer(factors)), **of_nu}
+        mu, Sigma, nu = self._conjugate.draw(rng, draws)
+        of_nu = {"nu": self._squeeze(nu)} if self.learned else {}
+        return {"mu": mu, "Sigma": self._squeeze(Sigma), **of_nu}
 
     def mean(self) -> Parameters:
         """Return E[μ] = m, E[Σ] = E[Ψ/(ν − d − 1)] and E[ν]; raises `DoesNotExist` where a given ν ≤ d + 1."""
@@ -304,7 +300,11 @@ class MultivariateGaussian(Family[Scatters]):
             grid, c = self.freedom.grid, np.exp(self.freedom.grid.nodes)
             shares = [grid.expectation(share)[:, None, None] for share in (1 / (freedom + c), c / (freedom + c))]
             Sigma = shares[0] * psi + shares[1] * self._target()
-            return {"mu": m[None], "Sigma": self._squeeze(Sigma[None]), **self._named_nu(grid.expectation(c)[None])}
+            return {
+                "mu": m[None],
+                "Sigma": self._squeeze(Sigma[None]),
+                "nu": self._squeeze(grid.expectation(c)[None]) + m.shape[1] + 1,
+            }
         if np.any(freedom <= 0):
             raise DoesNotExist("the posterior mean of a covariance is infinite (ν ≤ d + 1); give a larger nu")
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
@@ -509,7 +509,7 @@ class MultivariateGaussian(Family[Scatters]):
         of_means = -0.5 * (kappa * square + log_det)
         of_covariance = -0.5 * (nu * log_det + np.einsum("gij,sgji->sg", psi, inverse))
         if self.learned:
-            c = self._c(parameters)
+            c = self._expand(parameters["nu"]) - d - 1
             squares = np.einsum("gi,sgii->sg", np.asarray(self.scale), inverse)
             of_covariance += self.freedom.log_joint(c) - 0.5 * c * (log_det + squares)
         densities = of_covariance + (of_means.sum(axis=1, keepdims=True) if self._shared else of_means)
@@ -522,10 +522,10 @@ class MultivariateGaussian(Family[Scatters]):
     @override
     def log_scaled_prior(self, parameters: Parameters) -> Density:
         """Return that of log(ν − d − 1) before any row where ν is learned, else that of μ and Σ."""
-        whole = self.log_prior(parameters)
+        whole, d = self.log_prior(parameters), len(self.axes.features)
         if not self.learned:
             return whole
-        return replace(whole, log_density=self.freedom.log_prior(np.log(self._c(parameters))))
+        return replace(whole, log_density=self.freedom.log_prior(np.log(self._expand(parameters["nu"]) - d - 1)))
 
     def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
@@ -564,26 +564,25 @@ class MultivariateGaussian(Family[Scatters]):
         """Name of the prior of the covariance."""
         return "inverse-wishart of learned nu" if self.learned else INVERSE_WISHART
 
-    def _updated(self, complete: Scatters) -> tuple[Array, Array, Array, Array]:
-        """Return m, κ, ν and Ψ of the posterior given complete rows, the first pattern."""
-        m, kappa, nu, psi = self._hyperparameters()
-        n, deviation = complete.n[0], complete.mean[0] - m
-        shrunk = (kappa * n / (kappa + n))[:, None, None] * deviation[:, :, None] * deviation[:, None, :]
-        return (
-            m + (n / (kappa + n))[:, None] * deviation,
-            kappa + n,
-            nu + scatters.shared_scatter(n, self._shared),
-            psi + scatters.shared_scatter(complete.scatter[0] + shrunk, self._shared),
-        )
+    @property
+    def _conjugate(self) -> NormalInverseWishart:
+        """The distribution of μ, Σ and, where it is learned, ν."""
+        scale = np.asarray(self.scale) if self.learned else None
+        return NormalInverseWishart(*self._hyperparameters(), self._shared, scale)
+
+    def _updated(self, complete: Scatters) -> Self:
+        """Return the posterior given complete rows, the first pattern."""
+        own = self._conjugate.updated(complete.n[0], complete.mean[0], complete.scatter[0])
+        return replace(self, m=own.m, kappa=own.kappa, nu=own.nu, psi=own.psi)
 
     def _mode(self, complete: Scatters) -> Parameters:
         """Return the joint posterior mode given complete rows."""
-        m, kappa, nu, psi = self._updated(complete)
+        posterior = self._updated(complete)
+        m, _, nu, psi = posterior._hyperparameters()  # noqa: SLF001
         of_nu: Parameters = {}
         if self.learned:
-            posterior = replace(self, m=m, kappa=kappa, nu=nu, psi=psi)
             c = posterior.freedom.mode()
-            of_nu = self._named_nu(c[None])
+            of_nu = {"nu": self._squeeze(c[None]) + m.shape[1] + 1}
             nu, psi = nu + c, psi + c[:, None, None] * self._target()
         Sigma = psi / (nu + m.shape[1] + 1 + (len(m) if self._shared else 1))[:, None, None]
         return {"mu": m[None], "Sigma": self._squeeze(Sigma[None]), **of_nu}
@@ -641,16 +640,6 @@ class MultivariateGaussian(Family[Scatters]):
     def _target(self) -> Array:
         """Return diag(s), (group, feature, other_feature)."""
         return np.asarray(self.scale)[:, :, None] * np.eye(len(self.axes.features))
-
-    def _c(self, parameters: Parameters) -> Array:
-        """Return c (draw, group) of ν: the inverse of `_named_nu`."""
-        nu = parameters["nu"]
-        return np.asarray((nu[:, None] if self._shared else nu) - len(self.axes.features) - 1)
-
-    def _named_nu(self, c: Array) -> Parameters:
-        """Return ν of c (draw, group), under its name and in the shape that `dims` promises."""
-        nu = c + len(self.axes.features) + 1
-        return {"nu": nu[:, 0] if self._shared else nu}
 
     @property
     def _shared(self) -> bool:

@@ -22,7 +22,7 @@ from bayesclf.families.networks.row_counts import Sums
 class CompletedTables:
     """Alternation between the completions of rows and θ ~ Dirichlet(α + n), n the counts of the completed rows.
 
-    The state is log θ, (chain, outcome, cell).
+    The state is log θ, (chain, outcome, cell), which is finite where θ underflows.
 
     Attributes
     ----------
@@ -41,27 +41,25 @@ class CompletedTables:
     sums: Sums
     chains: int
 
-    def start(self, rng: np.random.Generator) -> Array:
+    def start(self, rng: np.random.Generator) -> Parameters:
         """Draw log θ uniformly from the simplexes, whatever the prior and the rows."""
-        return self._log_theta(np.ones((self.chains, *self.alpha.shape)), rng)
+        return self._state(np.ones((self.chains, *self.alpha.shape)), rng)
 
-    def step(self, state: Array, rng: np.random.Generator) -> Array:
+    def step(self, state: Parameters, rng: np.random.Generator) -> Parameters:
         """Draw the missing cells given log θ, then log θ given all cells."""
-        flat = state.reshape(-1, self.layout.cells)
-        log_terms = np.asarray(self._cells @ flat.T).T
+        log_terms = np.asarray(self._cells @ state["log_theta"].reshape(-1, self.layout.cells).T).T
         numbers, drawn = np.tile(self.sums.counts, (self.chains, 1)).astype(np.int64), np.zeros_like(log_terms)
         for own, places in self._by_length:
             drawn[:, places] = rng.multinomial(numbers[:, own], softmax(log_terms[:, places], axis=-1))
         counts = np.asarray(self._cells.T @ drawn.T).T.reshape(self.chains, *self.alpha.shape)
-        return self._log_theta(self.alpha + self.layout.pooled(counts), rng)
+        return self._state(self.alpha + self.layout.pooled(counts), rng)
 
-    def parameters(self, states: Array, rng: np.random.Generator) -> Parameters:
+    def parameters(self, states: Parameters) -> Parameters:
         """Return θ (draw, outcome, cell)."""
-        return {"theta": np.exp(states).reshape(-1, *self.alpha.shape)}
+        return {"theta": np.exp(states["log_theta"])}
 
-    def _log_theta(self, alpha: Array, rng: np.random.Generator) -> Array:
-        drawn = dirichlet.log_draw(alpha, np.asarray(self.layout.simplexes), rng)
-        return self.layout.tied(drawn).ravel()
+    def _state(self, alpha: Array, rng: np.random.Generator) -> Parameters:
+        return {"log_theta": self.layout.tied(dirichlet.log_draw(alpha, np.asarray(self.layout.simplexes), rng))}
 
     @cached_property
     def _cells(self) -> sparse.csr_array:

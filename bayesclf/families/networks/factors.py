@@ -12,10 +12,9 @@ first, exactly and in logs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import compress, product
+from itertools import product
 from math import prod
 from typing import Any, cast
 
@@ -139,21 +138,6 @@ class Layout:
     def class_free_simplexes(self) -> NDArray[np.bool_]:
         """The same of each simplex, (simplex)."""
         return np.repeat([f.class_free for f in self.factors], [self.count(f.given) for f in self.factors])
-
-    def by_classes(self) -> Iterator[tuple[str, NDArray[np.bool_], tuple[int, ...], list[str]]]:
-        """Yield the tables of each class and then those of all, where there are any.
-
-        A suffix of their PyMC variables, whether a cell is in them (cell), the sizes and the names of their simplexes.
-        """
-        for suffix, of_all in (("", False), ("_shared", True)):
-            chosen = self.class_free_simplexes == of_all
-            if chosen.any():
-                yield (
-                    suffix,
-                    self.class_free == of_all,
-                    tuple(compress(self.simplexes, chosen)),
-                    list(compress(self.simplex_names(), chosen)),
-                )
 
     def pooled(self, counts: Array) -> Array:
         """Return counts (…, outcome, cell) with those of all classes in each, where the cell is that of all."""

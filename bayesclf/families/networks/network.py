@@ -7,7 +7,6 @@ Each simplex of their tables has a Dirichlet prior.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, override
@@ -187,14 +186,28 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
-        """Add θ, simplexes of one size together; it observes counts, and sums over missing cells."""
-        from bayesclf.families.pymc import observe_completions, observe_tables
+        """Add θ as `page` does; it observes counts, and sums over missing cells."""
+        import pymc as pm
 
-        layout = self.layout(self.axes)
-        counts, sums = row_counts.split(layout, statistics)
-        theta = observe_tables(layout, self.simplexes()[0], counts, suffix)
+        from bayesclf.families.pymc import observe_completions, observe_counts
+
+        counts, sums = row_counts.split(self.layout(self.axes), statistics)
+        theta = self._joined(self.page_theta(pm.Data(f"alpha{suffix}", self.simplexes()[0]), suffix), suffix)
+        observe_counts(f"counts{suffix}", theta, counts)
         if len(sums):
             observe_completions(f"sums{suffix}", theta, sums)
+
+    def _joined(self, theta: Any, suffix: str) -> Any:
+        """Return θ (outcome, cell) from what `page_theta` returns."""
+        import pytensor.tensor as pt
+
+        if not (tables := self._page_tables(suffix)):
+            return theta
+        parts, labels = [], len(self.axes.labels)
+        for table, own in zip(tables, theta, strict=True):
+            flat = own.reshape((1 if table.of_all else labels, table.cells.size))
+            parts.append(pt.repeat(flat, labels, axis=0) if table.of_all else flat)
+        return pt.concatenate(parts, axis=1)[:, np.argsort(np.concatenate([table.cells for table in tables]))]
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
@@ -203,17 +216,8 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ from variables that hold the simplexes of one size each, those of all classes by themselves."""
-        layout = self.layout(self.axes)
-        if not layout.class_free.any():
-            return super().from_pymc(draws, suffix)
-        theta = np.empty((0, 0, 0))
-        for part, cells, sizes, _ in layout.by_classes():
-            values = dirichlet.simplexes_of(draws, sizes, f"{part}{suffix}")
-            if not len(theta):
-                theta = np.empty((len(values), len(self.axes.labels), layout.cells))
-            theta[:, :, cells] = values
-        return {"theta": theta}
+        """Return θ, as `of_page` does."""
+        return self.of_page(draws, suffix)
 
     @override
     def _page_tables(self, suffix: str) -> list[PageTable]:
@@ -234,7 +238,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
             tables.append(PageTable((names[-1],), factor.of, levels, cells, given, factor.class_free))
         return tables
 
-    @override
     def page_theta(self, alpha: Any, suffix: str) -> Any:
         """Add θ of each column, or of all combinations."""
         import pymc as pm
@@ -245,9 +248,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return pm.Dirichlet(f"theta{suffix}", alpha, dims=("outcome", f"cell{suffix}"))
 
     @override
-    def page_cells(self, X: Integers, row: Any, theta: Any, suffix: str) -> None:
-        """Observe the level codes of rows."""
-        self.page_columns(X, row, theta, suffix)
+    def page(self, X: Integers, row: Any, suffix: str) -> None:
+        """Add θ, observing the level codes of rows."""
+        self.page_columns(X, row, self.page_theta(self.simplexes()[0], suffix), suffix)
 
     def page_columns(self, X: Integers, row: Any, theta: Any, suffix: str) -> dict[int, Any]:
         """Observe the level codes of rows; return the variables of the columns by their positions.
@@ -344,12 +347,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @property
     def variant(self) -> str:
-        """How many simplexes of each size there are, and of which classes."""
-        layout = self.layout(self.axes)
-        shared = Counter(
-            size for size, of_all in zip(layout.simplexes, layout.class_free_simplexes, strict=True) if of_all
-        )
-        return f"{Counter(layout.simplexes)}{shared or ''}"
+        """Names and shapes of the tables."""
+        tables = [(own.name, own.dims, own.shape) for own in self._page_tables("")]
+        return str(tables or self.layout(self.axes).simplexes)
 
     def coords(self) -> dict[str, Any]:
         """Return the cells' names, such as "wind=weak | outlook=sunny"."""
@@ -483,16 +483,9 @@ class BayesianNetwork(ConditionalTables):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.edges, str):
-            object.__setattr__(self, "edges", structure.check_edges(self.edges))
-        elif self.edges != LEARNT:
-            raise InputError(f"edges must be {LEARNT!r} or pairs of column names, (parent, child), not {self.edges!r}")
-        object.__setattr__(self, "class_free", structure.check_names(self.class_free))
-        if self.class_free and isinstance(self.edges, str):
-            raise InputError(
-                f"class_free is for edges that are given, and the tree of edges={self.edges!r} is one of columns that "
-                "depend on the class; give the edges, or leave class_free out"
-            )
+        edges, class_free = structure.check_graph(self.edges, self.class_free, (LEARNT,))
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "class_free", class_free)
 
     @override
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -501,9 +494,7 @@ class BayesianNetwork(ConditionalTables):
 
     def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
-        if not isinstance(self.edges, str):
-            structure.check_columns(self.edges, statistics.axes.features)
-            structure.check_known(self.class_free, statistics.axes.features)
+        structure.check_columns(self.edges, self.class_free, statistics.axes.features)
         return super().informative(statistics)
 
     def resolve_prior(self, statistics: RowCounts) -> Self:

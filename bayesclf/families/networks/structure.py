@@ -14,19 +14,14 @@ from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
-from scipy import sparse
-from scipy.special import gammaln, logsumexp, xlogy
+from scipy.special import gammaln, logsumexp
 
-from bayesclf import arrays
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.families import dirichlet
 from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.trees.pairs import PairCounts, log_likelihood_gains
 
 type Edge = tuple[str, str]
-
-COPIES = 4
-"""Matrices (level, level) that are held at once."""
 
 DIGITS = 12
 """Decimals, in nats, to which information is rounded: sums of counts differ in the last bits."""
@@ -79,27 +74,13 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
 
 
 def conditional_information(statistics: RowCounts) -> Array:
-    """Return I(X_i; X_j | Y) in nats, (feature, feature), from the counts of pairs within each class."""
-    sizes = statistics.axes.sizes
-    arrays.require_bytes(
-        COPIES * 8.0 * sum(sizes) ** 2,
-        f"learning a tree from the pairs of {sum(sizes):,} levels of {len(sizes):,} columns",
-        "leave out columns with many levels (--drop on the command line), give edges, or take naive Bayes",
-    )
-    indicators = dirichlet.indicators(dirichlet.cells_of(statistics.rows, sizes), sum(sizes))
-    feature = np.repeat(np.arange(len(sizes)), sizes)
-    blocks = dirichlet.indicators(feature[:, None], len(sizes))
-    total = np.zeros((len(sizes), len(sizes)))
-    weight = np.zeros_like(total)
-    for counts in statistics.counts:
-        pairs = (indicators.T @ sparse.diags_array(counts) @ indicators).toarray()
-        # A margin of a pair is taken over the rows that have both features, (level of i, feature j).
-        margin = pairs @ blocks
-        number = blocks.T @ margin
-        of_margin = blocks.T @ xlogy(margin, margin)
-        total += blocks.T @ xlogy(pairs, pairs) @ blocks - (of_margin + of_margin.T) + xlogy(number, number)
-        weight += number
-    return np.divide(total, weight, out=np.zeros_like(total), where=weight > 0)
+    """Return I(X_i; X_j | Y) in nats, (feature, feature), from the rows in which both are observed."""
+    labels, rows = statistics.counts.shape
+    X, y = np.tile(statistics.rows, (labels, 1)), np.repeat(np.arange(labels), rows)
+    pairs = PairCounts.of(X, y, statistics.axes, statistics.counts.ravel())
+    gains, weight = log_likelihood_gains(pairs.counts, statistics.axes.sizes)
+    total = weight.sum(axis=0)
+    return np.divide(gains.sum(axis=0), total, out=np.zeros_like(total), where=total > 0)
 
 
 def check_edges(edges: object) -> tuple[Edge, ...]:
@@ -121,31 +102,38 @@ def check_edges(edges: object) -> tuple[Edge, ...]:
     return given
 
 
-def check_columns(edges: tuple[Edge, ...], features: Sequence[str]) -> None:
-    """Raise `InputError` for the first edge that names an unknown column."""
-    for edge in edges:
+def check_graph(
+    edges: object, class_free: object, named: tuple[str, ...]
+) -> tuple[str | tuple[Edge, ...], tuple[str, ...]]:
+    """Return edges, or one of the names of structures, and `class_free`; raises `InputError` for anything else."""
+    if isinstance(edges, str) and edges not in named:
+        choices = ", ".join(map(repr, named))
+        raise InputError(f"edges must be {choices} or pairs of column names, (parent, child), not {edges!r}")
+    free = check_names(class_free)
+    if free and isinstance(edges, str):
+        raise InputError(f"class_free is for edges that are given; give them, or leave it out with {edges!r}")
+    return (edges if isinstance(edges, str) else check_edges(edges)), free
+
+
+def check_columns(edges: str | tuple[Edge, ...], class_free: tuple[str, ...], features: Sequence[str]) -> None:
+    """Raise `InputError` for the first edge, or name of `class_free`, of an unknown column."""
+    known = ", ".join(map(repr, features))
+    for edge in () if isinstance(edges, str) else edges:
         for name in edge:
             if name not in features:
-                raise InputError(
-                    f"the edge {edge} names column {name!r}, but the table has {', '.join(map(repr, features))}"
-                )
+                raise InputError(f"the edge {edge} names column {name!r}, but the table has {known}")
+    for name in class_free:
+        if name not in features:
+            raise InputError(f"class_free names column {name!r}, but the table has {known}")
 
 
 def check_names(names: object) -> tuple[str, ...]:
     """Return the names of columns that do not depend on the class, or raise `InputError` for anything else."""
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"class_free must be names of columns, such as ('age',), not {names!r}")
-    repeated = [name for place, name in enumerate(names) if name in names[:place]]
-    if repeated:
+    if repeated := [name for place, name in enumerate(names) if name in names[:place]]:
         raise InputError(f"class_free names column {repeated[0]!r} twice; name each column once")
     return tuple(names)
-
-
-def check_known(names: tuple[str, ...], features: Sequence[str]) -> None:
-    """Raise `InputError` for the first column of `class_free` that the table lacks."""
-    for name in names:
-        if name not in features:
-            raise InputError(f"class_free names column {name!r}, but the table has {', '.join(map(repr, features))}")
 
 
 def _parents(edges: tuple[Edge, ...]) -> dict[str, set[str]]:

@@ -102,7 +102,7 @@ class TreeTables:
         X
             Level codes (row, feature), negative where missing.
         parent, order
-            As `directed` returns them, (draw, tree, feature), with one tree for all classes or one for each.
+            As `directed` returns them, (draw, feature).
         theta
             Probabilities (draw, outcome, cell).
         """
@@ -110,9 +110,9 @@ class TreeTables:
 
         out = np.empty((len(theta), len(X), theta.shape[1]))
         if (X < 0).any():
-            kernels.sum_out(X, parent, order, theta, self.starts, self.sizes, self.width, out)
+            kernels.sum_out(X, parent[:, None], order[:, None], theta, self.starts, self.sizes, self.width, out)
         else:
-            kernels.add_up(X, parent, dirichlet.logs(theta), self.starts, self.sizes, out)
+            kernels.add_up(X, parent[:, None], dirichlet.logs(theta), self.starts, self.sizes, out)
         return out
 
     def sample(self, parent: Integers, order: Integers, theta: Array, rng: np.random.Generator, rows: int) -> Integers:

@@ -20,7 +20,6 @@ from bayesclf.families.base import (
     Statistics,
     WithoutPyMC,
     joined,
-    require_choice,
     require_each,
     require_positive,
 )
@@ -50,8 +49,6 @@ TREES, TREES_AT_ONCE = 1000, 100
 LARGEST_THETA = 2**17
 """Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
 
-TREE_CHOICES = ("shared", "class")
-
 
 @dataclass(frozen=True, repr=False)
 class EveryTree(WithoutPyMC, Family[PairCounts]):
@@ -60,7 +57,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     ========== ================================ ==============================================================
     parameter  support                          prior
     ========== ================================ ==============================================================
-    T          trees over the d features        uniform over d^(d−2) trees, or ∝ λ^c over rooted forests
+    T          trees over the d features        uniform over d^(d−2) trees, or ∝ d^c over rooted forests
                                                 of c components, in which a component C counts |C| times
     θ_T        a simplex for each value of the  Dirichlet(N'/(r_i r_j)) in each cell of a pair (BDeu): margins
                parent and class                 agree, and no feature is the root
@@ -83,12 +80,8 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     equivalent_rows : float or tuple of float
         N' in each class, above 0: a number, or several that are averaged over by their evidence.
     forests : bool
-        Whether to average over rooted forests rather than trees; the forest without edges is naive Bayes.
-    root_weight : float or None
-        λ of forests, the weight of each component, above 0; None is d, the number of features. A priori
-        d(d − 1)/(d + λ) edges are expected.
-    tree : {"shared", "class"}
-        ``"shared"``: the same tree for all classes; ``"class"``: one for each.
+        Whether to average over rooted forests rather than trees; the forest without edges is naive Bayes. A priori
+        (d − 1)/2 edges are expected.
     axes, counts
         Set by `resolve_prior`; the counts (outcome, level, level) are of the rows that a prior has seen already.
 
@@ -99,8 +92,6 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
 
     equivalent_rows: float | tuple[float, ...] = GRID
     forests: bool = False
-    root_weight: float | None = None
-    tree: str = "shared"
     axes: Axes = field(default=Axes((), ()), repr=False)
     counts: Array | None = field(default=None, repr=False)
     name: ClassVar[str] = "every-tree"
@@ -112,12 +103,9 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     )
 
     def __post_init__(self) -> None:
-        require_positive(equivalent_rows=self.equivalent_rows, root_weight=self.root_weight)
+        require_positive(equivalent_rows=self.equivalent_rows)
         if not np.size(self.equivalent_rows):
             raise InputError("equivalent_rows must be a number or several of them, not an empty list")
-        require_choice("tree", self.tree, TREE_CHOICES)
-        if self.root_weight is not None and not self.forests:
-            raise InputError("root_weight is the weight of each component of a forest, and trees have only one")
 
     @override
     def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> PairCounts:
@@ -181,15 +169,13 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         """
         rows = statistics.single[:, : statistics.axes.sizes[0]].sum(axis=1)
         require_each(np.repeat(rows[:, None] > 0, len(statistics.axes.features), axis=1), statistics.axes, "has no row")
-        gains = log_likelihood_gains(statistics.counts, statistics.axes.sizes)
-        gains = gains.sum(axis=0, keepdims=True) if self.tree == "shared" else gains
-        prior = TreePrior(len(statistics.axes.features))
-        present = np.stack([prior.present(MaximumTree.of(each).edges) for each in gains])[None]
+        gains, _ = log_likelihood_gains(statistics.counts, statistics.axes.sizes)
+        present = TreePrior(len(gains[0])).present(MaximumTree.of(gains.sum(axis=0)).edges)[None]
         counts, used = self._cells_of(present, statistics.counts)
         theta = dirichlet.normalize(np.where(used, counts, 0.0), self._tables.simplexes)
         sizes = np.repeat(self._tables.simplexes, self._tables.simplexes)
         # A value of the parent without rows has probability 0 itself, so that anything may follow it.
-        return self._parameters(present, np.where(used, np.where(np.isnan(theta), 1 / sizes, theta), 0.0))
+        return {"tree": present, "theta": np.where(used, np.where(np.isnan(theta), 1 / sizes, theta), 0.0)}
 
     def map(self, statistics: PairCounts) -> Parameters:
         """Return the most probable tree with its posterior mean of θ."""
@@ -201,9 +187,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
 
     @cached_property
     def _prior(self) -> TreePrior:
-        features = len(self.axes.features)
-        weight = None if not self.forests else float(features if self.root_weight is None else self.root_weight)
-        return TreePrior(features, weight)
+        return TreePrior(len(self.axes.features), self.forests)
 
     @cached_property
     def _tables(self) -> TreeTables:
@@ -213,7 +197,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     def _nodes(self) -> tuple[Node, ...]:
         assert self.counts is not None
         tables = (PairTables(self.counts, self.axes.sizes, rows) for rows in np.ravel(self.equivalent_rows).tolist())
-        return tuple(Node(each, self._prior, self.tree == "shared") for each in tables)
+        return tuple(Node(each, self._prior) for each in tables)
 
     @cached_property
     def _log_evidence(self) -> Array:
@@ -231,17 +215,15 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         return [(float(probability), node) for probability, node in likely if probability > NEGLIGIBLE]
 
     def edge_probabilities(self) -> Array:
-        """Return the probability that two features are joined, (tree, feature, feature), one tree or one a class."""
+        """Return the probability that two features are joined, (feature, feature)."""
         return np.asarray(sum(probability * node.edge_probabilities for probability, node in self._likely()))
 
-    def most_probable_trees(self) -> list[list[tuple[str, str]]]:
-        """Return the edges, (parent, child), of the most probable tree, or of that of each class."""
-        parent, order = self._directed(self.mean())
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """The edges, (parent, child), of the most probable tree."""
+        (parent,), (order,) = directed(self.mean()["tree"], len(self.axes.features))
         names = self.axes.features
-        return [
-            [(names[above[j]], names[j]) for j in own.tolist() if above[j] >= 0]
-            for above, own in zip(parent[0], order[0], strict=True)
-        ]
+        return tuple((names[parent[j]], names[j]) for j in order.tolist() if parent[j] >= 0)
 
     def log_normalizer(self) -> Array:
         """log Σ_N' P(N') Σ_T P(T) P(rows | T, N'), of the whole block: (1, 1)."""
@@ -252,8 +234,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         """Return the prior of trees or forests, and of θ given one."""
         trees, numbers = "Uniform(trees)", dict[str, Hyperparameter]()
         if self.forests:
-            weight = len(self.axes.features) if self.root_weight is None else self.root_weight
-            trees, numbers = "rooted forests, ∝ {weight}^components", {"weight": float(weight)}
+            trees, numbers = "rooted forests, ∝ {weight}^components", {"weight": float(len(self.axes.features))}
         rows, worth = listing("rows", np.ravel(self.equivalent_rows))
         cells = f"Dirichlet(worth {rows} in rows in all, the same in each cell of a pair of columns)"
         return [PriorLine("tree", "", "", trees, numbers), PriorLine("theta", "", "", cells, worth)]
@@ -265,7 +246,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         present = self._draw_trees(rng, chosen)
         alpha, used = self._alpha(present, chosen)
         theta = dirichlet.draw(np.where(used, alpha, 1.0), self._tables.simplexes, rng, 1)[0]
-        return self._parameters(present, np.where(used, theta, 0.0))
+        return {"tree": present, "theta": np.where(used, theta, 0.0)}
 
     def mean(self) -> Parameters:
         """Return the most probable tree with the posterior mean of its θ."""
@@ -273,54 +254,42 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         return self._means(self._nodes[best].most_probable()[None], np.array([best]))
 
     def _draw_trees(self, rng: np.random.Generator, chosen: Integers) -> Array:
-        """Draw the edges of trees given which N' each has, (draw, tree, pair)."""
-        present = np.empty((len(chosen), self._n_trees, len(pairs(self._prior.features)[0])))
+        """Draw the edges of trees given which N' each has, (draw, pair)."""
+        present = np.empty((len(chosen), len(pairs(self._prior.features)[0])))
         for number in np.unique(chosen):
             own = np.flatnonzero(chosen == number)
             present[own] = self._nodes[number].draw(rng, len(own))
         return present
 
     def _means(self, present: Array, chosen: Integers) -> Parameters:
-        """Return trees (draw, tree, pair) with the posterior means of their θ given which N' each has."""
+        """Return trees (draw, pair) with the posterior means of their θ given which N' each has."""
         alpha, used = self._alpha(present, chosen)
         theta = dirichlet.normalize(np.where(used, alpha, 1.0), self._tables.simplexes)
-        return self._parameters(present, np.where(used, theta, 0.0))
+        return {"tree": present, "theta": np.where(used, theta, 0.0)}
 
     def _alpha(self, present: Array, chosen: Integers) -> tuple[Array, NDArray[np.bool_]]:
         """Return the concentration of each cell, (draw, outcome, cell), and which cells each tree uses."""
         assert self.counts is not None
         counts, used = self._cells_of(present, self.counts)
         sizes = self._tables.sizes
-        parent = directed(present, self._prior.features)[0][..., self._tables.feature]
+        parent = directed(present, self._prior.features)[0][:, None, self._tables.feature]
         levels = sizes[self._tables.feature] * np.where(parent < 0, 1, sizes[parent])
         rows = np.ravel(self.equivalent_rows)[chosen]
         return counts + rows[:, None, None] / levels, used
 
     def _cells_of(self, present: Array, counts: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the counts of each cell of trees (draw, tree, pair), (draw, outcome, cell), and which are used."""
-        parent, _ = directed(present, self._prior.features)
-        given, used = self._tables.parent_levels(parent)
+        """Return the counts of each cell of trees (draw, pair), (draw, outcome, cell), and which are used."""
+        parent, _ = directed(present, len(self.axes.features))
+        given, used = self._tables.parent_levels(parent[:, None])
         own = np.broadcast_to(self._tables.level, given.shape)
         label = np.arange(len(counts))[:, None]
         return counts[label, np.where(given < 0, own, given), own], np.broadcast_to(
             used, (len(present), len(counts), used.shape[-1])
         )
 
-    def _parameters(self, present: Array, theta: Array) -> Parameters:
-        return {"tree": present[:, 0] if self.tree == "shared" else present, "theta": theta}
-
-    @property
-    def _n_trees(self) -> int:
-        return 1 if self.tree == "shared" else len(self.axes.labels)
-
-    def _directed(self, parameters: Parameters) -> tuple[Integers, Integers]:
-        """Return parents and order of the trees of each draw, (draw, tree, feature)."""
-        present = parameters["tree"]
-        return directed(present[:, None] if self.tree == "shared" else present, len(self.axes.features))
-
     def log_density(self, X: Integers, parameters: Parameters) -> Array:
         """Return Σ_j log θ (draw, row, outcome), missing cells summed out."""
-        return self._tables.log_density(X, *self._directed(parameters), parameters["theta"])
+        return self._tables.log_density(X, *directed(parameters["tree"], len(self.axes.features)), parameters["theta"])
 
     def log_predictive(self, X: Integers) -> Array:
         """Return log Σ_T P(T | D) p(x | y, T, D), (row, outcome)."""
@@ -370,19 +339,17 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature), parents first."""
-        parent, order = self._directed(parameters)
+        (parent,), (order,) = directed(parameters["tree"], len(self.axes.features))
         X = np.zeros((len(y), len(self.axes.features)), dtype=np.intp)
         for k, theta in enumerate(parameters["theta"][0]):
             rows = np.flatnonzero(y == k)
-            tree = 0 if self.tree == "shared" else k
-            X[rows] = self._tables.sample(parent[0, tree], order[0, tree], theta, rng, len(rows))
+            X[rows] = self._tables.sample(parent, order, theta, rng, len(rows))
         return X
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of the tree and of θ."""
-        tree = ("edge",) if self.tree == "shared" else ("outcome", "edge")
-        return {"tree": tree, "theta": ("outcome", "cell")}
+        return {"tree": ("edge",), "theta": ("outcome", "cell")}
 
     def coords(self) -> dict[str, Any]:
         """Return the names of edges, such as "outlook – wind", and of cells."""

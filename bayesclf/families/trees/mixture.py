@@ -1,4 +1,4 @@
-"""The posterior over trees: one sum over all of them for each equivalent number of rows and each class."""
+"""The posterior over trees: one sum over all of them for each equivalent number of rows."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from bayesclf.families.trees.spanning import Elimination, TreeSum
 
 @dataclass(frozen=True)
 class TreePrior:
-    """P(T): uniform over all trees, or over all rooted forests weighted by λ for each component.
+    """P(T): uniform over all trees, or over all rooted forests weighted by d for each component.
 
-    A star vertex, the last, is tied to each feature with weight λ: trees of that graph are forests of the features in
-    which each component has a root, the feature that is tied to the star.
+    A star vertex, the last, is tied to each of the d features with weight d: trees of that graph are forests of the
+    features in which each component has a root, the feature that is tied to the star.
 
     Attributes
     ----------
     features
-        Number of features.
-    root_weight
-        λ; None for trees.
+        d.
+    forests
+        Whether it is over forests.
     """
 
     features: int
-    root_weight: float | None = None
+    forests: bool = False
 
     @property
     def log_count(self) -> float:
-        """Log of the sum of all unnormalized prior weights: d^(d−2) trees, or λ(d + λ)^(d−1)."""
-        d, weight = self.features, self.root_weight
-        if weight is None:
-            return (d - 2) * np.log(d) if d > 1 else 0.0
-        return float(np.log(weight) + (d - 1) * np.log(d + weight))
+        """Log of the sum of all unnormalized prior weights: d^(d−2) trees, or d (2d)^(d−1)."""
+        d = self.features
+        if self.forests:
+            return float(np.log(d) + (d - 1) * np.log(2 * d))
+        return (d - 2) * np.log(d) if d > 1 else 0.0
 
     def graph(self, log_weights: Array) -> Array:
         """Return the log weights of all edges, (vertex, vertex), from those of pairs of features."""
-        if self.root_weight is None:
+        if not self.forests:
             return log_weights
-        graph = np.full((self.features + 1, self.features + 1), np.log(self.root_weight))
+        graph = np.full((self.features + 1, self.features + 1), np.log(self.features))
         graph[:-1, :-1] = log_weights
         np.fill_diagonal(graph, 0.0)
         return graph
@@ -68,51 +68,39 @@ class Node:
         The Dirichlets.
     prior
         P(T).
-    shared
-        Whether all classes have the same tree.
     """
 
     tables: PairTables
     prior: TreePrior
-    shared: bool
 
     @cached_property
-    def graphs(self) -> Array:
-        """Log weights of the edges of each tree that is not yet known, (tree, vertex, vertex)."""
-        weights = self.tables.log_weights
-        weights = weights.sum(axis=0, keepdims=True) if self.shared else weights
-        return np.stack([self.prior.graph(each) for each in weights])
+    def sum(self) -> TreeSum:
+        """The sum over all trees."""
+        return TreeSum.of(self.prior.graph(self.tables.log_weights.sum(axis=0)))
 
     @cached_property
-    def sums(self) -> tuple[TreeSum, ...]:
-        """The sum over all trees, for all classes or for each."""
-        return tuple(TreeSum.of(graph) for graph in self.graphs)
-
-    @cached_property
-    def eliminations(self) -> tuple[Elimination, ...]:
+    def elimination(self) -> Elimination:
         """What sums the same trees for many rows."""
-        return tuple(Elimination(each.tree) for each in self.sums)
+        return Elimination(self.sum.tree)
 
     @property
     def log_evidence(self) -> float:
         """log Σ_T P(T) P(D | T) of all rows."""
-        of_trees = sum(each.log_sum - self.prior.log_count for each in self.sums)
-        return float(self.tables.log_columns.sum() + of_trees)
+        return float(self.tables.log_columns.sum() + self.sum.log_sum - self.prior.log_count)
 
     @property
     def edge_probabilities(self) -> Array:
-        """P((i, j) ∈ T | D), (tree, feature, feature)."""
+        """P((i, j) ∈ T | D), (feature, feature)."""
         d = self.prior.features
-        return np.stack([each.probabilities[:d, :d] for each in self.sums])
+        return self.sum.probabilities[:d, :d]
 
     def most_probable(self) -> Array:
-        """Return the edges of the most probable tree or rooted forest, (tree, pair)."""
-        return np.stack([self.prior.present(each.tree.edges) for each in self.sums])
+        """Return the edges of the most probable tree or rooted forest, (pair)."""
+        return self.prior.present(self.sum.tree.edges)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw the edges of trees, (draw, tree, pair)."""
-        drawn = (self.prior.present(each.draw(rng, draws)) for each in self.eliminations)
-        return np.stack(list(drawn), axis=1)
+        """Draw the edges of trees, (draw, pair)."""
+        return self.prior.present(self.elimination.draw(rng, draws))
 
     def log_predictive(self, X: Integers) -> Array:
         """Return log p(x | y, D) of complete rows of level codes (row, feature), (row, outcome).
@@ -123,7 +111,7 @@ class Node:
         cells = self._cells(X)
         out = self._log_independent(X)
         for k in range(out.shape[1]):
-            out[:, k] += self._log_sums(k, cells, self._ratios(k)) - self._log_sum(k)
+            out[:, k] += self.elimination.log_sums(cells, self._ratios(k)) - self._log_sum
         return out
 
     def log_predictive_without(self, X: Integers, y: Integers) -> Array:
@@ -137,36 +125,30 @@ class Node:
             rows = np.flatnonzero(y == own)
             out[rows, own] = less[rows, own]
             left = 1 / self._ratios(own, 1)
-            without = self._log_sums(own, cells[rows], left)
+            without = self.elimination.log_sums(cells[rows], left)
             for k in range(out.shape[1]):
-                if k == own:
-                    out[rows, k] += self._log_sum(k) - without
-                elif self.shared:
-                    out[rows, k] += self._log_sums(k, cells[rows], left * self._ratios(k)) - without
-                else:
-                    out[rows, k] += self._log_sums(k, cells[rows], self._ratios(k)) - self._log_sum(k)
+                more = self._log_sum if k == own else self.elimination.log_sums(cells[rows], left * self._ratios(k))
+                out[rows, k] += more - without
         return out
 
     def _cells(self, X: Integers) -> Integers:
         """Return the cell of `_ratios` at each vertex of the graph of each row; the star has one of its own."""
         cells = X + starts(self.tables.sizes)
-        if self.prior.root_weight is None:
+        if not self.prior.forests:
             return np.asarray(cells, dtype=np.intp)
         return np.column_stack([cells, np.full(len(X), sum(self.tables.sizes))])
 
     def _ratios(self, outcome: int, less: int = 0) -> Array:
         ratios = self.tables.ratios(outcome, less)
-        return ratios if self.prior.root_weight is None else np.pad(ratios, (0, 1), constant_values=1.0)
+        return np.pad(ratios, (0, 1), constant_values=1.0) if self.prior.forests else ratios
 
     def _log_independent(self, X: Integers, less: int = 0) -> Array:
         """Return Σ_i log P̄(x_i | y), (row, outcome)."""
         cells = X + starts(self.tables.sizes)
         return np.stack([of[cells].sum(axis=1) for of in self.tables.log_single(less)], axis=1)
 
-    def _log_sums(self, outcome: int, cells: Integers, ratios: Array) -> Array:
-        return self.eliminations[0 if self.shared else outcome].log_sums(cells, ratios)
-
-    def _log_sum(self, outcome: int) -> float:
-        """Return the sum over all trees on the scale of `_log_sums`."""
-        none = np.zeros((1, len(self.graphs[0])), dtype=np.intp)
-        return float(self._log_sums(outcome, none, np.ones((1, 1)))[0])
+    @cached_property
+    def _log_sum(self) -> float:
+        """The sum over all trees on the scale of `Elimination.log_sums`."""
+        none = np.zeros((1, len(self.sum.tree.order)), dtype=np.intp)
+        return float(self.elimination.log_sums(none, np.ones((1, 1)))[0])

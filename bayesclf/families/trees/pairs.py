@@ -220,12 +220,12 @@ def _remainder(x: Array) -> Array:
     return np.where(x < STIRLING, gammaln(x) - xlogy(x, x) + x, (np.log(2 * np.pi) - np.log(large)) / 2 + series)
 
 
-def log_likelihood_gains(counts: Array, sizes: tuple[int, ...]) -> Array:
-    """Return what an edge adds to the largest log likelihood, n I(X_i; X_j), (outcome, feature, feature)."""
+def log_likelihood_gains(counts: Array, sizes: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return what an edge adds to the largest log likelihood, n I(X_i; X_j), and n, (outcome, feature, feature)."""
     first = dirichlet.starts(sizes)
-    single = np.diagonal(counts, axis1=1, axis2=2)
+    margin = np.add.reduceat(counts, first, axis=2)  # of rows that have both columns
+    n = np.add.reduceat(margin, first, axis=1)
     terms = np.add.reduceat(np.add.reduceat(xlogy(counts, counts), first, axis=1), first, axis=2)
-    columns = np.add.reduceat(xlogy(single, single), first, axis=1)
-    total = single[:, : sizes[0]].sum(axis=1)
-    gains = terms - columns[:, :, None] - columns[:, None] + xlogy(total, total)[:, None, None]
-    return np.asarray(gains * (1 - np.eye(len(sizes))))
+    columns = np.add.reduceat(xlogy(margin, margin), first, axis=1)
+    gains = terms - columns - columns.swapaxes(1, 2) + xlogy(n, n)
+    return gains * (1 - np.eye(len(sizes))), n

@@ -196,34 +196,6 @@ def _steepest(margins: Any, penalized: NDArray[np.bool_]) -> Array:
     return np.asarray(positive - negative)
 
 
-def recedes(X: Array | sparse.csr_array, y: Integers, vectors: int, with_intercept: bool) -> bool:
-    """Return whether the likelihood increases, or stays, without bound along some weights on these columns alone.
-
-    Parameters
-    ----------
-    X
-        Rows (row, column).
-    y
-        Codes (row) of the weight vectors, −1 for the reference.
-    vectors
-        Number of weight vectors.
-    with_intercept
-        Whether the first column is one of ones, whose weight may be as large as it likes.
-    """
-    margins = _margins(X, y, vectors)
-    penalized = np.tile(np.arange(X.shape[1]) >= with_intercept, vectors)
-    return bool((margins @ _steepest(margins, penalized)).max() > POSITIVE)
-
-
-def determined(X: Matrix, columns: Integers, weight: Array) -> bool:
-    """Return whether no weighted sum of some columns is 0 in all rows."""
-    if isinstance(X, CenteredRows):
-        squares = np.linalg.eigvalsh(X.gram(weight / weight.sum())[np.ix_(columns, columns)])
-        return bool(squares[0] > SPARSE_TOLERANCE * squares[-1])
-    spread = np.linalg.svd(np.sqrt(weight / weight.sum())[:, None] * X[:, columns], compute_uv=False)
-    return len(spread) == len(columns) and bool(spread[-1] > RANK_TOLERANCE * spread[0])
-
-
 SPARSE_TOLERANCE = 1e-12
 """Share of the largest variance up to which the variance of a direction of a sparse table counts as rounding."""
 

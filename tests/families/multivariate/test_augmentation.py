@@ -98,8 +98,9 @@ def test_monotone_gaps_have_the_posterior_of_a_regression(rng):
     for number in range(50 + draws):
         state = alternation.step(state, rng)
         if number >= 50:
-            kept.append(state.reshape(chains, -1))
-    found = alternation.parameters(np.stack(kept, axis=1).reshape(chains * draws, -1), rng)
+            kept.append(state)
+    states = {name: np.stack([state[name] for state in kept], axis=1) for name in kept[0]}
+    found = alternation.parameters({name: v.reshape(-1, *v.shape[2:]) for name, v in states.items()})
     assert found["Sigma"].shape == (chains * draws, 2, 2)
     Sigma = found["Sigma"].reshape(-1, 4)[:, [0, 1, 3]]
     for values, exact in zip(np.column_stack([found["mu"][:, 0], Sigma]).T, expected.T, strict=True):
@@ -126,7 +127,7 @@ def test_a_shift_and_the_units_change_nothing(rng):
         state = alternation.start(own)
         for _ in range(20):
             state = alternation.step(state, own)
-        found = alternation.parameters(state.reshape(2, -1), own)
+        found = alternation.parameters(state)
         states.append(((found["mu"] - shift) * unit, found["Sigma"] * np.outer(unit, unit)))
     for other in states[1:]:
         for one, values in zip(states[0], other, strict=True):

@@ -31,21 +31,18 @@ def structure(rng, kind):
     """Return the edges of a tree, or of a rooted forest: a tree with a fifth vertex, whose edges are dropped."""
     if kind == "trees":
         return TREES[rng.integers(len(TREES))]
-    weight = 0.8
     with_star = every_tree(5)
     stars = (with_star == 4).any(axis=2).sum(axis=1)
-    share = weight**stars
+    share = 4.0**stars
     chosen = with_star[rng.choice(len(with_star), p=share / share.sum())]
     return [tuple(map(int, edge)) for edge in chosen if 4 not in edge]
 
 
-def simulated(rng, kind, per_class):
-    """Return the trees of both classes, rows, labels, and the function that returns log p(x | y, truth)."""
+def simulated(rng, kind):
+    """Return the tree, rows, labels, and the function that returns log p(x | y, truth)."""
     rows = GRID[rng.integers(len(GRID))]
-    shared = structure(rng, kind)
-    trees = [structure(rng, kind), shared] if per_class else [shared, shared]
-    tables = []
-    for edges in trees:
+    edges, tables = structure(rng, kind), []
+    for _ in range(LABELS):
         parent = {}
         while len(parent) < len(SIZES):
             root = min(set(range(len(SIZES))) - set(parent))
@@ -74,25 +71,23 @@ def simulated(rng, kind, per_class):
         parent, theta = tables[k]
         return sum(np.log(theta[j][0 if above is None else x[above], x[j]]) for j, above in parent.items())
 
-    return trees, X, y, log_density
+    return edges, X, y, log_density
 
 
-@pytest.mark.parametrize("per_class", mainly([False, True], True, others=NIGHTLY), ids=["shared", "a class"])
 @pytest.mark.parametrize("kind", mainly(["trees", "forests"], "forests", others=NIGHTLY))
-def test_trees_and_probabilities_are_calibrated(kind, per_class):
-    options = {"forests": True, "root_weight": 0.8} if kind == "forests" else {}
-    family = EveryTree(GRID, tree="class" if per_class else "shared", **options)
+def test_trees_and_probabilities_are_calibrated(kind):
+    family = EveryTree(GRID, forests=kind == "forests")
     first, second = pairs(4)
     probe = np.array([[0, 0, 0, 0], [1, 2, 1, 0]])
     found, errors, variances = [], [], []
     for seed in range(SIMULATIONS):
         rng = np.random.default_rng([seed, 5])
-        trees, X, y, log_density = simulated(rng, kind, per_class)
+        edges, X, y, log_density = simulated(rng, kind)
         statistics = family.statistics(X, y, AXES)
         posterior = family.resolve_prior(statistics).posterior(statistics)
-        probabilities = posterior.edge_probabilities()[:, first, second]
-        edges = [set(map(frozenset, tree)) for tree in trees[: len(probabilities)]]
-        true = [[frozenset((int(a), int(b))) in own for a, b in zip(first, second, strict=True)] for own in edges]
+        probabilities = posterior.edge_probabilities()[first, second]
+        own = set(map(frozenset, edges))
+        true = [frozenset((int(a), int(b))) in own for a, b in zip(first, second, strict=True)]
         errors.append(np.array(true) - probabilities)
         variances.append(probabilities * (1 - probabilities))
         drawn = posterior.draw(rng, DRAWS)

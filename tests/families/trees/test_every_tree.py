@@ -49,13 +49,13 @@ def forests(d):
     return found
 
 
-def structures(d, forest, weight):
+def structures(d, forest):
     """Return the edges of all structures and log P(T) of each."""
     if not forest:
         trees = [tuple(map(tuple, tree)) for tree in every_tree(d)]
         return trees, np.full(len(trees), -np.log(len(trees)))
     chosen, components, sizes = zip(*forests(d), strict=True)
-    log_prior = np.array(components) * np.log(weight) + np.log(sizes)
+    log_prior = np.array(components) * np.log(d) + np.log(sizes)
     return list(chosen), log_prior - logsumexp(log_prior)
 
 
@@ -89,9 +89,9 @@ def log_evidence(X, weight, sizes, j, above, rows):
 class Enumerated:
     """All that the family says, by going through all structures of each N' (shared by the classes)."""
 
-    def __init__(self, X, y, weight, sizes, grid, forest=False, root_weight=None):
+    def __init__(self, X, y, weight, sizes, grid, forest=False):
         self.X, self.y, self.weight, self.sizes, self.grid = X, y, weight, sizes, grid
-        self.structures, self.log_prior = structures(len(sizes), forest, root_weight or len(sizes))
+        self.structures, self.log_prior = structures(len(sizes), forest)
         self.terms = self.joint(X, y, weight)
 
     def joint(self, X, y, weight):
@@ -131,7 +131,6 @@ CASES = {
     "trees": {},
     "trees, one N'": {"equivalent_rows": 1.5},
     "forests": {"forests": True},
-    "forests, λ": {"forests": True, "root_weight": 0.3},
 }
 
 
@@ -149,9 +148,9 @@ def test_everything_equals_going_through_all_structures(options, times, rng):
     weight = np.full(30, times)
     prior, statistics, posterior = fitted(X, y, weight, SIZES, **options)
     grid = np.ravel(prior.equivalent_rows)
-    slow = Enumerated(X, y, weight, SIZES, grid, options.get("forests", False), options.get("root_weight"))
+    slow = Enumerated(X, y, weight, SIZES, grid, options.get("forests", False))
     assert prior.log_evidence(statistics)[0] == pytest.approx(slow.log_evidence, rel=1e-12)
-    np.testing.assert_allclose(posterior.edge_probabilities()[0], slow.edge_probabilities(), atol=1e-10)
+    np.testing.assert_allclose(posterior.edge_probabilities(), slow.edge_probabilities(), atol=1e-10)
     new = np.stack([rng.integers(size, size=4) for size in SIZES], axis=1)
     expected = [[slow.log_predictive(x, k) for k in range(2)] for x in new]
     # The enumeration subtracts two evidences, each of which has 16 digits.
@@ -166,17 +165,7 @@ def test_seven_columns(rng):
     prior, statistics, posterior = fitted(X, y, np.ones(20), sizes, equivalent_rows=2.0)
     slow = Enumerated(X, y, np.ones(20), sizes, (2.0,))
     assert prior.log_evidence(statistics)[0] == pytest.approx(slow.log_evidence, rel=1e-12)
-    np.testing.assert_allclose(posterior.edge_probabilities()[0], slow.edge_probabilities(), atol=1e-10)
-
-
-def test_one_tree_a_class_is_a_model_for_each_class(rng):
-    X, y = dependent_rows(rng, 40)
-    _, _, posterior = fitted(X, y, None, SIZES, tree="class", equivalent_rows=2.0)
-    for k in range(2):
-        alone, _, _ = fitted(X[y == k], y[y == k], None, SIZES, equivalent_rows=2.0)
-        own = alone.posterior(alone.statistics(X[y == k], y[y == k], axes_of(SIZES)))
-        np.testing.assert_allclose(posterior.edge_probabilities()[k], own.edge_probabilities()[0], atol=1e-12)
-        np.testing.assert_allclose(posterior.log_predictive(X)[:, k], own.log_predictive(X)[:, k], atol=1e-12)
+    np.testing.assert_allclose(posterior.edge_probabilities(), slow.edge_probabilities(), atol=1e-10)
 
 
 def test_many_rows_leave_one_tree(rng):
@@ -186,20 +175,19 @@ def test_many_rows_leave_one_tree(rng):
 
 
 def test_the_prior_expects_few_edges():
-    for weight in (1.0, 4.0, 20.0):
-        family = EveryTree(2.0, forests=True, root_weight=weight)
-        prior = family.resolve_prior(family.statistics(np.empty((0, 4), int), np.empty(0, int), axes_of(SIZES)))
-        assert prior.edge_probabilities().sum() / 2 == pytest.approx(4 * 3 / (4 + weight))
+    family = EveryTree(2.0, forests=True)
+    prior = family.resolve_prior(family.statistics(np.empty((0, 4), int), np.empty(0, int), axes_of(SIZES)))
+    assert prior.edge_probabilities().sum() / 2 == pytest.approx(4 * 3 / (4 + 4))
 
 
-@pytest.mark.parametrize("options", [{}, {"tree": "class"}, {"forests": True}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"forests": True}], ids=str)
 def test_draws_are_of_the_posterior(options, rng):
     X, y = dependent_rows(rng, 25)
     _, _, posterior = fitted(X, y, None, SIZES, **options)
     draws = 8000
     drawn = posterior.draw(rng, draws)
-    found = drawn["tree"].mean(axis=0).reshape(-1, 6)
-    expected = posterior.edge_probabilities()[:, *pairs(4)]
+    found = drawn["tree"].mean(axis=0)
+    expected = posterior.edge_probabilities()[pairs(4)]
     assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / draws) + 1e-9).all()
     # The average of p(x | y, T, θ) over the posterior is the predictive.
     densities = np.exp(posterior.log_density(X[:5], drawn))
@@ -237,12 +225,12 @@ def test_a_tree_s_density_does_not_depend_on_its_root(rng):
 
 def naive_density(X, present, theta):
     """Return p(x | y) as a sum over all completions of each row."""
-    parent, _ = directed(present[:, None], len(SIZES))
+    parent, _ = directed(present, len(SIZES))
     starts = np.cumsum([0, *SIZES])[:-1] * max(SIZES)
     out = np.zeros((len(X), 2))
     for row, x in enumerate(X):
         for full in itertools.product(*(range(size) if v < 0 else [v] for v, size in zip(x, SIZES, strict=True))):
-            given = [full[p] if p >= 0 else 0 for p in parent[0, 0]]
+            given = [full[p] if p >= 0 else 0 for p in parent[0]]
             cells = [starts[j] + given[j] * SIZES[j] + full[j] for j in range(len(SIZES))]
             out[row] += theta[0][:, cells].prod(axis=1)
     return np.log(out)
@@ -264,7 +252,7 @@ def test_missing_cells_are_summed_out(rng, monkeypatch):
 
 def test_one_column_and_one_level(rng):
     X, y = dependent_rows(rng, 10, (3,))
-    for options in ({}, {"forests": True}, {"tree": "class"}):
+    for options in ({}, {"forests": True}):
         prior, statistics, posterior = fitted(X, y, None, (3,), equivalent_rows=3.0, **options)
         counts = statistics.single
         np.testing.assert_allclose(
@@ -285,9 +273,6 @@ def test_rows_with_gaps_are_refused_in_training():
     [
         ({"equivalent_rows": 0.0}, "equivalent_rows must be above 0"),
         ({"equivalent_rows": ()}, r"equivalent_rows must be above 0 and finite, not \(\)"),
-        ({"tree": "each"}, "tree must be one of 'shared', 'class'"),
-        ({"root_weight": 1.0}, "trees have only one"),
-        ({"forests": True, "root_weight": -1.0}, "root_weight must be above 0"),
     ],
 )
 def test_options_are_checked(options, message):
