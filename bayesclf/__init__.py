@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bayesclf.conformal import SplitConformal
     from bayesclf.evaluation.comparison import compare
     from bayesclf.evaluation.learning import learning_curve
-    from bayesclf.evaluation.leave_one_out import compare_elpd, loo
+    from bayesclf.evaluation.leave_one_out import loo
     from bayesclf.interpretation.dependence import dependent_pairs
     from bayesclf.models.logistic.prior import LearnedScale
     from bayesclf.progress import set_progress
@@ -43,7 +43,7 @@ _NAMES = {
     "bayesclf.interpretation.dependence": ("dependent_pairs",),
     "bayesclf.evaluation.comparison": ("compare",),
     "bayesclf.evaluation.learning": ("learning_curve",),
-    "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
+    "bayesclf.evaluation.leave_one_out": ("loo",),
     "bayesclf.models.logistic.prior": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -74,7 +74,6 @@ __all__ = [
     "StackedClassifier",
     "TextNB",
     "compare",
-    "compare_elpd",
     "datasets",
     "dependent_pairs",
     "diagnostics",

@@ -343,7 +343,6 @@ def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command:
     question, background, cautions = about(experiment)
     options = [(name.replace("_", " "), str(value)) for name, value in asdict(settings).items()]
     own = outcome.figure
-    drawn: list[tree.Part] = [tree.Figure(own.draw, "figure", own.title, own.caption)]
     answer: list[tree.Part] = [
         tree.Text(outcome.answer[0], "headline"),
         tree.Items(outcome.answer[1:]),
@@ -352,7 +351,7 @@ def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command:
     sections = [
         tree.Section("The question", [tree.Text(background)]),
         tree.Section("Answer", answer, "first"),
-        tree.Section("Figures", drawn),
+        tree.Section("Figure", [tree.Figure(own.draw, "figure", own.title, own.caption)]),
         tree.Section("Table", [tree.Table(outcome.summary, most=len(outcome.summary))]),
     ]
     path = outcome.folder / PAGE

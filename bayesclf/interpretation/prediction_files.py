@@ -385,9 +385,8 @@ class _Answers:
             needed = self._classifier.columns_
             for batch in stream.batches(before):
                 X = with_levels(batch.table, needed) if stream.from_file else batch.table
-                if getattr(self._classifier, "unseen", "ignore") != "error":
-                    for sentence in unseen_levels(X, needed, self._told):
-                        self._tell_unseen(sentence)
+                for sentence in unseen_levels(X, needed, self._told):
+                    self._tell_unseen(sentence)
                 try:
                     found = prediction_columns(self._classifier, X, self._decision_after(self.rows), self._extras)
                 except InputError as reason:

@@ -174,14 +174,14 @@ def _leave_pyplot(figure: Figure) -> None:
     raise NotImplementedError  # IPython's sign that this is not how the object is displayed
 
 
-def panels(count: int, size: tuple[float, float], common: bool = True) -> tuple[Figure, list[Axes]]:
-    """Return a new figure of equal panels of a size in inches, and its panels, row by row, three in a row.
+def panels(count: int, size: tuple[float, float], columns: int = 3, common: bool = True) -> tuple[Figure, list[Axes]]:
+    """Return a new figure of equal panels of a size in inches, and its panels, row by row.
 
     Where `common`, they have the same scales.
     """
     import matplotlib.pyplot as plt
 
-    width = min(count, 3)
+    width = min(count, columns)
     height = -(-count // width)
     inches = (size[0] * width + 0.4, size[1] * height + 0.7)
     figure, grid = plt.subplots(

@@ -210,7 +210,7 @@ def _html(part: Part, name: str) -> str:
             inner = "".join(_html(one, f"{name}-{i}") for i, one in enumerate(parts, 1))
             match look:
                 case "box":
-                    return f'<div class="cautions"><h3>{escape(heading)}</h3>{inner}</div>\n'
+                    return f'<div class="cautions"><h3>{escape(heading)}</h3>\n{inner}</div>\n'
                 case "folded":
                     head = f"<summary><h2>{escape(heading)}</h2></summary>"
                     return f'<section id="{name}"><details class="part">{head}{inner}</details></section>\n'
@@ -218,7 +218,7 @@ def _html(part: Part, name: str) -> str:
                     return f'<details class="more"><summary>{escape(heading)}</summary>{inner}</details>\n'
                 case "first":
                     return f'<section id="{name}" aria-label="{escape(heading)}">{inner}</section>\n'
-            return f'<section id="{name}"><h2>{escape(heading)}</h2>{inner}</section>\n'
+            return f'<section id="{name}"><h2>{escape(heading)}</h2>\n{inner}</section>\n'
 
 
 def _html_table(table: Table) -> str:

@@ -132,11 +132,6 @@ def test_lengths_are_those_of_a_stream_and_of_classes_that_come_late():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_forgotten_documents_count_less():
-    clf = counts().partial_fit(COUNTS, Y).partial_fit(COUNTS, Y, forget=0.5)
-    np.testing.assert_allclose(histogram(clf)[1], 1.5 * histogram(fitted("counts"))[1])
-
-
 def test_a_class_without_documents_has_the_lengths_of_all():
     clf = counts().partial_fit(COUNTS, Y, classes=["mixed", "none", "short"])
     found = lengths_of(clf.sample(300, ["none"] * 300)[0])

@@ -51,8 +51,6 @@ class TestInterceptAtZero:
         found = np.mean(1 / (1 + np.exp(-log_odds)), axis=(0, 1))
         np.testing.assert_allclose(found, clf.predict_proba(TEMPERATURE)[:, 1], atol=1e-10)
         np.testing.assert_allclose(clf.intercept_, draws["intercept"].mean(("chain", "draw")))
-        of_some = clf.posterior_of(["x0"])
-        np.testing.assert_array_equal(of_some["intercept"], draws["intercept"])
 
     def test_the_pymc_model_has_it_there_too(self, clf):
         point = {name: clf.posterior_["map"][name].values[0, 0] for name in ("intercept", "epsilon")}

@@ -182,7 +182,7 @@ def test_a_part_that_is_not_whole_is_written_again(table, model):
 def test_what_differs_from_the_run_that_was_begun_is_said(table, model, refused):
     assert run([*PREDICT, "answers/"]) == 0
     again = (*PREDICT, "answers/")
-    with pytest.raises(InputError, match=r"answers is not empty; choose another folder, or resume .*\(resume=True"):
+    with pytest.raises(InputError, match=r"answers is not empty; choose another folder, or resume .*resume=True"):
         bc.load("m.nc").predict_stream("big", "answers/")
     said = "answers has answers of another run, with other "
     assert said + "rule; choose another folder" in refused(*again[:3], "--rule", "map", *again[5:])

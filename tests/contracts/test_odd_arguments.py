@@ -70,7 +70,6 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "decided": of("clf", "decided", log_proba=np.log(np.full((3, 2), 0.5))),
     "known_codes": of("clf", "known_codes", y=Y),
     "hypotheses": of("clf", "hypotheses", source="map"),
-    "posterior_of": of("clf", "posterior_of", features=["u"]),
     "requested_rule": of("clf", "requested_rule", rule="map"),
     "sample": of("clf", "sample", n=3),
     "summary": of("clf", "summary"),
@@ -81,7 +80,6 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "predict_stream": of("clf", "predict_stream", source=X, output="out.csv"),
     "compare": (lambda: bc.compare, ONE),
     "learning_curve": (lambda: bc.learning_curve, ONE),
-    "compare_elpd": (lambda: lambda **given: bc.compare_elpd(**{"models": {"a": made()["clf"]}, **given}), LABELED),
     "dependent_pairs": (lambda: lambda **given: bc.dependent_pairs(made()["clf"], **given), LABELED),
     "load": (lambda: bc.load, {"path": "none"}),
     "datasets.load": (lambda: bc.datasets.load, {"name_or_path": "play_tennis"}),
@@ -104,7 +102,6 @@ ARGUMENTS = {
     "comparison": lambda: made()["comparison"],
     "clf": lambda: made()["clf"],
     "found": lambda: made()["clf"].explain(X[:3]),
-    "table": lambda: bc.compare_elpd({"a": made()["clf"], "b": made()["lr"]}, X, Y),
     "model": lambda: "nb",
     "X": lambda: X,
     "y": lambda: Y,
@@ -122,7 +119,7 @@ def try_all(function, good):
             plt.close("all")
 
 
-@pytest.mark.parametrize("name", mainly(list(CALLS), "predict", "score", "posterior_of", "sets.score"))
+@pytest.mark.parametrize("name", mainly(list(CALLS), "predict", "score", "sets.score"))
 def test_functions_and_methods(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call, good = CALLS[name]

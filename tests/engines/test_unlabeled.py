@@ -306,13 +306,7 @@ def test_rows_without_labels_help_where_classes_are_clusters():
     clf = bc.GaussianNB("feature", inference="map").fit(X, y, **USE)
     alone = bc.GaussianNB("feature", inference="map").fit(X[known], y[known], **USE)
     assert (clf.predict(X) == labels).mean() > (alone.predict(X) == labels).mean() + 0.02
-    changed = np.count_nonzero(clf.predict(X[~known]) != alone.predict(X[~known]))
     assert clf.notes_[0] == "394 of 400 training rows have no label, and count in each class by its probability"
-    shares = [f"'class {k}' {clf.class_prior_[k]:.2g} instead of 0.5" for k in (0, 1)]
-    assert clf.notes_[1] == f"by the rows without a label the class shares are {', '.join(shares)}"
-    assert f"{changed} of these get another most probable label than by the labeled rows alone" in clf.notes_[2]
-    right = [(one.predict(X[known]) == labels[known]).mean() for one in (clf, alone)]
-    assert f"{100 * right[0]:.1f} % are predicted right instead of {100 * right[1]:.1f} %" in clf.notes_[2]
 
 
 def test_words_of_documents_without_a_label_are_learned():

@@ -4,7 +4,6 @@ import tracemalloc
 import warnings
 
 import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -377,30 +376,3 @@ class TestRefusals:
         clf = bc.CategoricalNB(inference="map").fit(*tennis)
         with pytest.raises(Refused, match="leaves no posterior to average over"):
             bc.loo(clf, *tennis, method=method)
-
-
-class TestCompareElpd:
-    def test_it_is_arvizs_table_with_weights_to_more_digits(self, fits, tennis):
-        table = bc.compare_elpd(fits, *tennis, rule="predictive")
-        elpds = {name: bc.loo(clf, *tennis, "predictive") for name, clf in fits.items()}
-        expected = az.compare(elpds, round_to="none")
-        pd.testing.assert_frame_equal(table.drop(columns="weight"), expected.drop(columns="weight"))
-        np.testing.assert_allclose(table["weight"], expected["weight"], atol=2e-3)
-        assert table["weight"].sum() == pytest.approx(1)
-        best, other = table.index[:2]
-        difference = (elpds[other].elpd_i - elpds[best].elpd_i).to_numpy()
-        assert table.loc[other, "elpd_diff"] == pytest.approx(difference.sum())
-        assert table.loc[other, "dse"] == pytest.approx(np.sqrt(14 * difference.var()))
-
-    def test_arviz_plots_it(self, fits, tennis):
-        az.plot_compare(bc.compare_elpd(fits, *tennis), backend="matplotlib")
-        az.plot_khat(bc.loo(fits["naive"], *tennis, method="auto"), backend="matplotlib")
-        plt.close("all")
-
-    def test_one_model_is_not_a_comparison(self, fits, tennis):
-        with pytest.raises(InputError, match="at least two fitted bayesclf classifiers"):
-            bc.compare_elpd({"naive": fits["naive"]}, *tennis)
-
-    def test_a_model_that_thinks_a_row_impossible_is_named(self, fits, tennis):
-        with pytest.raises(Refused, match="'naive' gives the label of row 6 probability 0 without that row"):
-            bc.compare_elpd({name: fits[name] for name in ("naive", "flat")}, *tennis, rule="mle")

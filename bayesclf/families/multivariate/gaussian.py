@@ -271,9 +271,17 @@ class MultivariateGaussian(Family[Scatters]):
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
     def not_augmentable(self, statistics: Scatters) -> str:
-        """Return that rows with missing cells count a fraction."""
+        """Return nothing: given the missing cells there is a closed form.
+
+        Raises
+        ------
+        Refused
+            For rows with missing cells that count a fraction, as no engine samples these.
+        """
         of_gaps = statistics.n[~statistics.seen.all(axis=1)]
-        return FRACTIONS if np.any(of_gaps != np.floor(of_gaps)) else ""
+        if np.any(of_gaps != np.floor(of_gaps)):
+            raise Refused(f"{FRACTIONS}, and no engine samples a covariance then; give whole ones, or fill in")
+        return ""
 
     @override
     def alternation(self, statistics: Scatters, chains: int) -> CompletedScatters:

@@ -224,16 +224,6 @@ def test_levels_that_a_prior_lacks_are_named_as_such(rng):
     np.testing.assert_array_equal(drawn.draws_.parameters["beta"], gaps.draws_.parameters["beta"])
 
 
-@quiet
-def test_a_prior_with_learned_edges_keeps_rows_with_gaps_apart(rng):
-    X, gaps, y = fruit(rng)
-    first = bc.BayesNetClassifier(random_state=1).fit(X, y)
-    assert first.edges_ == EDGES
-    second = first.as_prior().set_params(inference=SHORT).fit(gaps, y)
-    given = bc.BayesNetClassifier(EDGES, random_state=1).fit(X, y).as_prior().set_params(inference=SHORT).fit(gaps, y)
-    np.testing.assert_array_equal(second.draws_.parameters["beta"], given.draws_.parameters["beta"])
-
-
 @pytest.mark.slow
 @quiet
 @pytest.mark.usefixtures("unwritten_figures")

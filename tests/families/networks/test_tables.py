@@ -87,19 +87,6 @@ def test_missing_cells_are_summed_over_all_completions(family, rng):
         np.testing.assert_allclose(density, logsumexp(complete[:, fits], axis=1), atol=1e-12)
 
 
-@every_family
-def test_joint_is_marginal_times_conditional(family, rng):
-    """P(a, b, c, d) = P(a, c) P(b, d | a, c), the second by normalizing over all values of b and d."""
-    prior, _ = resolved(family, *rows(rng))
-    parameters = prior.draw(rng, 2)
-    for a, c in itertools.product(range(2), range(2)):
-        X = np.array([[a, b, c, d] for b in range(3) for d in range(2)])
-        joint = prior.log_density(X, parameters)
-        conditional = joint - logsumexp(joint, axis=1, keepdims=True)
-        marginal = prior.log_density(np.array([[a, -1, c, -1]]), parameters)
-        np.testing.assert_allclose(joint, marginal + conditional, atol=1e-12)
-
-
 def test_rows_of_any_number_share_one_pass_in_blocks(rng, monkeypatch):
     family = resolved(FAMILIES["diamond"], *rows(rng))[0]
     X, parameters = rows(rng, 50, 0.5)[0], family.draw(rng, 4)
@@ -265,23 +252,6 @@ def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(family, rng):
             start += size
         point = {own.name: own.of({"theta": theta[None]})[0] for own in prior.page_variables("")} or {"theta": theta}
         np.testing.assert_allclose(log_density(point), log_prior + objective(prior, statistics)(theta), rtol=1e-10)
-
-
-@every_coupled
-@pytest.mark.parametrize("less", [0.0, 1.0], ids=["mle", "map"])
-def test_each_step_of_em_raises_the_objective(family, less, rng):
-    prior, statistics = resolved(family, *rows(rng, 60, 0.3))
-    counts, sums = row_counts.split(prior.layout(AXES), statistics)
-    value = objective(prior, statistics, less)
-    theta = dirichlet.normalize(counts + 1.0, prior.layout(AXES).simplexes)
-    values = [value(theta)]
-    for _ in range(15):
-        total = counts + less + row_counts.expected_counts(sums, theta)
-        new = dirichlet.normalize(total, prior.layout(AXES).simplexes)
-        theta = np.where(np.isnan(new), theta, new)
-        values.append(value(theta))
-    assert (np.diff(values) > -1e-9).all()
-    assert value((prior.map if less else prior.mle)(statistics)["theta"][0]) >= values[-1] - 1e-9
 
 
 @pytest.mark.parametrize("family", [JointTable(), BayesianNetwork(edges=(("a", "b"),))], ids=["joint", "network"])

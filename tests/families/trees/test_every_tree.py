@@ -158,16 +158,6 @@ def test_everything_equals_going_through_all_structures(options, times, rng):
     np.testing.assert_allclose(posterior.log_predictive(new), expected, rtol=0, atol=tolerance)
 
 
-@pytest.mark.slow
-def test_seven_columns(rng):
-    sizes = (2,) * 7
-    X, y = dependent_rows(rng, 20, sizes)
-    prior, statistics, posterior = fitted(X, y, np.ones(20), sizes, equivalent_rows=2.0)
-    slow = Enumerated(X, y, np.ones(20), sizes, (2.0,))
-    assert prior.log_evidence(statistics)[0] == pytest.approx(slow.log_evidence, rel=1e-12)
-    np.testing.assert_allclose(posterior.edge_probabilities(), slow.edge_probabilities(), atol=1e-10)
-
-
 def test_many_rows_leave_one_tree(rng):
     X, y = dependent_rows(rng, 3000)
     _, _, posterior = fitted(X, y, np.full(3000, 100.0), SIZES)
