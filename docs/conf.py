@@ -99,6 +99,7 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
+html_sidebars = {"gallery": []}  # a section of one page
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
