@@ -22,7 +22,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Choice, Number, OrNone, require
 from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families.page_tables import PageTable, PageVariable
+from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
@@ -289,13 +289,9 @@ class Family[S: Statistics](Concise, ABC):
         """
         raise Refused(f"the family {self.name!r} has no PyMC model of rows")
 
-    def _page_tables(self, suffix: str) -> list[PageTable]:
-        """Return the tables of categories that are variables of `page`."""
-        return []
-
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return the free variables of `page` that are not parameters."""
-        return [own.variable() for own in self._page_tables(suffix)]
+        return []
 
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the variables of `page`, by default of the same names."""

@@ -14,7 +14,7 @@ from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
 from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.page_tables import theta_of
+from bayesclf.families.page_tables import PageTable, PageVariable, theta_of
 from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
 
@@ -112,6 +112,15 @@ class SimplexFamily[S: Statistics](Family[S]):
     def mean(self) -> Parameters:
         """Return α/Σα."""
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
+
+    def _page_tables(self, suffix: str) -> list[PageTable]:
+        """Return the tables of categories that are variables of `page`."""
+        return []
+
+    @override
+    def page_variables(self, suffix: str) -> list[PageVariable]:
+        """Return θ of each table."""
+        return [own.variable() for own in self._page_tables(suffix)]
 
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
