@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from bayesclf.conformal import SplitConformal
     from bayesclf.evaluation.comparison import compare
     from bayesclf.evaluation.learning import learning_curve
-    from bayesclf.evaluation.leave_one_out import compare_elpd, loo
+    from bayesclf.evaluation.leave_one_out import loo
     from bayesclf.interpretation.dependence import dependent_pairs
-    from bayesclf.interpretation.weights import compare_weights
     from bayesclf.models.logistic.prior import LearnedScale
     from bayesclf.progress import set_progress
     from bayesclf.stacking import StackedClassifier
@@ -44,8 +43,7 @@ _NAMES = {
     "bayesclf.interpretation.dependence": ("dependent_pairs",),
     "bayesclf.evaluation.comparison": ("compare",),
     "bayesclf.evaluation.learning": ("learning_curve",),
-    "bayesclf.evaluation.leave_one_out": ("compare_elpd", "loo"),
-    "bayesclf.interpretation.weights": ("compare_weights",),
+    "bayesclf.evaluation.leave_one_out": ("loo",),
     "bayesclf.models.logistic.prior": ("LearnedScale",),
     "bayesclf.progress": ("set_progress",),
     "bayesclf.stacking": ("StackedClassifier",),
@@ -76,8 +74,6 @@ __all__ = [
     "StackedClassifier",
     "TextNB",
     "compare",
-    "compare_elpd",
-    "compare_weights",
     "datasets",
     "dependent_pairs",
     "diagnostics",

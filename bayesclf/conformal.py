@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from hashlib import blake2b
 from typing import Any, Self
 
@@ -29,6 +28,9 @@ KEY_BYTES = 8
 """Bytes of a hash, and of a seed at least."""
 TOLERANCE = 1e-10
 """Difference of two scores, absolute and relative, that rounding can make."""
+
+ROUNDED = 9
+"""Digits after the point of a rank that are no rounding errors: 10 · .9 is 9."""
 
 HASHED_DIGITS = 6
 """Digits of log P(k | x) after the point that are hashed."""
@@ -160,8 +162,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed_ = seed_of(self.random_state)
         fit, rest = train_test_split(rows, test_size=aside, random_state=split_seed(self.seed_))
         given = {"classes": known, "sample_weight": None if sample_weight is None else weight[fit]}
-        unfitted = base.seeded(self.classifier, self.seed_)
-        fitted = base.fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], **given)
+        unfitted, own = base.seeded(self.classifier, self.seed_), _safe_indexing(X, fit)
+        fitted = base.fitted_with(unfitted, own, labels[fit], **given)
         return self._calibrate(fitted, _safe_indexing(X, rest), labels[rest])
 
     def calibrate(self, X: Any, y: Any) -> Self:
@@ -212,8 +214,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         require(Choice(("lac", "aps")), nonconformity=self.nonconformity)
         classifier = base.innermost(self.classifier)
         if classifier is None:
-            allowed = "one of bayesclf, such as NaiveBayes(), or a pipeline that ends in one"
-            raise InputError(f"classifier must be {allowed}, not {self.classifier!r}")
+            raise InputError(f"classifier must be one of bayesclf, or a pipeline of one, not {self.classifier!r}")
         rule = classifier.rule if self.rule is None else self.rule
         if rule is not None and rules.resolve(rule)[0].name == "gibbs":
             raise Refused("'gibbs' draws a hypothesis for each row, whose scores do not compare; take 'bayes-optimal'")
@@ -231,11 +232,11 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.thresholds_ = np.array([quantile(group, self.level) for group in groups])
         self.classifier_ = fitted
         base.take_over_attributes(self, fitted)
-        exact = Fraction(repr(float(self.level)))
-        needed = math.ceil(exact / (1 - exact))
-        few = [f"{n} of {str(k)!r}" for n, k in zip(self.n_calibration_, self.classes_, strict=True) if n < needed]
+        pairs = zip(self.n_calibration_.tolist(), self.classes_, strict=True)
+        few = [f"{n} of {str(k)!r}" for n, k in pairs if rank(n, self.level) > n]
         if few:
             there = f"{', '.join(few)}: these classes are" if self.by_class else f"{len(own)}: every class is"
+            needed = math.ceil(round(self.level / (1 - self.level), ROUNDED))
             wanted = f"a coverage of {self.level} needs at least {needed} calibration rows"
             remedy = "calibrate on more rows, or lower the level"
             warn(f"{wanted}, but there are {there} in every set; {remedy}", PredictionWarning)
@@ -255,8 +256,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def rank(n: int, level: float) -> int:
-    """Return ⌈(n + 1) level⌉, `level` as the decimal number that it is written as."""
-    return math.ceil((n + 1) * Fraction(repr(float(level))))
+    """Return ⌈(n + 1) level⌉."""
+    return math.ceil(round((n + 1) * level, ROUNDED))
 
 
 def quantile(scores: Array, level: float) -> float:

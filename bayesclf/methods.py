@@ -24,8 +24,6 @@ METHODS = {
     },
     "bayesclf.evaluation.comparison:Comparison": {
         "_display": "bayesclf.report.verdict:overview",
-        "plot_confusion": "bayesclf.plots:confusion",
-        "plot_disagreement": "bayesclf.plots:disagreement",
         "plot_reliability": "bayesclf.plots:reliability",
         "plot_scores": "bayesclf.plots:rule_scores",
         "plot_thresholds": "bayesclf.plots:threshold_curve",
@@ -33,7 +31,6 @@ METHODS = {
         "stack": "bayesclf.stacking:of_comparison",
     },
     "bayesclf.evaluation.learning:LearningCurve": {"plot": "bayesclf.plots.learning:curve_of"},
-    "bayesclf.interpretation.dependence:DependentPairs": {"plot": "bayesclf.plots:dependent_pairs"},
 }
 """By "module:class", the name of each method and the "module:function" that it calls."""
 

@@ -733,6 +733,7 @@ def logistic_regression(
     *,
     median: float = 1.0,
     spread: float = 1.5,
+    prior_mean: float | Array = 0.0,
     intercept_mean: float = 0.0,
     intercept_scale: float = 5.0,
     symmetric: bool = True,
@@ -768,6 +769,8 @@ def logistic_regression(
         ρ.
     median, spread, intercept_mean, intercept_scale : float
         Of the priors.
+    prior_mean : float or array of shape (feature,)
+        Of the weights, per sd of a number.
     symmetric : bool
         Whether each of more than two classes has weights; if not, the last has none, and the others' are independent.
     given : array of shape (direction,) or None
@@ -809,7 +812,7 @@ def logistic_regression(
             epsilon = pm.Normal("epsilon", dims=("direction", "outcome"))
             intercept = pm.Normal("intercept", intercept_mean, intercept_scale, dims="outcome")
         w = directions @ (sd[:, None] * epsilon)
-        weight = pm.Deterministic("weight", w.T / scale, dims=("outcome", "feature"))
+        weight = pm.Deterministic("weight", (prior_mean + w.T) / scale, dims=("outcome", "feature"))
         eta = pm.Deterministic("eta", intercept + (data - center) @ weight.T, dims=("row", "outcome"))
         if two:
             pm.Bernoulli("y", logit_p=eta[:, 0], observed=observed, dims="row")

@@ -72,7 +72,7 @@ def results(table):
         "learning curve": bc.learning_curve(models, X, y, ["map", "bayes-optimal"], sizes=[20, 50, 100]),
         "families by evidence": bc.NaiveBayes(families="auto").fit(X.iloc[:60, :20], y[:60]).choices_[0],
         "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).trace_,
-        "diagnosis": clf.diagnose(checks=["P01", "P05"]),
+        "diagnosis": clf.diagnose(checks=["P01", "P08"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
         "outcome": Outcome(X, (HOSTILE,) * 4, X, Figure("", "", lambda: None), Path("folder")),
     }

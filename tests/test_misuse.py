@@ -26,17 +26,6 @@ MISTAKES = {
         lambda: bc.GaussianNB(prior="flat").fit(FRAME, Y),
         "prior must be what as_prior has set, not str",
     ),
-    "a classifier as traces": (
-        lambda: bc.plots.optimizer_trace(LR),
-        "traces must be a mapping from names to traces, such as {'gradient': clf.trace_}, not LogisticRegression",
-    ),
-    "a trace without a name": (lambda: bc.plots.optimizer_trace(LR.trace_), "traces must be a mapping"),
-    "no traces": (lambda: bc.plots.optimizer_trace({}), "traces must be a mapping .*, not empty"),
-    "no trace": (
-        lambda: bc.plots.optimizer_trace({"lr": LR.trace_}),
-        r"'lr' has no trace, as its optimizer was not watched; fit with inference=bc.engines.MAP\(bc.engines.Gr",
-    ),
-    "a classifier as trace": (lambda: bc.plots.optimizer_trace({"lr": LR}), "'lr' must be a trace, such as clf.trace_"),
     "an optimizer's class": (
         lambda: bc.engines.MAP(bc.engines.Newton),
         r"optimizer must be an optimizer, such as bc.engines.GradientAscent\(\)",
@@ -59,10 +48,6 @@ MISTAKES = {
     "a mapping as row": (lambda: FIT.predict({"a": 1.0, "b": 2.0}), r"not a mapping; give pandas.DataFrame\(\[X\]\)"),
     "a table without a column": (lambda: FIT.predict(FRAME[["a"]]), "the table lacks column 'b'"),
     "a model as file": (lambda: bc.load(FIT), "path must be the name of a file that save wrote, not GaussianNB"),
-    "weights of the wrong models": (
-        lambda: bc.compare_weights(LR, FIT),
-        "nb must be a fitted generative classifier .*, not LogisticRegression and GaussianNB",
-    ),
     "an experiment's name": (
         lambda: bc.experiments.run("gibbs-bound", None, "folder"),
         r"experiment must be what experiments.find\('gibbs-bound'\) returns, not its name",
@@ -75,28 +60,11 @@ MISTAKES = {
         lambda: bc.plots.rule_scores(FIT),
         "comparison must be the result of bayesclf.compare, not GaussianNB",
     ),
-    "a forest of a class": (
-        lambda: bc.plots.posterior_forest(bc.GaussianNB),
-        "classifier must be a fitted classifier, not the class GaussianNB",
-    ),
     "an explanation of a classifier": (
         lambda: bc.plots.explanation(FIT),
         r"found must be the result of clf.explain\(X",
     ),
     "learning curves of nothing": (lambda: bc.plots.learning_curve(None), "table must be a DataFrame, not NoneType"),
-    "counts of a classifier": (
-        lambda: bc.plots.predictive_counts(FIT),
-        "tree must be the result of bayesclf.predictive_check, not GaussianNB",
-    ),
-    "k̂ of a classifier": (lambda: bc.plots.pareto_k(FIT), "elpd must be the result of bayesclf.loo, not GaussianNB"),
-    "scores that are no table": (
-        lambda: bc.plots.elpd_compare({"a": FIT}),
-        "table must be a DataFrame, not dict",
-    ),
-    "weights of naive Bayes": (
-        lambda: bc.plots.posterior_weights(FIT),
-        "lr must be a fitted LogisticRegression, not Gau",
-    ),
 }
 
 
@@ -129,7 +97,6 @@ def test_a_table_with_columns_named_like_a_data_set_is_a_table():
         lambda clf: clf.diagnose(),
         lambda clf: clf.save("model.nc"),
         lambda clf: bc.loo(clf, X, Y),
-        lambda clf: bc.plots.posterior_forest(clf),
         lambda clf: bc.plots.decision_boundary(clf, X, Y),
     ],
 )

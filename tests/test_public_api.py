@@ -25,7 +25,7 @@ MODULES = (
     *(f"bayesclf.{name}" for name in ("conformal", "diagnostics", "engines", "errors", "experiments")),
     *(f"bayesclf.{name}" for name in ("evaluation.comparison", "evaluation.learning", "evaluation.leave_one_out")),
     *(f"bayesclf.{name}" for name in ("evaluation.predictive_checks", "evaluation.scores")),
-    *(f"bayesclf.{name}" for name in ("families", "finite", "interpretation.dependence", "interpretation.weights")),
+    *(f"bayesclf.{name}" for name in ("families", "finite", "interpretation.dependence")),
     *(f"bayesclf.{name}" for name in ("plots", "posterior.averaging", "pymc_models", "rules", "stacking", "tables")),
     *("bayesclf.experiments.sample_size", "bayesclf.tables.datasets"),
 )

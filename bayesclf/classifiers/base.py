@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import LogLikelihood, Predictor
-from bayesclf.constraints import Several, require
 from bayesclf.errors import DoesNotExist, Refused, may_be_absent
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses, named_draws, to_constants, to_dataset
+from bayesclf.posterior.hypotheses import to_constants, to_dataset
 from bayesclf.rules import Gibbs
 
 if TYPE_CHECKING:
@@ -155,31 +153,13 @@ class BayesClassifier(Predictor, ClassifierMethods):
         elif len(held) < len(dims):
             dataset.attrs["not_held"] = (
                 f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
-                "keep in memory; they are made from a seed when predictions need them, and `posterior_of` returns "
-                "those of some features"
+                "keep in memory; they are made from a seed when predictions need them"
             )
         return dataset
 
     def _without_draws(self) -> Refused:
         """Return why there are none."""
         return Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
-
-    def posterior_of(self, features: Sequence[str]) -> xr.Dataset:
-        """Return the draws of the parameters of some features, (chain, draw, …), where `posterior_` holds none.
-
-        Parameters
-        ----------
-        features : sequence of str
-            Features, words, or levels such as "outlook=sunny".
-        """
-        check_is_fitted(self, "classes_")
-        if self.draws_ is None:
-            raise self._without_draws()
-        hypotheses = self.hypotheses("posterior")
-        require(Several("features, words, or levels such as 'outlook=sunny'"), features=features)
-        if isinstance(hypotheses, Hypotheses):
-            hypotheses = replace(hypotheses, parameters=self.model_.shown(hypotheses.parameters))
-        return named_draws(hypotheses, features, self.draws_.chains)
 
     def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
         """Return the PyMC model of labels and rows, to read, to sample and to extend.

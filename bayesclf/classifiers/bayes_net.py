@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast, override
+from typing import TYPE_CHECKING, Any, cast, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -101,7 +101,7 @@ class BayesNetClassifier(GenerativeClassifier):
     """
 
     structure: Any = LEARNT
-    practical: ClassVar[bool] = True
+    _practical = True
     _: KW_ONLY
     class_free: Sequence[str] = ()
     alpha: float | Array | None = None

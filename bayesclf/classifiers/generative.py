@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast, override
+from typing import TYPE_CHECKING, Any, Self, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
-from bayesclf.classifiers.base import complete_docstring
+from bayesclf.classifiers import attributes, updating
+from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.merging import same_setting
+from bayesclf.classifiers.labels import UNLABELED, checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -29,6 +31,7 @@ from bayesclf.classifiers.training import (
     FrozenPrior,
     Learnt,
     about_concentrations,
+    about_impossible,
     about_numbers,
     about_unknown,
     block_cells,
@@ -40,14 +43,15 @@ from bayesclf.classifiers.training import (
     resolved_family,
     seed_of,
     unknown_levels,
+    varying,
 )
-from bayesclf.classifiers.unlabeled import varying
-from bayesclf.classifiers.updating import Updating
-from bayesclf.constraints import Choice, Number, Whole, require
+from bayesclf.classifiers.updating import same_setting
+from bayesclf.constraints import Choice, Whole, require
 from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
-from bayesclf.engines.unlabeled import PartlyLabeled
+from bayesclf.engines.unlabeled import PartlyLabeled, found_point, infer_partly
 from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
+from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.left_out import left_out_rows
@@ -62,9 +66,10 @@ from bayesclf.posterior.hypotheses import (
     TemperedPosterior,
     to_dataset,
 )
+from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, Rows
+from bayesclf.tables.columns import Column, ColumnKind, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.wording import written
@@ -89,23 +94,26 @@ UNIT_RATIO = 10
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GenerativeClassifier(Updating):
+class GenerativeClassifier(BayesClassifier):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.
+
+    They learn from rows without a label, too. EM finds the estimates, and data augmentation samples the posterior: it
+    draws the labels and the parameters in turn. Default priors, a learned α, trees and chosen families are those of the
+    labeled rows. Where a column of numbers has one value only among these, default priors are those of all rows.
+    Estimates that were not requested are found when a rule, `posterior_` or `save` first needs them; until then the
+    rows without a label are kept. What fits again, such as checks of `diagnose` that hold rows out, learns from labeled
+    rows only, and `partial_fit`, ``+`` and `as_prior` refuse.
 
     Parameters
     ----------
-    class_prior : {"dirichlet", "empirical", "uniform"}, array of shape (outcome,) or dict
-        ``"dirichlet"``: π ~ Dirichlet(`class_concentration`), learned; ``"empirical"``: the training frequencies,
-        taken as known; ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
-    class_concentration : float or array of shape (outcome,)
-        α of the class prior, above 0: a number, or one per class.
+    class_prior : {"dirichlet", "empirical", "uniform"}, float, LearntClassPrior, array of shape (outcome,) or dict
+        ``"dirichlet"``: π ~ Dirichlet(1), learned; a number α above 0: π ~ Dirichlet(α), or an α for each class, as in
+        ``bayesclf.families.LearntClassPrior([2.0, 1.0])``; ``"empirical"``: the training frequencies, taken as known;
+        ``"uniform"``; or probabilities, in the order of the sorted labels or by label.
     missing : {"ignore", "level"}
         ``"ignore"``: a missing cell is integrated out, which is right where being missing does not depend on the
         class given what is observed; ``"level"``: it is a level of its own (for a number, and for a category of the
-        family `Ordinal`: a Bernoulli indicator).
-    unseen : {"ignore", "error"}
-        What to do with a level at prediction that the training rows lack: ``"ignore"`` integrates it out,
-        ``"error"`` raises.
+        family `Ordinal`: a Bernoulli indicator). A level that the training rows lack is integrated out.
     inference : {"auto", "exact", "augmentation", "nuts", "map", "mle"} or Engine
         An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. ``"auto"`` is exact where the posterior
         has a closed form, data augmentation where only missing cells are in the way, and NUTS otherwise.
@@ -132,9 +140,7 @@ class GenerativeClassifier(Updating):
     """
 
     class_prior: Any = "dirichlet"
-    class_concentration: float | Array = 1.0
     missing: str = "ignore"
-    unseen: str = "ignore"
     inference: str | Engine = "auto"
     rule: str | Gibbs | None = None
     random_state: Any = None
@@ -142,15 +148,148 @@ class GenerativeClassifier(Updating):
     model_: GenerativeModel = field(init=False)
     _learnt: Learnt = field(init=False)
     _kept: tuple[NDArray[np.bool_], ...] = field(init=False)
-    practical: ClassVar[bool] = False
+    _practical = False
     """Whether the default rule corrects the model where its columns depend on each other."""
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
     left_out_: LeftOut | None = field(init=False)
+    _takes_text = False
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Partition the columns of a training table."""
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        unlabeled: str = "error",
+    ) -> Self:
+        """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
+
+        An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : sequence of labels or None
+            All labels that can occur; needed at the first call unless these rows have them all, and the same
+            ones, if any, at the others.
+        unlabeled : {"error", "drop"}
+            Whether rows without a label are refused or left out; to learn from them takes all rows at once, by `fit`.
+
+        Raises
+        ------
+        InputError
+            As `fit`; and for other classes than those of the first call.
+        Refused
+            If an option of the prior or of the blocks has changed since rows were learned, or rows had no label.
+        """
+        with self._rollback_on_error():
+            updating.learn_more(self, X, y, classes, sample_weight, unlabeled)
+        return self
+
+    def __add__(self, other: object) -> Self:
+        """Return the classifier that both together are: the posterior given the rows of both, which must be different.
+
+        Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
+        are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
+        are gone, unless both have the same.
+
+        Raises
+        ------
+        InputError
+            If options or columns differ.
+        Refused
+            For a classifier of another kind, and for itself, as its rows would count twice.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
+        >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
+        >>> print((one + other).class_count_)
+        [2. 2.]
+        """
+        if not isinstance(other, BayesClassifier):
+            return NotImplemented
+        return updating.add(self, other)  # type: ignore[no-any-return]
+
+    def fit_stream(
+        self,
+        source: Any,
+        target: str,
+        *,
+        weight: str | None = None,
+        classes: Any = None,
+        drop: Sequence[str] = (),
+        kinds: Mapping[str, ColumnKind] | None = None,
+        missing: Mapping[str, Sequence[object]] | None = None,
+        unlabeled: str = "error",
+        reading: Mapping[str, Any] | None = None,
+        client: Any = None,
+        progress: Progress = None,
+    ) -> Self:
+        """Condition the model on a table that is read batch by batch, and need not fit into memory.
+
+        The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
+        late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
+        the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
+        the statistics.
+
+        Parameters
+        ----------
+        source : path, glob, table or iterable of tables
+            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped, and read twice), a folder of such files, or
+            a glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
+            relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
+            a function without arguments that returns one.
+        target : str
+            The column of labels.
+        weight : str or None
+            A column that says how often each row counts.
+        classes : sequence of labels or None
+            All labels that can occur, where the rows may lack some.
+        drop : sequence of str
+            Columns that are left out.
+        kinds : mapping from column to {"number", "category", "text"}, or None
+            What columns hold, "number", "category" or "text", whatever they look like.
+        missing : mapping from column to values, or None
+            By column, values that stand for "missing".
+        unlabeled : {"error", "drop"}
+            Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
+            or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
+        reading : mapping of str or None
+            How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
+            the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
+            rows and dates, are left out, and `notes_` says so.
+        client : dask.distributed.Client, str or None
+            A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
+            is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
+            columns in the same order. The scheduler repeats tasks of a worker that dies.
+        progress : bool, callable or None
+            As in `bayesclf.set_progress`.
+
+        Raises
+        ------
+        InputError
+            For rows that `fit` refuses, a batch that lacks a column, and a column that holds words in some batches and
+            numbers in others.
+
+        Examples
+        --------
+        >>> import bayesclf as bc, pandas as pd
+        >>> parts = [pd.DataFrame({"x": [1.0, 1.2], "y": "low"}), pd.DataFrame({"x": [2.9, 3.1], "y": "high"})]
+        >>> print(bc.GaussianNB(random_state=1).fit_stream(parts, "y").predict(pd.DataFrame({"x": [1.1, 3.0]})))
+        ['low' 'high']
+        """
+        with self._rollback_on_error():
+            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+            updating.learn_stream(self, source, how, client, progress)
+        return self
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
@@ -286,10 +425,17 @@ class GenerativeClassifier(Updating):
         return tuple(self._learnt.columns.values())
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
-        self._gather(self._learn(frame, y, sample_weight, None, every_row=True))
+        return self._model_of(self._learn(frame, y, sample_weight, None, every_row=True), frame, y, sample_weight)
+
+    def _model_of(
+        self, learnt: Learnt, frame: Any = None, y: Integers | None = None, weight: Array | None = None
+    ) -> GenerativeModel:
+        """Return the model of what was learned, and keep what the rows given say of T, if left out."""
+        self._gather(learnt)
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
-        self.left_out_ = self._leave_out(model, frame, y, sample_weight)
+        if y is not None:
+            self.left_out_ = self._leave_out(model, frame, y, weight)
         return model
 
     def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
@@ -343,7 +489,7 @@ class GenerativeClassifier(Updating):
     def _rule_of_posterior(self) -> str:
         """``"tempered"`` for a practical classifier, where rows teach T; else Bayes-optimal."""
         learned = self.left_out_ is not None and self.left_out_.learned
-        return "tempered" if self.practical and learned else super()._rule_of_posterior
+        return "tempered" if self._practical and learned else super()._rule_of_posterior
 
     @override
     def _infer(self, model: Model) -> None:
@@ -356,7 +502,7 @@ class GenerativeClassifier(Updating):
     @property
     def _may_temper(self) -> bool:
         """Whether the rule of the constructor, or the default, is ``"tempered"`` if there are rows to learn T from."""
-        return self.rule == "tempered" or (self.practical and self.rule is None)
+        return self.rule == "tempered" or (self._practical and self.rule is None)
 
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
@@ -383,9 +529,13 @@ class GenerativeClassifier(Updating):
         shared = {option.name for option in fields(GenerativeClassifier)} - {"missing"}
         return {name: value for name, value in self.get_params(deep=False).items() if name not in shared}
 
-    @override
     def _require_continuable(self, done: str) -> None:
-        super()._require_continuable(done)
+        """Raise `Refused` for a fit that other rows cannot be added to, as options or rows without labels say."""
+        if self.model_.unlabeled:
+            raise Refused(
+                f"a fit to rows without labels cannot be {done}, as what these rows say depends on all others; fit all "
+                "rows at once"
+            )
         options = self._options_of_blocks()
         for name, before in (self._learned_with or options).items():
             if not same_setting(before, options[name]):
@@ -397,7 +547,16 @@ class GenerativeClassifier(Updating):
 
     @property
     def _gathered(self) -> Learnt:
+        """What was learned from all rows so far."""
         return self._learnt
+
+    def _table_of(self, frame: pd.DataFrame, learnt: Learnt) -> Any:
+        """Return training rows as the table that blocks take their cells from."""
+        return frame
+
+    def _blocks_of_batch(self, first: Learnt | None) -> tuple[ColumnBlock, ...] | None:
+        """Return the blocks of a batch's columns, given what was learned from the first ones; None to find them."""
+        return None if first is None else first.blocks
 
     def _learn(
         self,
@@ -424,7 +583,6 @@ class GenerativeClassifier(Updating):
         statistics: list[Statistics] = []
         unknown: tuple[str, ...] = ()
         for block, X in zip(blocks, cells, strict=True):
-            self._check_unseen(frame, block, X)
             if self.prior is not None:
                 unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
@@ -508,7 +666,6 @@ class GenerativeClassifier(Updating):
                 self.notes_ += about_concentrations(family, resolved, selected)
             self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
-            self._note_units(resolved, selected)
         self.notes_ += about_unknown(learnt.unknown)
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
@@ -548,25 +705,11 @@ class GenerativeClassifier(Updating):
             else:
                 self.notes_.append(f"column {name!r} has one value only, or none, and contributes nothing")
 
-    def _note_units(self, family: Any, statistics: Any) -> None:
-        """Remark on one variance for columns in very different units."""
-        if getattr(family, "variance", None) not in ("class", "shared"):
-            return
-        pooled = statistics.pooled()
-        sd = np.sqrt(pooled.scatter / np.maximum(pooled.n, 1))[0]
-        if sd.max() > UNIT_RATIO * sd.min() > 0:
-            names = statistics.axes.features
-            self.notes_.append(
-                f"variance={family.variance!r} gives all columns one variance, but the standard deviations of "
-                f"{names[int(sd.argmax())]!r} and {names[int(sd.argmin())]!r} differ {sd.max() / sd.min():.0f}-fold; "
-                "bring the columns to common units or take variance='feature'"
-            )
-
     def _class_prior(self, counts: Array) -> ClassPrior:
         """Return the class prior in numbers, given the weight of each label (outcome)."""
         if self.prior is not None:
             return self.prior.class_prior
-        return resolved_class_prior(self.class_prior, self.class_concentration, counts, self.classes_)
+        return resolved_class_prior(self.class_prior, counts, self.classes_)
 
     @override
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -581,22 +724,12 @@ class GenerativeClassifier(Updating):
                 "clf.as_prior() returns has it already, so fit that one to the new rows"
             )
         require(Choice(("ignore", "level")), missing=self.missing)
-        require(Choice(("ignore", "error")), unseen=self.unseen)
-        require(Number(above=0, array=True), class_concentration=self.class_concentration)
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Use given base rates instead of π in every hypothesis."""
         if class_prior is None:
             return self.model_, None
         return replace(self.model_, class_prior=known_class_prior(class_prior, self.classes_)), None
-
-    def _check_unseen(self, frame: pd.DataFrame, block: ColumnBlock, X: Any) -> None:
-        """Raise for unknown levels, if ``unseen="error"``."""
-        if self.unseen == "error" and block.categories and not block.indicator:
-            codes = X[:, np.isin(block.names, block.categories)]
-            problem = columns.unseen_cells(codes, frame, block.categories)
-            if problem:
-                raise InputError(f"{problem}; drop the rows, or fit with unseen='ignore'")
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
@@ -606,13 +739,151 @@ class GenerativeClassifier(Updating):
             if not kept.any():
                 continue
             X = block_cells(self._learnt, frame, block)
-            self._check_unseen(frame, block, X)
             if isinstance(X, Numbers):
                 parts.append(X.select(kept))
                 continue
             # Sums over rows depend, in their last bits, on the order in memory, which indexing makes the same for all.
             parts.append(X if sparse.issparse(X) and kept.all() else X[:, kept])
         return Rows(tuple(parts), len(frame))
+
+    @property
+    @override
+    def _learns_unlabeled(self) -> bool:
+        return True
+
+    def _partly_labeled(self, frame: Any, codes: Integers, weight: Array | None) -> PartlyLabeled:
+        """Return prior and rows, of which some have the code `UNLABELED`."""
+        self._require_words_in_parts("rows without a label")
+        known = codes != UNLABELED
+        weight = np.ones(len(codes)) if weight is None else weight
+        labeled, others = frame[known], frame[~known]
+        y, own = codes[known], weight[known]
+        # all rows first, so that what is wrong with a cell is told by its row of the table
+        of_one_class = np.zeros(len(frame), dtype=np.intp)
+        every = self._learn(frame, of_one_class, weight, None, every_row=False)
+        learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
+        self._gather(learnt.widened(every))
+        if any(block.candidate for block in self._learnt.blocks):
+            every = self._learn(frame, of_one_class, weight, self._learnt.blocks, every_row=False)
+        model = self._conditioned(every.widened(self._learnt).statistics)
+        self.notes_ += about_numbers(self._learnt)
+        self.notes_ += about_impossible(self._learnt.blocks, frame, np.flatnonzero(~known))
+        return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
+
+    def _require_words_in_parts(self, what: str) -> None:
+        """Raise `Refused` where an option looks at all training rows at once; `what` is what it is not for."""
+
+    @override
+    def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
+        """Set the fitted state that depends on labeled and other rows, engine and seed."""
+        partly = self._partly_labeled(frame, codes, weight)
+        self._renew(replace(partly.model, unlabeled=len(partly.rows)))
+        found = infer_partly(partly, self._requested_engine(), self.seed_)
+        self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
+        self.convergence_problems_ = found.problems
+        self.notes_.append(
+            f"{len(partly.rows):,} of {len(codes):,} training rows have no label, and count in each class by its "
+            "probability"
+        )
+        self._partly = partly
+
+    @override
+    def _renew(self, model: Model) -> None:
+        super()._renew(model)
+        self.__dict__.pop("_temper", None)
+        self._partly = None
+
+    @override
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``; rows without a label are kept until EM has found both."""
+        if self._partly is not None and name not in self.points_:
+            self.points_[name], _ = found_point(self._partly, name)
+        if {"mle", "map"} <= self.points_.keys():
+            self._partly = None
+        return super()._point(name)
+
+    def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
+        """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
+
+        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under the rules that average it is
+        log p(x, y | D) = log ∫ p(x, y | θ) p(θ | D) dθ, whose conditional is the rule ``"predictive"``.
+
+        Parameters
+        ----------
+        X : table or array of shape (row, feature)
+            Table (row, feature); what is missing is integrated out.
+        rule : str or None
+            As in `predict`, any but ``"gibbs"``.
+        class_prior : str, array, dict or None
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
+        """
+        return attributes.joint_log_proba(self, X, rule, class_prior)
+
+    @property
+    def class_count_(self) -> Array:
+        """Weight of the training rows of each class, (outcome)."""
+        return np.array(attributes.fitted_model(self, "class_count_").label_counts)
+
+    @property
+    def class_prior_(self) -> Array:
+        """P(y = k), (outcome): the posterior mean, the requested point, or what was given."""
+        prior = attributes.fitted_model(self, "class_prior_").class_prior
+        return np.array(prior.probabilities(self._point_parameters("class_prior_"))[0])
+
+    @property
+    def theta_(self) -> Array:
+        """Mean of each column in each class, (outcome, feature), of independent Gaussian columns."""
+        return attributes.of_blocks(self, "theta_", Gaussian, attributes.means)
+
+    @property
+    def var_(self) -> Array:
+        """Variance of each column in each class, (outcome, feature), of independent Gaussian columns."""
+        return attributes.of_blocks(self, "var_", Gaussian, attributes.variances)
+
+    @property
+    def means_(self) -> Array:
+        """Mean of each column in each class, (outcome, feature), of columns that are jointly Gaussian."""
+        return attributes.of_blocks(self, "means_", MultivariateGaussian, attributes.means)
+
+    @property
+    def covariance_(self) -> Array:
+        """Covariance of jointly Gaussian columns, (feature, feature), or of each class, (outcome, feature, feature)."""
+        return attributes.covariance(self)
+
+    @property
+    def feature_count_(self) -> Array:
+        """Weight of the occurrences of each feature in each class, (outcome, feature), of events or counts."""
+        return attributes.of_blocks(self, "feature_count_", (Bernoulli, Multinomial), attributes.occurrences)
+
+    @property
+    def feature_log_prob_(self) -> Array | list[Array]:
+        """log θ of each feature in each class, (outcome, feature), of events or counts.
+
+        Of categorical columns it is a list of arrays (outcome, level), one for each column.
+        """
+        kinds, log_theta = (Bernoulli, Multinomial), attributes.log_theta
+        if attributes.are_all(self, "feature_log_prob_", kinds):
+            return attributes.of_blocks(self, "feature_log_prob_", kinds, log_theta)
+        return attributes.of_levels(self, "feature_log_prob_", log_theta)
+
+    @property
+    def category_count_(self) -> list[Array]:
+        """Weight of each level in each class, one array (outcome, level) for each categorical column."""
+        return attributes.of_levels(self, "category_count_", attributes.occurrences)
+
+    @property
+    def coef_(self) -> Array:
+        """Weights of a linear model, (1, feature) for two classes, else (outcome, feature) that add up to 0.
+
+        Those that `to_logistic` gives, averaged over the posterior or of the requested point; 0 for a column that is
+        not used. Of `BernoulliNB` they are weights of presence.
+        """
+        return attributes.linear(self, "coef_")[0]
+
+    @property
+    def intercept_(self) -> Array:
+        """Log-odds of a linear model at x = 0, (1) for two classes, else (outcome) that add up to 0."""
+        return attributes.linear(self, "intercept_")[1]
 
 
 def about_temper(T: Array, learned: bool) -> str:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from itertools import compress
-from typing import TYPE_CHECKING, Any, Self, override
+from typing import TYPE_CHECKING, Any, Self, cast, override
 
 import numpy as np
 from sklearn.base import clone
@@ -17,14 +16,12 @@ from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.stream_rows import Reading, decided
-from bayesclf.classifiers.training import about_unknown
-from bayesclf.constraints import Choice, Instance, OrNone, require
+from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
-from bayesclf.engines.laplace import normal_prior
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
-from bayesclf.models.logistic.centered import CenteredRows, Matrix
+from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.design import (
     LogisticDesign,
     WeightedRows,
@@ -34,19 +31,14 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.learned_model import (
-    LearnedScaleModel,
-    learns_nothing,
-    not_learnable,
-)
-from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, not_learnable
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
-from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, NormalPrior, not_meaningful, with_indicators
-from bayesclf.models.logistic.streamed import Parts, Streamed, StreamedModel, StreamedScaleModel, moments_of
+from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, not_meaningful
+from bayesclf.models.logistic.streamed import Parts, StreamedModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import UNSEEN, Column, ColumnKind, Rows, SparseTable, Table
+from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.wording import AND_MORE, listed
 
 if TYPE_CHECKING:
@@ -67,30 +59,7 @@ def about_scale(parameters: Parameters) -> str:
         low, middle, high = np.quantile(parameters[name], LEVELS)
         interval = f" ({100 * CI_PROB:.0f} % interval {low:.2g} to {high:.2g})" if high > low else " (fixed)"
         said.append(f"{what} is {middle:.2g}{interval}")
-    return (
-        f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns, {said[2:] or ''}".rstrip(
-            ", "
-        )
-    )
-
-
-def about_prior(prior: NormalPrior) -> Iterator[str]:
-    """Say that the prior is an approximation, and how good a one."""
-    yield (
-        f"the prior is the normal approximation of an earlier posterior (k̂ = {prior.khat:.2f}), so that this posterior "
-        "is approximately that of all rows together"
-    )
-    if prior.khat > KHAT_LIMIT:
-        yield (
-            f"the earlier posterior is far from a normal (k̂ = {prior.khat:.2f}, limit {KHAT_LIMIT}); fit all rows at "
-            "once, or start from more rows"
-        )
-
-
-def about_new_levels(known: tuple[Column, ...], rows: Rows) -> Iterator[str]:
-    """Name the categories with levels that the prior does not know."""
-    categories = [column.name for column in known if column.kind == "category"]
-    return about_unknown([*compress(categories, (rows.parts[1] == UNSEEN).any(axis=0))])
+    return f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns"
 
 
 def about_collinear(names: tuple[str, ...]) -> Iterator[str]:
@@ -131,8 +100,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     Parameters
     ----------
     prior_mean : float, array or dict
-        Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
-        column name to number.
+        Mean of a weight per sd of its column: a number, an array (column), or a mapping from column name to number.
+        Other than 0 it needs two classes or ``prior_form="reference"``.
     prior_scale : float, array, dict, "learned" or LearnedScale
         Its sd. ``"learned"``, the default: weights of one sd s for all columns, and a share ρ of the correlation of
         their columns, w ~ Normal(0, s² [(1 − ρ) I + ρ C]), where log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a
@@ -141,8 +110,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         ``"map"``, s and ρ are at the mode of (log s, logit ρ), and the weights at their mode given both. Where that
         would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or
         `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
-        array, as of `prior_mean`, fixes the sd, infinite for a flat prior; a mapping fixes that of the columns that it
-        names, and the others' is learned.
+        array, as of `prior_mean`, fixes the sd; a mapping fixes that of the columns that it names, and the others' is
+        learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -164,8 +133,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None
         Seed of the posterior's draws and of the Gibbs classifier.
-    prior : NormalPrior or None
-        A posterior turned prior by `as_prior`; it replaces all other priors, and a scale that was learned with it.
 
     Attributes
     ----------
@@ -201,43 +168,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     inference: str | Engine = "auto"
     rule: str | Gibbs | None = None
     random_state: Any = None
-    prior: NormalPrior | None = None
     _columns: tuple[Column, ...] = field(init=False)
-
-    def as_prior(self) -> Self:
-        """Return an unfitted copy whose prior is this posterior, approximated by a normal.
-
-        It has the posterior's mean and full covariance. A posterior of logistic regression is not a normal, so that,
-        unlike for generative classifiers, updating in steps is approximate: `notes_` of the next fit gives the Pareto
-        k̂ of the approximation, and says where it is a bad one. It is good where the rows so far are many compared
-        with the columns. The next fit keeps the classes, the columns and the levels of this one, and takes the log-odds
-        at its column means; a level that it does not know has the weight of an unseen one.
-
-        Raises
-        ------
-        Refused
-            For a fit without draws, or with too few of them for a covariance.
-
-        Examples
-        --------
-        >>> import bayesclf as bc
-        >>> X, y = [[1.0], [1.9], [2.1], [3.0]] * 10, ["low", "high", "low", "high"] * 10
-        >>> monday = bc.LogisticRegression(random_state=1).fit(X, y)
-        >>> tuesday = monday.as_prior().fit([[2.5], [2.6]], ["high", "low"])
-        >>> tuesday.notes_[0]  # doctest: +ELLIPSIS
-        'the prior is the normal approximation of an earlier posterior (k̂ = ...'
-        """
-        check_is_fitted(self, "classes_")
-        if self.draws_ is None:
-            raise Refused(
-                f"a fit by {type(self.inference_).__name__} is a point estimate and has no covariance; fit with "
-                "inference='auto', 'laplace' or 'nuts' to update it"
-            )
-        assert isinstance(self.model_, LogisticModel)
-        if isinstance(self.model_.X, CenteredRows):
-            raise Refused("the weights of a sparse table are too many for a prior with all their covariances")
-        prior = normal_prior(self.model_, self.draws_.parameters, self._columns)
-        return clone(self).set_params(prior=prior)  # type: ignore[no-any-return]
 
     def work(self, X: Any, labels: int) -> int:
         """Return rows × columns × weight vectors, to which the cost of one gradient is at most proportional.
@@ -270,36 +201,23 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
 
     def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
         require(Choice(("impute", "error")), missing=self.missing)
-        require(OrNone(Instance(NormalPrior)), prior=self.prior)
-        if self.prior is not None:
-            self._check_same_problem(frame)
-            self._columns = self.prior.columns
-        else:
-            self._columns = training_columns(frame, join=True)
+        self._columns = training_columns(frame, join=True)
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         training = WeightedRows(self.encode(frame), y, weight)
         columns.require_not_tiny(training.rows.cells[0], names_of(self._columns, "number"))
         if not self._takes_some_rows():
             training = training.merged()
         rows, y, weight = training.rows, training.y, training.weight
-        if self.prior is None:
-            numbers, categories = (names_of(self._columns, kind) for kind in ("number", "category"))
-            cells, codes = rows.cells
-            design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels_of(self._columns))
-            if not isinstance(frame, SparseTable):
-                design.require_memory(len(rows))
-            X = design.matrix(rows)
-            prior, reason = self._prior_on(design, X)
-            kind = LearnedScaleModel if isinstance(prior.prior_scale, LearnedScale) else LogisticModel
-            model = kind(self._labels, design, X, y, weight, prior)
-        else:
-            design = self.prior.design
-            model = LogisticModel(self._labels, design, design.matrix(rows), y, weight, self.prior)
-        self._note(model, reason if self.prior is None else "")
-        if self.prior is not None:
-            self.notes_ = [*about_prior(self.prior), *about_new_levels(self._columns, rows), *self.notes_]
-        else:
-            self.notes_ += about_joined(frame, self._columns)
+        numbers, categories = (names_of(self._columns, kind) for kind in ("number", "category"))
+        cells, codes = rows.cells
+        design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels_of(self._columns))
+        if not isinstance(frame, SparseTable):
+            design.require_memory(len(rows))
+        X = design.matrix(rows)
+        prior, reason = self._prior_on(design, X)
+        model = LogisticModel(self._labels, design, X, y, weight, prior)
+        self._note(model, reason)
+        self.notes_ += about_joined(frame, self._columns)
         return model
 
     def fit_stream(
@@ -329,7 +247,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped), a folder of such files, or a glob such as
+            A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob such as
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
             any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
             that returns an iterator of tables, as the rows are read many times.
@@ -347,7 +265,7 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             For rows that `fit` refuses, an iterator, a batch that lacks a column, and a column that holds words in some
             batches and numbers in others.
         Refused
-            For an engine other than Laplace and MAP, a `prior` by `as_prior`, and a flat prior.
+            For an engine other than Laplace and MAP, and a flat prior.
 
         Examples
         --------
@@ -362,12 +280,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._require_streamed()
             source, how, notes = decided(source, how, client, texts=False)
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
-                known: Any = encoding.clf
+                encoding, parts = logistic_stream.read(clone(self), source, how, client, tell)
+                known, survey = cast(Any, encoding.clf), encoding.survey
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_ = survey.classes, target
-                self.set_columns(survey.columns)
-                model, reason = self._streamed_model(encoding.design, survey.counts, parts)
+                self._columns = survey.columns
+                model, reason = self._streamed_model(survey.design, survey.counts, parts)
                 self._note(model, reason)
                 self._infer(model.over(parts))
                 fitted: Any = self.model_
@@ -378,8 +296,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     def _require_streamed(self) -> None:
         """Raise for settings that need all rows at once."""
         require(Choice(("impute", "error")), missing=self.missing)
-        if self.prior is not None:
-            raise Refused("a posterior as prior is not taken over batches; fit the new rows in memory")
         engine = self._engine()
         if not isinstance(engine, Auto | Laplace | MAP) or (isinstance(engine, MAP) and engine.optimizer is not None):
             raise Refused(
@@ -391,25 +307,20 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """Return the engine that `inference` names."""
         return ENGINES.get(self.inference, Auto)() if isinstance(self.inference, str) else self.inference
 
-    def _streamed_model(self, design: LogisticDesign, counts: Array, parts: Parts) -> tuple[Streamed, str]:
+    def _streamed_model(self, design: LogisticDesign, counts: Array, parts: Parts) -> tuple[StreamedModel, str]:
         """Return the model of rows that are elsewhere, and why no scale is learned, if so."""
-        vectors = len(self._labels) - 1
-        if vectors * (1 + len(design)) > DENSE_PARAMETERS:
+        weights = (len(self._labels) - 1) * (1 + len(design))
+        if weights > DENSE_PARAMETERS:
             raise Refused(
-                f"the model has {vectors * (1 + len(design)):,} weights, and over batches the limit is "
-                f"{DENSE_PARAMETERS:,}; leave columns out (--drop on the command line)"
+                f"the model has {weights:,} weights, and over batches the limit is {DENSE_PARAMETERS:,}; leave columns "
+                "out (--drop on the command line)"
             )
         X = np.empty((0, len(design)))
         prior, reason = self._prior_on(design, X)
-        kind = StreamedScaleModel if isinstance(prior.prior_scale, LearnedScale) else StreamedModel
-        mean, root = moments_of(parts)
         none = np.empty(0, dtype=np.intp)
-        model = kind(self._labels, design, X, none, np.empty(0), prior, counts, mean, root, np.empty((0, 0)))
-        return model, reason
-
-    def set_columns(self, known: tuple[Column, ...]) -> None:
-        """Let `encode` know the columns."""
-        self._columns = known
+        return StreamedModel(
+            *(self._labels, design, X, none, np.empty(0), prior, counts), *moments_of(parts), np.empty((0, 0))
+        ), reason
 
     def checked(self, X: Any, first: bool) -> pd.DataFrame:
         """Return a batch of rows as a table whose columns are those of the first one."""
@@ -431,8 +342,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """Return the prior's settings for the columns of a design, and why no scale is learned, if so."""
         reason = self._not_learnable(X, (len(self._labels) - 1) * (1 + len(design)))
         prior = self._prior(learns=not reason)
-        if isinstance(prior.prior_scale, LearnedScale) and learns_nothing(prior, design):
-            prior = replace(prior, prior_scale=with_indicators(prior.prior_scale.given, design))
+        if prior.learned and not np.isnan(prior.scales(design, np.nan)[0]).any():  # all scales are given
+            prior = replace(prior, prior_scale=prior.learned.given)
         return prior, reason
 
     def _not_learnable(self, X: Matrix, weights: int) -> str:
@@ -466,23 +377,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
                 warn(str(reason), ConvergenceWarning)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
             self.notes_.append(about_scale(self.draws_.parameters))
-
-    def _check_same_problem(self, frame: Table) -> None:
-        """Raise where the classes or the columns are not those of the posterior that is the prior."""
-        assert self.prior is not None
-        known = self.prior
-        if isinstance(frame, SparseTable):
-            raise InputError("a prior with covariances is for dense tables, but X is sparse; give X.toarray()")
-        if self._labels != known.labels:
-            raise InputError(
-                f"the prior is about the classes {', '.join(known.labels)}, but the rows have "
-                f"{', '.join(self._labels)}; give rows of these classes, and classes=… where some lack"
-            )
-        own = columns.kinds_of(frame)
-        for column in known.columns:
-            if own.get(column.name) != column.kind:
-                found = own.get(column.name, "not there")
-                raise InputError(f"the prior has a column {column.name!r} of kind {column.kind}, which here is {found}")
 
     def _takes_some_rows(self) -> bool:
         """Return whether the requested optimizer takes steps on some rows, so that duplicate rows must stay apart."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf import cluster
 from bayesclf.arrays import Array
@@ -24,16 +25,20 @@ from bayesclf.classifiers.stream_rows import (
     told_where,
 )
 from bayesclf.errors import InputError
+from bayesclf.families.moments import Moments
+from bayesclf.models.logistic.centered import CenteredRows, with_ones
 from bayesclf.models.logistic.design import (
     LogisticDesign,
-    NumberMoments,
+    WeightedRows,
+    encoded,
+    gaps_of,
+    levels_of,
+    moments_of,
     names_of,
-    refuse_missing,
     training_columns,
-    without_duplicates,
 )
-from bayesclf.models.logistic.likelihood import CodedLikelihood
-from bayesclf.models.logistic.streamed import Sums
+from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.streamed import Sums, added
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
 
 KEPT_CELLS = 2**25
 """Cells of rows that are kept in memory, so that small streams are encoded once only."""
+SPARSE_LEVELS = 4
+"""How many levels there are for each number where rows are stored as sparse ones."""
 
 
 class Checks(Protocol):
@@ -68,14 +75,15 @@ class Survey:
         Labels in order, and their weights, (outcome).
     columns
         The columns with their levels.
-    numbers
-        Moments of the numbers.
+    numbers, gaps
+        Moments of the numbers, and whether these have missing cells (number).
     """
 
     classes: NDArray[Any]
     counts: Array
     columns: tuple[Column, ...]
-    numbers: NumberMoments
+    numbers: Moments
+    gaps: NDArray[np.bool_]
 
     def __add__(self, other: Survey) -> Survey:
         """Return what both found."""
@@ -87,20 +95,13 @@ class Survey:
             counts[np.searchsorted(classes, part.classes.astype(kind))] += part.counts
         pairs = zip(self.columns, other.columns, strict=True)
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
-        return Survey(classes, counts, both, self.numbers + other.numbers)
+        return Survey(classes, counts, both, self.numbers + other.numbers, self.gaps | other.gaps)
 
-    def names(self, kind: str) -> tuple[str, ...]:
-        """Return the names of the columns of a kind."""
-        return tuple(column.name for column in self.columns if column.kind == kind)
-
+    @cached_property
     def design(self) -> LogisticDesign:
-        """Return the columns of the design matrix."""
-        found = self.numbers
-        levels = tuple(column.levels for column in self.columns if column.kind == "category")
-        gaps = np.flatnonzero(found.gaps & (found.weight > 0))
-        return LogisticDesign.of_moments(
-            found.mean, found.sd, gaps, self.names("number"), self.names("category"), levels
-        )
+        """The columns of the design matrix."""
+        numbers, categories = (names_of(self.columns, kind) for kind in ("number", "category"))
+        return LogisticDesign.of_moments(self.numbers, self.gaps, numbers, categories, levels_of(self.columns))
 
 
 def surveyed(clf: Checks, stream: Stream, features: Sequence[str], how: Reading, tell: Tell) -> Survey | None:
@@ -122,11 +123,15 @@ def surveyed(clf: Checks, stream: Stream, features: Sequence[str], how: Reading,
 def _survey(frame: pd.DataFrame, codes: Any, weight: Array | None, classes: NDArray[Any]) -> Survey:
     found = training_columns(frame)
     numbers = names_of(found, "number")
-    weight = np.ones(len(frame)) if weight is None else weight
+    weight = _weights(frame, weight)
     counts = np.bincount(codes, weight, minlength=len(classes))
     cells = columns.read_numbers(frame, numbers)
     columns.require_not_tiny(cells, numbers)
-    return Survey(classes, counts, found, NumberMoments.of_table(cells, weight))
+    return Survey(classes, counts, found, moments_of(cells, weight, numbers), gaps_of(cells))
+
+
+def _weights(frame: pd.DataFrame, weight: Array | None) -> Array:
+    return np.ones(len(frame)) if weight is None else weight
 
 
 @dataclass(eq=False)
@@ -139,52 +144,33 @@ class Encoding:
         Checks the rows.
     how
         The arguments of `fit_stream`.
-    columns
-        The columns with their levels.
-    classes
-        Labels (outcome).
-    design
-        The columns of the design matrix.
-    reference
-        The class without a weight vector.
-    different
-        Where the batches begin of which no earlier pass has found enough duplicate rows to merge.
+    survey
+        What the first pass has found.
     """
 
     clf: Checks
     how: Reading
-    columns: tuple[Column, ...]
-    classes: NDArray[Any]
-    design: LogisticDesign
-    reference: int
-    different: set[int] = field(default_factory=set)
+    survey: Survey
 
-    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, CodedLikelihood | None]]:
+    def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, Likelihood | None]]:
         """Yield how many rows a batch has, and the likelihood of those that count, duplicate rows merged."""
         done = 0
         for batch in stream.batches():
             with told_where(batch, done, stream):
                 frame = self.clf.checked(batch.table[list(features)], first=False)
-                rows = labeled_rows(frame, batch, self.how, self.classes, frozenset())
-                part = None if rows is None else self._likelihood(done, *rows[1])
+                rows = labeled_rows(frame, batch, self.how, self.survey.classes, frozenset())
+                part = None if rows is None else self._likelihood(*rows[1])
             done += len(batch.table)
             yield len(batch.table), part
 
-    def _likelihood(self, place: int, frame: pd.DataFrame, codes: Any, weight: Array | None) -> CodedLikelihood:
-        if self.clf.missing == "error":
-            refuse_missing(frame)
-        numbers = columns.read_numbers(frame, names_of(self.columns, "number"))
-        categories = [column for column in self.columns if column.kind == "category"]
-        X = self.design.coded(numbers, [columns.codes_of(frame[one.name], one.levels) for one in categories])
-        y = np.where(codes == self.reference, -1, codes - (1 if self.reference == 0 else 0))
-        weights = np.ones(len(y)) if weight is None else weight
-        if place not in self.different:
-            if (fewer := without_duplicates((*X.numbers[1:], *X.places), y, weights)) is None:
-                self.different.add(place)
-            else:
-                first, weights = fewer
-                X, y = X[first], y[first]
-        return CodedLikelihood(X, y, weights, len(self.classes) - 1)
+    def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> Likelihood:
+        survey, design, others = self.survey, self.survey.design, len(self.survey.classes) - 1
+        y = codes - 1 if others == 1 else np.where(codes == others, -1, codes)  # −1 is the reference
+        rows = WeightedRows(encoded(survey.columns, frame, self.clf.missing), y, _weights(frame, weight)).merged()
+        X: Any = with_ones(design.matrix(rows.rows))
+        if sum(design.sizes) > SPARSE_LEVELS * len(design.varying):
+            X = CenteredRows.of(sparse.csr_array(X), np.zeros(X.shape[1]))
+        return Likelihood(X, rows.y, rows.weight, others)
 
 
 @dataclass(eq=False)
@@ -205,14 +191,14 @@ class StreamParts:
     source: tuple[Stream, Sequence[str]]
     tell: Tell
     passes: int = 1
-    _kept: list[CodedLikelihood] = field(default_factory=list)
+    _kept: list[Likelihood] = field(default_factory=list)
     _complete: bool = False
 
-    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
         """Return what a function returns for each part, added up."""
-        return reduce(add or added, map(work, self._parts()))
+        return reduce(add, map(work, self._parts()))
 
-    def _parts(self) -> Iterator[CodedLikelihood]:
+    def _parts(self) -> Iterator[Likelihood]:
         self.passes += 1
         stream, done, cells, kept = self.source[0], 0, 0, True
         if self._complete:
@@ -222,7 +208,7 @@ class StreamParts:
         self._kept = []
         for rows, part in self.encoding.parts(*self.source):
             if part is not None:
-                cells += part.X.cells
+                cells += part.X.shape[0] * part.X.shape[1]
                 kept = kept and cells <= KEPT_CELLS
                 self._kept = [*self._kept, part] if kept else []
                 yield part
@@ -256,7 +242,7 @@ class DaskParts:
     tell: Tell
     passes: int = 1
 
-    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
         """Return what a function returns for each part, added up where the parts are."""
         self.passes += 1
         own = partial(_summed_part, self.encoding, self.kinds, work, add)
@@ -266,10 +252,8 @@ class DaskParts:
         return total
 
 
-def read(
-    clf: Checks, source: Any, how: Reading, client: Any, tell: Tell
-) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
-    """Return how rows are encoded, what the first pass has found, and the rows for further passes.
+def read(clf: Checks, source: Any, how: Reading, client: Any, tell: Tell) -> tuple[Encoding, StreamParts | DaskParts]:
+    """Return how rows are encoded, with what the first pass has found, and the rows for further passes.
 
     Parameters
     ----------
@@ -280,10 +264,6 @@ def read(
     tell
         Is told of each pass.
     """
-    sources: Sequence[Any] = ()
-    kinds: dict[str, str] = {}
-    opening: tuple[Stream, list[str]] | None = None
-    survey: Survey | None = None
     if client is None:
         opening = opened(source, how, ahead=True)
         if not opening[0].again:
@@ -291,45 +271,40 @@ def read(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "
                 "a list of tables, or a function that returns an iterator of them"
             )
-        survey = surveyed(clf, *opening, how, tell)
-    else:
-        sources = parts_of(source)
-        kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
-        found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
-        if found is not None:
-            clf, survey = found
+        encoding = _encoding(clf, how, surveyed(clf, *opening, how, tell))
+        return encoding, StreamParts(encoding, opening, tell)
+    sources = parts_of(source)
+    kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
+    found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
+    encoding = _encoding(*(clf, how, None) if found is None else (found[0], how, found[1]))
+    return encoding, DaskParts(encoding, sources, client, kinds, tell)
+
+
+def _encoding(clf: Checks, how: Reading, survey: Survey | None) -> Encoding:
     if survey is None:
         raise no_rows(how)
     require_classes(survey.classes, how.target)
-    design = survey.design()
-    encoding = Encoding(
-        clf, how, survey.columns, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1
-    )
-    if opening is not None:
-        return encoding, survey, StreamParts(encoding, opening, tell)
-    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
+    return Encoding(clf, how, survey)
 
 
-def on_each(
-    parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any] | None, client: Any
-) -> Any:
+def on_each(parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any], client: Any) -> Any:
     """Return what a function returns for each part of a table, added up on Dask; None of parts without rows."""
     delayed = of_dask()
     task, merge = delayed(work, pure=False), delayed(partial(_either, add), pure=False)
     return cluster.computed(tree([task(part) for part in parts], merge), client)
 
 
-def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:
+def _either(add: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     if one is None or other is None:
         return one if other is None else other
-    return (add or added)(one, other)
+    return add(one, other)
 
 
 def _summed_part(
     encoding: Encoding,
     kinds: dict[str, str],
-    work: Callable[[CodedLikelihood], Sums],
-    add: Callable[[Sums, Sums], Sums] | None,
+    work: Callable[[Likelihood], Sums],
+    add: Callable[[Sums, Sums], Sums],
     source: Any,
 ) -> Sums | None:
     """Return the sums over a part of a table."""
@@ -338,7 +313,7 @@ def _summed_part(
     except NoRows:
         return None
     own = [work(part) for _, part in encoding.parts(*found) if part is not None]
-    return reduce(add or added, own) if own else None
+    return reduce(add, own) if own else None
 
 
 def survey_part(clf: Checks, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
@@ -360,8 +335,3 @@ def merged_surveys(one: tuple[Any, Survey], other: tuple[Any, Survey]) -> tuple[
             "one order, and declare what they hold (kinds={…}, --kind)"
         )
     return one[0], one[1] + other[1]
-
-
-def added(one: Sums, other: Sums) -> Sums:
-    """Return the sums of numbers."""
-    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))

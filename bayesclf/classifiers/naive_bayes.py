@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -81,7 +81,7 @@ class NaiveBayes(GenerativeClassifier):
     """
 
     blocks: dict[Any, Any] | None = None
-    practical: ClassVar[bool] = True
+    _practical = True
     _: KW_ONLY
     families: str | tuple[str, ...] = "auto"
     select: bool = False

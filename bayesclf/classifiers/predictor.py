@@ -44,7 +44,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypot
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
-from bayesclf.wording import LISTED_NAMES, counted, listed, number, written
+from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,6 +115,10 @@ INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
 
 CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
+
+
+FOR_ROOMS = frozenset({"encode", "frame", "known_codes", "posterior_draws", "requested_rule", "spread"})
+"""Methods that other rooms of the package call, and no user: `dir` leaves them out."""
 
 
 class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -202,8 +206,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         unlabeled : {"error", "drop", "use"}
             What to do with rows whose label is None, NaN or `pandas.NA`: refuse them; leave them out; or, which
             generative classifiers can, learn from them what the columns of some class look like. That helps where the
-            model is about right, and can do harm where it is not: compare both on held-out rows with labels. `notes_`
-            says what these rows changed.
+            model is about right, and can do harm where it is not: compare both on held-out rows with labels.
 
         Returns
         -------
@@ -264,20 +267,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
         ndarray
             Labels (row).
         """
-        return self.decided(self.predict_log_proba(X, rule, class_prior), rule, cost, reject)
-
-    def decided(
-        self, log_proba: Array, rule: str | Gibbs | None = None, cost: Any = None, reject: float | None = None
-    ) -> NDArray[Any]:
-        """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
-        resolved, gibbs = rules.resolve(self.requested_rule(rule))
-        if not isinstance(log_proba, np.ndarray) or log_proba.shape[1:] != self.classes_.shape:
-            raise InputError(f"log_proba must be what predict_log_proba returns, not {written(log_proba, 60)}")
-        if resolved.name == "gibbs" and gibbs.draw == "label":
-            if cost is not None or reject is not None:
-                raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
-            return np.asarray(self.classes_[gibbs.decide(log_proba, self.seed_)])
-        return decisions.named(decisions.decide(log_proba, cost, reject), self.classes_)
+        return decided(self, self.predict_log_proba(X, rule, class_prior), rule, cost, reject)
 
     def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
         """Return P(y = k given x), (row, outcome), in the order of `classes_`; arguments as in `predict`."""
@@ -631,7 +621,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     def __dir__(self) -> list[str]:
         # not BaseEstimator's, which looks each attribute up; what a fit finds is offered after it only
         fitted = "classes_" in vars(self)
-        return [name for name in object.__dir__(self) if fitted or name.startswith("_") or not name.endswith("_")]
+        names = (name for name in object.__dir__(self) if name not in FOR_ROOMS)
+        return [name for name in names if fitted or name.startswith("_") or not name.endswith("_")]
 
     def __getstate__(self) -> dict[str, Any]:
         computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
@@ -654,3 +645,19 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
 def _given_x(rule: str) -> bool:
     require(Choice(INTERVAL_RULES), rule=rule)
     return rule == "predictive"
+
+
+def decided(
+    classifier: Predictor,
+    log_proba: Array,
+    rule: str | Gibbs | None = None,
+    cost: Any = None,
+    reject: float | None = None,
+) -> NDArray[Any]:
+    """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
+    resolved, gibbs = rules.resolve(classifier.requested_rule(rule))
+    if resolved.name == "gibbs" and gibbs.draw == "label":
+        if cost is not None or reject is not None:
+            raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
+        return np.asarray(classifier.classes_[gibbs.decide(log_proba, classifier.seed_)])
+    return decisions.named(decisions.decide(log_proba, cost, reject), classifier.classes_)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self, override
+from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
-from bayesclf.classifiers.on_dask import Found
-from bayesclf.classifiers.stream_rows import Reading, opened, told_where
-from bayesclf.classifiers.training import LEARNED, ColumnBlock, Learnt, concentration, require_room
-from bayesclf.classifiers.vocabulary import NO_WORD, WordCounts, counted_words, counts_of_hashes, hashed_counts
+from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration, require_room
 from bayesclf.constraints import Choice, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
-from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
 from bayesclf.wording import LONGEST_NAME, listed, written
 
@@ -40,6 +35,9 @@ OWN_OPTIONS = ("input", "binary", "dtype")
 
 MOST_HASHES = 2**24
 """The most columns that words are hashed to: as many names are kept."""
+
+HASH = "#"
+"""How names of hashes of words begin."""
 
 NAME = "text"
 """Name of the column where documents come without one."""
@@ -99,7 +97,6 @@ class TextNB(DocumentClassifier):
     vectorizer: dict[str, Any] | None = None
     n_features: int | None = None
     missing: str = field(default="ignore", init=False)
-    unseen: str = field(default="ignore", init=False)
     _takes_text = True
 
     def _check_options(self) -> None:
@@ -151,39 +148,6 @@ class TextNB(DocumentClassifier):
         check_is_fitted(self, "classes_")
         return (Column(str(self.feature_names_in_[0]), "text"),)
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
-        forget: float | None = None,
-        unlabeled: str = "error",
-    ) -> Self:
-        """Add documents to what was learned so far; over any split of the documents the result is the same.
-
-        It is that of `fit` where `alpha` is a number: leaving one document out needs all of them, so that an α to be
-        learned stays that of an earlier `fit`, or 1.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        classes : sequence of labels or None
-            All labels that can occur; needed at the first call unless these documents have them all.
-        forget : float or None
-            What the weight of each earlier document is multiplied by, as in other generative classifiers.
-        unlabeled : {"error", "drop"}
-            Whether documents without a label are refused or left out.
-
-        Raises
-        ------
-        Refused
-            Where an option of the vectorizer looks at all documents at once.
-        """
-        self._require_words_in_parts("partial_fit")
-        return super().partial_fit(X, y, classes, sample_weight, forget, unlabeled)
-
     @property
     def _chosen_by_all(self) -> list[str]:
         """The options of the vectorizer that look at all documents at once, and matter."""
@@ -196,52 +160,6 @@ class TextNB(DocumentClassifier):
         if (self.vectorizer or {}).get("vocabulary") is not None:
             return super()._blocks_of_batch(first)
         return self._blocks(SparseTable(sparse.csr_array((0, 0)), ()))  # a batch has its own words only, or none
-
-    @override
-    def _learn_stream(
-        self,
-        source: Any,
-        how: Reading,
-        progress: Progress,
-        part: int | None = None,
-        expected: Mapping[str, str] | None = None,
-    ) -> Found:
-        """Return what documents teach, which are read twice where words are chosen by all of them."""
-        self._check_options()
-        if not self._chosen_by_all:
-            learned = super()._learn_stream(source, how, progress, part, expected)
-            if part is None and learned is not None and not learned[1].blocks[0].names:
-                raise InputError(NO_WORD)
-            return learned
-        if part is not None:
-            self._require_words_in_parts("a cluster")
-        options = {name: own for name, own in (self.vectorizer or {}).items() if name not in WHOLE_COLLECTION}
-        words = self._words_of(source, how, progress)
-        fixed: Self = clone(self)
-        fixed.set_params(vectorizer={**options, "vocabulary": words})
-        return fixed._learn_stream(source, how, progress, part, expected)
-
-    def _words_of(self, source: Any, how: Reading, progress: Progress) -> tuple[str, ...]:
-        """Return the words that the vectorizer's options choose by all documents of a stream, read once."""
-        _require_usable(self.vectorizer or {})
-        stream, features = opened(source, how)
-        if not stream.again:
-            raise InputError(
-                f"vectorizer option {self._chosen_by_all[0]!r} chooses words by all documents, which are read twice "
-                f"then, and {stream.where} can be read once; leave it out, or give files, a list of tables, or a "
-                "function that returns an iterator of them"
-            )
-        found = WordCounts()
-        with shown(f"reading words of {stream.where}", stream.rows or 0, progress) as tell:
-            for batch in stream.batches():
-                with told_where(batch, found.done, stream):
-                    frame = self._validated(batch.table[features], reset=not found.done)
-                    weight = how.weights(batch)
-                    table = self._new_counts(frame if weight is None else frame[weight > 0], (), WHOLE_COLLECTION)
-                found.add(table.columns, table.cells)
-                found.done += len(batch.table)
-                tell(f"words of {stream.where}", found.done, stream.rows or found.done)
-        return found.chosen(self.vectorizer or {})
 
     @override
     def _require_words_in_parts(self, what: str) -> None:
@@ -296,9 +214,7 @@ class TextNB(DocumentClassifier):
         counts = _vectorizer({**options, "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 
-    def _new_counts(
-        self, frame: pd.DataFrame, known: tuple[str, ...] | None, without: Collection[str] = ()
-    ) -> SparseTable:
+    def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...] | None) -> SparseTable:
         """Count all words of the documents; the columns are theirs and the known ones, in order.
 
         Parameters
@@ -307,16 +223,12 @@ class TextNB(DocumentClassifier):
             Documents (row).
         known
             Words that are columns in any case; None where there must be some among the documents.
-        without
-            Options of the vectorizer that are left out.
         """
-        options = {name: own for name, own in (self.vectorizer or {}).items() if name not in without}
+        options = dict(self.vectorizer or {})
         vectorizer, documents = _vectorizer(options), self._documents(frame)
         _require_usable(options)
         if self.n_features is not None:
             counts, words = hashed_counts(documents, options, self.n_features)
-        elif not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
-            counts, words = counted_words(documents, vectorizer.build_analyzer())
         else:
             try:
                 counts = sparse.csr_array(vectorizer.fit_transform(documents))
@@ -431,3 +343,48 @@ def _one_dimensional(X: Any) -> list[Any]:
     if getattr(X, "ndim", 1) != 1:
         raise InputError(f"X has shape {X.shape}; TextNB takes documents as a list, a Series or one column")
     return list(X)
+
+
+def hashed_counts(
+    documents: Iterable[str], options: Mapping[str, Any], columns: int
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    """Return how often words of each hash are in each document, (row, hash), and names of the hashes that occur.
+
+    They are scikit-learn's: MurmurHash3 of each word, modulo the number of columns.
+
+    Parameters
+    ----------
+    documents
+        Texts (row).
+    options
+        Those of `sklearn.feature_extraction.text.HashingVectorizer` that say what the words of a text are.
+    columns
+        Number of different hashes.
+
+    Raises
+    ------
+    InputError
+        For options that the vectorizer does not take.
+    """
+    every = _hashes(documents, options, columns)
+    found = np.unique(every.indices)
+    digits = len(str(columns - 1))
+    return every[:, found], tuple(f"{HASH}{number:0{digits}}" for number in found.tolist())
+
+
+def counts_of_hashes(
+    documents: Iterable[str], options: Mapping[str, Any], columns: int, names: Sequence[str]
+) -> sparse.csr_array:
+    """Return how often words of some hashes are in each document, (row, hash), given names of these hashes."""
+    every = _hashes(documents, options, columns)
+    return every[:, np.array([int(name.removeprefix(HASH)) for name in names], dtype=np.intp)]
+
+
+def _hashes(documents: Iterable[str], options: Mapping[str, Any], columns: int) -> sparse.csr_array:
+    from sklearn.feature_extraction.text import HashingVectorizer
+
+    vectorizer = HashingVectorizer(**options, n_features=columns, alternate_sign=False, norm=None, dtype=np.float64)
+    try:
+        return sparse.csr_array(vectorizer.transform(documents))
+    except ValueError as error:
+        raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error

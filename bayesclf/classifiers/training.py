@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as
-from bayesclf.constraints import Whole
+from bayesclf.constraints import Number, Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics, broadcast
@@ -25,9 +26,12 @@ from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, learned_b
 from bayesclf.families.left_out import learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
+from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LONGEST_NAME, counted, listed, one_line, written
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, LONGEST_NAME, counted, listed, one_line, written
+
+NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
+"""Why documents cannot be learned from."""
 
 LONGEST = 2**53
 """Length from which whole numbers are no longer told apart."""
@@ -74,10 +78,6 @@ class DocumentLengths:
         weight = np.zeros((classes, len(self.lengths)))
         weight[places] = self.weight
         return type(self)(self.lengths, weight)
-
-    def discounted(self, factor: float) -> Self:
-        """Return the same with all weights multiplied by a factor."""
-        return type(self)(self.lengths, self.weight * factor)
 
     def __add__(self, other: Self) -> Self:
         """Return the lengths of both sets of documents, of the same classes."""
@@ -204,30 +204,24 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     return KnownClassPrior(pi / pi.sum())
 
 
-def resolved_class_prior(
-    class_prior: Any, concentration: float | Array, counts: Array, classes: NDArray[Any]
-) -> ClassPrior:
-    """Return the class prior in numbers.
+def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any]) -> ClassPrior:
+    """Return the class prior in numbers, as `GenerativeClassifier` takes it, given the weight of each label (outcome).
 
-    Parameters
-    ----------
-    class_prior, concentration
-        As `GenerativeClassifier` takes them.
-    counts
-        Weight of the training rows of each label (outcome).
-    classes
-        Labels (outcome).
+    Labels are `classes` (outcome).
     """
-    if not isinstance(class_prior, str):
-        return known_class_prior(class_prior, classes)
-    match class_prior:
-        case "dirichlet":
-            return LearntClassPrior(broadcast("class_concentration", concentration, classes.shape, "outcome"))
-        case "empirical":
-            return KnownClassPrior(counts / counts.sum())
-        case "uniform":
-            return known_class_prior(class_prior, classes)
-    raise InputError(f"class_prior must be 'dirichlet', 'empirical', 'uniform' or probabilities, not {class_prior!r}")
+    if isinstance(class_prior, LearntClassPrior):
+        return LearntClassPrior(broadcast("alpha", class_prior.alpha, classes.shape, "outcome"))
+    if isinstance(class_prior, str) and class_prior == "empirical":
+        return KnownClassPrior(counts / counts.sum())
+    alpha = 1.0 if isinstance(class_prior, str) and class_prior == "dirichlet" else class_prior
+    if Number(above=0).allows(alpha):
+        return LearntClassPrior(np.full(len(classes), float(alpha)))
+    if isinstance(class_prior, str | Real) and class_prior != "uniform":
+        raise InputError(
+            "class_prior must be 'dirichlet', 'empirical', 'uniform', a concentration above 0 or probabilities, not "
+            f"{class_prior!r}"
+        )
+    return known_class_prior(class_prior, classes)
 
 
 def resolved_family(
@@ -396,12 +390,6 @@ class Learnt:
         )
         return replace(self, blocks=tuple(blocks))
 
-    def discounted(self, factor: float) -> Learnt:
-        """Return what was learned from the same rows with all weights multiplied by a factor."""
-        statistics = tuple(own.discounted(factor) for own in self.statistics)
-        lengths = None if self.lengths is None else self.lengths.discounted(factor)
-        return replace(self, counts=self.counts * factor, statistics=statistics, lengths=lengths)
-
     def widened(self, other: Learnt) -> Learnt:
         """Return the same over the columns and levels of what was learned from other rows too."""
         both = self + other
@@ -464,6 +452,51 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
             "block for them, to make them categories cut them into bins with pandas.cut, and if they are codes declare "
             f"them, with --kind {next(iter(taken))}=category (astype('category') in Python)"
         )
+
+
+def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tuple[Statistics, list[str]]:
+    """Return the statistics by which to set a default prior, and a remark if they are not those of labeled rows.
+
+    Parameters
+    ----------
+    family
+        Of features that vary among all rows.
+    labeled, every
+        Statistics of the labeled rows, and of all rows as if of one class: priors of numbers are set by pooled rows.
+    """
+    lacking = np.asarray(labeled.axes.features, dtype=object)[~family.informative(labeled)]
+    if family.kind != "number" or not lacking.size:
+        return labeled, []
+    remark = (
+        f"column {listed(map(repr, lacking), LISTED_NAMES, AND_MORE)} has one value only, or none, in the rows with a "
+        "label, so that its default prior, and that of other columns of its family, is set by all rows"
+    )
+    return every, [remark]
+
+
+def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integers) -> Iterator[str]:
+    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have.
+
+    Parameters
+    ----------
+    blocks
+        The blocks, their families chosen.
+    frame
+        All training rows.
+    unlabeled
+        The rows without a label, from 0.
+    """
+    for block in blocks:
+        if block.candidate:
+            X = columns.numbers(frame, block.names)[unlabeled]
+            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
+            for j in np.flatnonzero(impossible.any(axis=0)):
+                rows = unlabeled[impossible[:, j]]
+                yield (
+                    f"column {block.names[j]!r} has {counted(len(rows), 'cell')} without a label that its family "
+                    f"{block.candidate!r}, chosen by the labeled rows, cannot have (rows "
+                    f"{listed(row_numbers(frame, rows), LISTED_ROWS)}); there it counts as missing"
+                )
 
 
 def about_unknown(names: Sequence[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from bayesclf.wording import counted, printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import LogisticRegression
-    from bayesclf.classifiers.updating import Updating
+    from bayesclf.classifiers.generative import GenerativeClassifier
 
 STREAMED_BYTES = 2**27
 """Bytes of a file from which on it is read in batches."""
@@ -43,7 +43,7 @@ def fit(
     reading: dict[str, Any],
 ) -> None:
     """Fit a classifier and save it."""
-    from bayesclf.classifiers.updating import Updating
+    from bayesclf.classifiers.generative import GenerativeClassifier
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
@@ -55,10 +55,9 @@ def fit(
     options.one_of(model, known, "--model")
     options.one_of(inference, [AUTO, *ENGINES], "--inference")
     options.one_of(unlabeled, options.UNLABELED, "--unlabeled")
-    options.in_range(seed, 0, options.SEEDS - 1, "--seed")
     path = options.named_output(output, "--output", "model.nc", [table])
     kinds, classifier = options.column_kinds(kind), options.classifier(model, inference, random_state=seed)
-    if is_streamed(table, STREAMED_BYTES if issubclass(known[model][0], Updating) else None):
+    if is_streamed(table, STREAMED_BYTES if issubclass(known[model][0], GenerativeClassifier) else None):
         require_elsewhere(path, table, "--output")
         columns = {"drop": tuple(drop or ()), "kinds": kinds, "unlabeled": unlabeled}
         notes = _fit_stream(classifier, table, target, reading, columns)
@@ -75,7 +74,7 @@ def fit(
 
 
 def _fit_stream(
-    classifier: Updating | LogisticRegression,
+    classifier: GenerativeClassifier | LogisticRegression,
     table: str,
     target: str | None,
     reading: Mapping[str, Any],
@@ -131,7 +130,6 @@ def predict(
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
-    options.check_reject(reject, cost)
     parts = is_folder(output)
     inputs = [model, table, *([cost] if cost else [])]
     path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT

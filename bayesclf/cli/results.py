@@ -13,7 +13,7 @@ from rich.console import Console
 
 from bayesclf.cli.console import wrapped
 from bayesclf.engines.inference import ENGINES
-from bayesclf.report.text import plain
+from bayesclf.report.tree import plain
 from bayesclf.report.verdict import DEFINED, overview, verdict
 from bayesclf.wording import duration, printable
 

@@ -41,7 +41,6 @@ def diagnose(
     y: Any = None,
     *,
     new: Any = None,
-    against: BayesClassifier | None = None,
     checks: Sequence[str] | None = None,
     progress: Progress = None,
 ) -> Diagnosis:
@@ -59,9 +58,6 @@ def diagnose(
         The training rows. A fit stores only its statistics; without the rows, checks that need them are skipped.
     new : table of shape (row, feature) or None
         Rows to be predicted, to see how far they are from the training rows.
-    against : BayesClassifier or None
-        A classifier, fitted or not, to compare the confidence with; by default `LogisticRegression` for a generative
-        model with dependent columns.
     checks : sequence of str or None
         Codes to run, such as ``["P", "M03"]``; a letter selects its section. By default all checks.
     progress : bool, callable or None
@@ -82,11 +78,11 @@ def diagnose(
     --------
     >>> import bayesclf as bc
     >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
-    >>> print(bc.GaussianNB(random_state=1).fit(X, y).diagnose(checks=["P01", "P04", "Y02"]))
+    >>> print(bc.GaussianNB(random_state=1).fit(X, y).diagnose(checks=["P01", "M06", "Y02"]))
     GaussianNB: 0 issues, 0 tips, 1 passed, 1 not applicable, 1 skipped
     <BLANKLINE>
     Passed
-      P04 Monte Carlo error of posterior means: at most 0.032 posterior sds (limit 0.1)
+      M06 Constant columns: every column varies
     <BLANKLINE>
     Not applicable
       P01: independent draws from the closed-form posterior
@@ -97,7 +93,7 @@ def diagnose(
     check_is_fitted(classifier, "classes_")
     run = _chosen(checks)
     warn_of_order(X, y=y)
-    context = Context.of(classifier, X, y, new, against)
+    context = Context.of(classifier, X, y, new)
     findings = []
     with shown("checks", len(run), progress) as tell:
         for check in run:

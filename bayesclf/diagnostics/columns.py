@@ -16,13 +16,13 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
-from bayesclf.diagnostics.held_out import NotApplicable, correlations
+from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models.base import Model
 from bayesclf.models.generative import independent_groups
-from bayesclf.models.logistic.centered import CenteredRows, dense
+from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing, useless
@@ -46,7 +46,7 @@ def few_rows(context: Context) -> Answer:
         return tip(
             f"{named(names)} ha{'s' if len(few) == 1 else 've'} almost no rows (under {thresholds.MIN_CLASS_ROWS} per "
             f"class or {thresholds.MIN_LEVEL_ROWS} per level): what the model says about them is mostly its prior",
-            "gather more rows, or merge levels of similar meaning",
+            "gather more rows, or merge levels of similar meaning: X[column].replace({level: other})",
             few.head(thresholds.SHOWN),
         )
     fewest = counts.nsmallest(1, "rows").reset_index(drop=True)
@@ -70,7 +70,7 @@ def constant_columns(context: Context) -> Answer:
     if names:
         return tip(
             f"{named(names)} ha{'s' if len(names) == 1 else 've'} at most one value, which is not informative",
-            "leave such columns out, or find out why they do not vary",
+            f"find out why, or leave them out: X.drop(columns={names[: thresholds.SHOWN]})",
             evidence,
         )
     return passed("every column varies", evidence)
@@ -102,12 +102,17 @@ def duplicate_columns(context: Context) -> Answer:
     if twice:
         return issue(
             f"{_repeated(twice)}: the model treats them as independent and counts their evidence twice",
-            "leave out one of each pair",
+            _leave_out(twice),
             evidence.assign(counted_twice=[pair in twice for pair in pairs]),
             "moderate",
         )
     why = "the model does not treat them as independent" if group else "they share one weight"
-    return tip(f"{_repeated(pairs)}, and {why}", "leave out one of each pair", evidence)
+    return tip(f"{_repeated(pairs)}, and {why}", _leave_out(pairs), evidence)
+
+
+def _leave_out(pairs: list[tuple[str, str]]) -> str:
+    """Return the call that leaves out one column of each pair."""
+    return f"leave out one of each pair: X.drop(columns={list(dict.fromkeys(a for a, _ in pairs))[: thresholds.SHOWN]})"
 
 
 def _repeated(pairs: list[tuple[str, str]]) -> str:
@@ -117,12 +122,9 @@ def _repeated(pairs: list[tuple[str, str]]) -> str:
 
 def _same_numbers(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Yield (column, earlier column) of numbers that are linear functions of each other."""
-    names = tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number")
-    X = columns.numbers(frame, names[: thresholds.CORRELATED_COLUMNS])
-    missing = np.isnan(X)
-    mean = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
-    with np.errstate(invalid="ignore"):
-        equal = np.abs(correlations(np.where(missing, 0.0, X - mean))) > thresholds.EQUAL_CORRELATION
+    names = [name for name, kind in columns.kinds_of(frame).items() if kind == "number"]
+    numbers = frame[names[: thresholds.CORRELATED_COLUMNS]].astype(float)
+    missing, equal = numbers.isna().to_numpy(), numbers.corr().abs().to_numpy() > thresholds.EQUAL_CORRELATION
     for j, i in zip(*np.nonzero(np.tril(equal, -1)), strict=True):
         if np.array_equal(missing[:, i], missing[:, j]):
             yield names[j], names[i]
@@ -159,7 +161,7 @@ def identifiers(context: Context) -> Answer:
     if names:
         return issue(
             f"{named(names)} look{'s' * (len(names) == 1)} like the name or number of a row, which no new row shares",
-            "leave it out",
+            f"leave it out: X.drop(columns={names})",
             evidence,
             "moderate",
         )
@@ -252,24 +254,13 @@ def _within_chance(evidence: pd.DataFrame, differs: pd.Series[bool]) -> str:
 def independence(table: Integers, seed: int) -> float:
     """Return the p-value of the hypothesis that a table's two rows have the same share in each column (class).
 
-    By the χ² test; where an expected count is below `MIN_EXPECTED_ROWS`, by Fisher's exact test for two classes, and
-    for more by the distribution of χ² in random tables with the same margins.
+    By the χ² test; where an expected count is below `MIN_EXPECTED_ROWS`, by χ² of random tables of the same margins.
     """
     if table.shape[1] < 2:
         return 1.0
-    asymptotic = stats.chi2_contingency(table, correction=False)
-    expected = asymptotic.expected_freq
-    if expected.min() >= thresholds.MIN_EXPECTED_ROWS:
-        return float(asymptotic.pvalue)
-    if table.shape[1] == 2:
-        return float(stats.fisher_exact(table).pvalue)
-    rng = np.random.default_rng(seed)
-    missing = rng.multivariate_hypergeometric(table.sum(axis=0), table[0].sum(), thresholds.RANDOM_TABLES)
-    # χ² is Σ(n − e)²(1/e + 1/e') over the classes, as the two rows deviate equally; the tolerance counts
-    # tables that tie with the observed one despite rounding.
-    statistic = ((missing - expected[0]) ** 2 * (1 / expected).sum(axis=0)).sum(axis=1)
-    extreme = statistic >= asymptotic.statistic * (1 - 1e-9)
-    return float((1 + extreme.sum()) / (1 + len(extreme)))
+    few = stats.contingency.expected_freq(table).min() < thresholds.MIN_EXPECTED_ROWS
+    random = stats.MonteCarloMethod(thresholds.RANDOM_TABLES, rng=np.random.default_rng(seed)) if few else None
+    return float(stats.chi2_contingency(table, correction=False, method=random).pvalue)
 
 
 @check("M01", "Linearly separable classes", "logistic regression")
@@ -296,7 +287,8 @@ def separated_classes(context: Context) -> Answer:
         reason = separable
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        "trust the signs of these weights, not their sizes; choose prior_scale from what is known about the problem",
+        "trust the signs of these weights, not their sizes; see that no column holds the answer; choose prior_scale "
+        "from what is known, clf.set_params(prior_scale=2.5)",
         {"separable": 1, "columns": ", ".join(found)},
     )
 
@@ -340,13 +332,6 @@ def collinear_columns(context: Context) -> Answer:
     model = context.classifier.model_
     if isinstance(model, LogisticModel):
         names, consequence = list(model.collinear()), "their weights are not determined"
-        if columns := _missing_together(model, names):
-            return tip(
-                f"cells of {named(columns)} are missing in the same rows: how much each being missing weighs is not "
-                "determined, but probabilities are",
-                "nothing, for predictions; do not interpret the weights of these indicators one by one",
-                {"columns": ", ".join(columns), "count": len(columns)},
-            )
     else:
         names, consequence = _collinear_covariances(model), "their covariance is not determined without the prior"
     evidence = {"columns": ", ".join(names), "count": len(names)}
@@ -357,18 +342,6 @@ def collinear_columns(context: Context) -> Answer:
             evidence,
         )
     return passed("no column is a weighted sum of others", evidence)
-
-
-def _missing_together(model: LogisticModel, names: list[str]) -> list[str]:
-    """Return the columns whose missing cells are in the same rows, if these indicators alone are collinear."""
-    design, first = model.design, len(model.design.varying)
-    indicators = {design.names[first + i]: j for i, j in enumerate(design.gaps)}
-    if not len(model.X) or not names or not set(names) <= set(indicators):
-        return []
-    X = dense(model.X[model.sample_weight > 0])[:, [design.names.index(name) for name in names]]
-    if any((column[:, None] == X).all(axis=0).sum() < 2 for column in X.T):
-        return []
-    return [design.number_names[indicators[name]] for name in names]
 
 
 def _collinear_covariances(model: Model) -> list[str]:

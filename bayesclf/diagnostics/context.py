@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import xarray as xr
 
-from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.diagnosis import Answer, Finding
 from bayesclf.diagnostics.held_out import (
     NO_ROWS,
@@ -27,7 +24,6 @@ from bayesclf.diagnostics.held_out import (
     Split,
     held_out,
     recorded_statistics,
-    reference_for,
     splits,
 )
 from bayesclf.diagnostics.power_scaling import sensitivities
@@ -50,8 +46,6 @@ class Context:
         Its training rows, or None.
     new
         Rows to be predicted, or None.
-    against
-        A classifier to compare with, fitted or not; None for the default of the model.
     X, y
         The training rows as they were given.
     """
@@ -59,23 +53,20 @@ class Context:
     classifier: BayesClassifier
     labelled: Labelled | None
     new: EncodedTable | None
-    against: BayesClassifier | None
     X: Any
     y: Any
 
     @classmethod
-    def of(cls, classifier: BayesClassifier, X: Any, y: Any, new: Any, against: BayesClassifier | None) -> Context:
+    def of(cls, classifier: BayesClassifier, X: Any, y: Any, new: Any) -> Context:
         """Return the context of the arguments of `diagnose`, checked."""
         if (X is None) != (y is None):
             raise InputError("the training rows are a table and its labels; give both, clf.diagnose(X, y), or neither")
-        if against is not None and not isinstance(against, BayesClassifier):
-            raise InputError(f"against must be a bayesclf classifier, such as LogisticRegression(), not {against!r}")
         labelled = None
         if X is not None:
             given = _encoded(classifier, X)
             codes = classifier.known_codes(checked_labels(y, len(given)))
             labelled = Labelled(given.table, given.rows, codes, classifier.classes_)
-        return cls(classifier, labelled, None if new is None else _encoded(classifier, new), against, X, y)
+        return cls(classifier, labelled, None if new is None else _encoded(classifier, new), X, y)
 
     @property
     def training(self) -> Labelled:
@@ -152,11 +143,6 @@ class Context:
         """Seed of all random numbers: that of the fit, so that a diagnosis is reproducible."""
         return self.classifier.seed_
 
-    def some_rows(self, most: int) -> Integers:
-        """Return the numbers of the training rows, or of a random subset of them, in increasing order."""
-        size = min(len(self.training), most)
-        return np.sort(np.random.default_rng(self.seed).choice(len(self.training), size, replace=False))
-
     @cached_property
     def sensitivities(self) -> pd.DataFrame:
         """How each parameter moves with the power of the prior and of the likelihood."""
@@ -172,14 +158,6 @@ class Context:
         """The answers to held-out rows, if a check needed them; without the fits that gave them."""
         made: HeldOut | None = vars(self).get("held_out")
         return None if made is None else replace(made, fits=())
-
-    @cached_property
-    def reference(self) -> HeldOut:
-        """The answers of the model to compare with; raises `Skipped` where there is none."""
-        other = self.against
-        if other is None:
-            other = reference_for(self.classifier, self.training[self.some_rows(thresholds.TEST_ROWS)])
-        return held_out(other, self.training, self.splits, self.seed, by_chains=False)
 
     @cached_property
     def splits(self) -> list[Split]:

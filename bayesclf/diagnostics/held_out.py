@@ -1,4 +1,4 @@
-"""Training rows, a classifier's answers to rows that it was not fitted on, and the model to compare them with."""
+"""Training rows, and a classifier's answers to rows that it was not fitted on."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.judgments import class_shares
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.models.base import Model, Rows
-from bayesclf.models.generative import independent_groups
-from bayesclf.models.logistic.prior import DEFAULT_SCALE
+from bayesclf.models.base import Rows
 from bayesclf.tables.columns import SparseTable, Table, kind_of
 from bayesclf.wording import counted
 
@@ -116,8 +114,6 @@ FEWER = Laplace(draws=25, limit=np.inf)
 COMPARED = ("map", "mean", "bayes-optimal", "predictive", "tempered")
 """Rules that are compared, in addition to the classifier's own."""
 
-NO_REFERENCE = "no model to compare with was given, as in clf.diagnose(X, y, against=…)"
-
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
@@ -203,34 +199,23 @@ def _numbers_per_row(training: Labelled) -> float:
     return float(sum(1 if kind_of(table[name]) == "number" else table[name].nunique() for name in table))
 
 
-def held_out(
-    classifier: BayesClassifier,
-    training: Labelled,
-    parts: list[Split],
-    seed: int,
-    by_chains: bool = True,
-    compared: tuple[str, ...] = COMPARED,
-) -> HeldOut:
+def held_out(classifier: BayesClassifier, training: Labelled, parts: list[Split], seed: int) -> HeldOut:
     """For each split, fit a classifier on one part of the rows and score its answers to the others.
 
     Parameters
     ----------
     classifier
-        Fitted or not; its settings are used, except for the engine, as the posterior does not depend on it.
+        Fitted; its settings are used, except for the engine, as the posterior does not depend on it.
     training
         Rows.
     parts
         Row numbers to fit on and to predict.
     seed
         Of the fits.
-    by_chains
-        Whether NUTS may be used, within `NUTS_CELLS`.
-    compared
-        Rules to score, in addition to the classifier's own.
     """
-    own = rules.resolve(_own_rule(classifier))[0].name
-    names = tuple(dict.fromkeys((*compared, own)))
-    fits = [_fitted(classifier, training[train], by_chains, seed + index) for index, (train, _) in enumerate(parts)]
+    own = rules.resolve(classifier.requested_rule(None))[0].name
+    names = tuple(dict.fromkeys((*COMPARED, own)))
+    fits = [_fitted(classifier, training[train], seed + index) for index, (train, _) in enumerate(parts)]
     answers = [_answers(fit, training[test], names) for fit, (_, test) in zip(fits, parts, strict=True)]
     shares = [class_shares(training.y[train], len(training.classes)) for train, _ in parts]
     sizes = [len(test) for _, test in parts]
@@ -247,19 +232,12 @@ def held_out(
     )
 
 
-def _own_rule(classifier: BayesClassifier) -> str | rules.Gibbs:
-    """Return the rule that a fitted classifier answers by, or that an unfitted one would."""
-    if hasattr(classifier, "classes_"):
-        return classifier.requested_rule(None)
-    return classifier.rule if classifier.rule is not None else "bayes-optimal"
-
-
-def _fitted(classifier: BayesClassifier, training: Labelled, by_chains: bool, seed: int) -> BayesClassifier:
+def _fitted(classifier: BayesClassifier, training: Labelled, seed: int) -> BayesClassifier:
     """Fit a clone by the first engine that does not refuse."""
     reason = ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the draws are used only for predictions
-        for engine in _engines(classifier, training, by_chains):
+        for engine in _engines(classifier, training):
             fitted: BayesClassifier = clone(classifier).set_params(inference=engine, random_state=seed)
             try:
                 return fitted.fit(training.X, training.labels, classes=training.classes)
@@ -271,13 +249,13 @@ def _fitted(classifier: BayesClassifier, training: Labelled, by_chains: bool, se
     raise Skipped(f"the model cannot be fitted on a part of the rows: {reason}")
 
 
-def _engines(classifier: BayesClassifier, training: Labelled, by_chains: bool) -> tuple[Engine, ...]:
+def _engines(classifier: BayesClassifier, training: Labelled) -> tuple[Engine, ...]:
     """Return the engines to try, by what they would take."""
     if not isinstance(classifier, LogisticRegression):
-        return BY_CHAINS if by_chains else WITHOUT_CHAINS
+        return BY_CHAINS
     labels = len(training.classes)
     work = classifier.work(training.X, labels)
-    chains = by_chains and work <= thresholds.NUTS_CELLS
+    chains = work <= thresholds.NUTS_CELLS
     wide = max(training.X.shape[1], work // (len(training) * max(labels - 1, 1))) >= WIDE
     if wide and not chains:
         return FEWER, MAP()
@@ -333,67 +311,3 @@ def _labeled_only(classifier: BayesClassifier) -> str:
 def _own_prior(classifier: BayesClassifier) -> str:
     """Say that the fits are not by whatever gave the draws of a posterior."""
     return ", by fits under the classifier's own prior rather than by the given draws" if is_given(classifier) else ""
-
-
-def reference_for(classifier: BayesClassifier, training: Labelled) -> BayesClassifier:
-    """Return logistic regression for a generative model that treats dependent columns as independent.
-
-    Parameters
-    ----------
-    classifier
-        Fitted.
-    training
-        Its rows, or some of them.
-
-    Raises
-    ------
-    Skipped
-        If no model can be compared with it.
-    """
-    model = classifier.model_
-    sparse_or_text = isinstance(training.table, SparseTable) or classifier.columns_[0].kind == "text"
-    if not model.generative or sparse_or_text:
-        raise Skipped(NO_REFERENCE)
-    if len(set(independent_groups(model).values())) < 2:
-        raise Skipped("the model treats no columns as independent")
-    strongest = dependence(model, training)
-    if strongest < thresholds.MIN_DEPENDENCE:
-        raise Skipped(f"columns treated as independent correlate by at most {strongest:.2f} within the classes")
-    return LogisticRegression(prior_scale=DEFAULT_SCALE)  # its fit must not take longer than the check is worth
-
-
-def dependence(model: Model, training: Labelled) -> float:
-    """Return the largest correlation, within the classes, of two columns that the model treats as independent.
-
-    A category counts as the indicators of its levels. Columns of one of the `independent_groups` are not compared, nor
-    are columns beyond the first `CORRELATED_COLUMNS`.
-    """
-    parts: list[Array] = []
-    groups: list[int] = []
-    group_of = independent_groups(model)
-    for block, cells in zip(model.blocks, training.rows.parts, strict=True):
-        sizes = block.statistics.axes.sizes
-        for j, name in enumerate(block.statistics.axes.features):
-            column = cells[:, [j]]
-            parts.append(
-                np.where(column < 0, np.nan, column == np.arange(sizes[j])) if any(sizes[j : j + 1]) else column
-            )
-            groups += [group_of[name]] * parts[-1].shape[1]
-    if not parts:
-        return 0.0
-    X = np.hstack(parts)[:, : thresholds.CORRELATED_COLUMNS]
-    group = np.array(groups)[: X.shape[1]]
-    known = ~np.isnan(X)
-    members = (np.arange(len(training.classes))[:, None] == training.y).astype(float)
-    with np.errstate(invalid="ignore"):  # a class without a single known cell has no mean, and no residuals either
-        means = (members @ np.where(known, X, 0.0)) / (members @ known.astype(float))
-    correlation = np.abs(correlations(np.where(known, X - means[training.y], 0.0)))
-    correlation[group[:, None] == group] = 0.0
-    return float(correlation.max(initial=0.0))
-
-
-def correlations(residuals: Array) -> Array:
-    """Return the correlations of centered columns (row, feature); those of a column of zeros are 0."""
-    length = np.sqrt((residuals**2).sum(axis=0))
-    scaled = np.divide(residuals, length, out=np.zeros_like(residuals), where=length > 0)
-    return np.asarray(scaled.T @ scaled)

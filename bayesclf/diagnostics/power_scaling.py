@@ -31,7 +31,6 @@ from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
 from bayesclf.models.base import Block, Model
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.model import LogisticModel
 
 FLAT = 1e-9
 """A log density that varies by no more than this is flat up to rounding and has no tails to smooth."""
@@ -118,10 +117,8 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
 
 def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> Iterator[Part]:
     """Yield the parts of a model that are independent a posteriori; arguments as in `sensitivities`."""
-    if isinstance(model, LogisticModel):
-        yield _of_weights(model, posterior)
-        return
-    assert isinstance(model, GenerativeModel)
+    if not isinstance(model, GenerativeModel):
+        raise NotApplicable("the prior of logistic regression learns its scale; see arviz.psense_summary")
     if isinstance(model.class_prior, LearntClassPrior):
         pi = {"pi": _flat(posterior["pi"])}
         prior = model.class_prior.log_prior(pi)
@@ -132,51 +129,6 @@ def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> It
         if all(name in posterior for name in names):  # else the draws are too large to keep in memory
             parameters = block.own({name: _flat(posterior[name]) for name in names})
             yield from _split(posterior, block.suffix, *_of_block(block, index, parameters, training))
-
-
-def _of_weights(model: LogisticModel, posterior: xr.Dataset) -> Part:
-    """Return the one part of logistic regression; its likelihood is computed from all rows.
-
-    Where the prior scale is learned, the prior that is scaled is that of the scale, at the top of the hierarchy.
-
-    Of a large posterior only evenly spaced draws are used. With fewer draws the sensitivities have a larger Monte Carlo
-    error, which can hide a weak likelihood but cannot make one seem weak.
-    """
-    names = tuple(model.dims())
-    cells = model.X.shape[0] * model.weight_prior.mean.size
-    step = -(-posterior.sizes["chain"] * posterior.sizes["draw"] * cells // thresholds.SCALED_CELLS)
-    posterior = posterior.isel(draw=slice(None, None, max(step, 1)))
-    parameters = {name: _flat(posterior[name]) for name in names}
-    parameters["intercept"] = model.at_means(parameters["intercept"], parameters["weight"])
-    priors = model.log_prior(parameters)
-    log_likelihood = model.log_posterior(**parameters) - sum(priors.values())
-    log_prior = priors.get("prior_scale", priors["weights"])
-    shape = posterior.sizes["chain"], posterior.sizes["draw"]
-    scalars, draws = single(_contrasts(model, posterior), names)
-    return Part(tuple(scalars), draws, log_prior.reshape(shape), log_likelihood.reshape(shape))
-
-
-def _contrasts(model: LogisticModel, posterior: xr.Dataset) -> xr.Dataset:
-    """Return draws with the weights of a category's levels relative to their mean over the rows, b at these means.
-
-    The levels of a category have no reference, so that only the prior determines by how much all of them and the
-    intercept may move together; no probability depends on it.
-    """
-    weight = posterior["weight"].copy(deep=True)
-    values = weight.transpose("chain", "draw", "outcome", "feature").values
-    at_means = model.at_means(posterior["intercept"].transpose("chain", "draw", "outcome").values, values)
-    intercept = posterior["intercept"].transpose("chain", "draw", "outcome").copy(data=at_means)
-    first = len(model.design) - sum(model.design.sizes)
-    share = model.column_totals[first:]
-    ends = np.cumsum(model.design.sizes)
-    for start, end in zip(ends - model.design.sizes, ends, strict=True):
-        own = slice(first + start, first + end)
-        total = share[start:end].sum()
-        if total > 0:
-            mean = (weight[..., own] * share[start:end]).sum(str(weight.dims[-1])) / total
-            weight[..., own] -= mean
-            intercept += mean
-    return posterior.assign(weight=weight, intercept=intercept)
 
 
 def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:

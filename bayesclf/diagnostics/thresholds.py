@@ -4,19 +4,8 @@ R-hat, effective sample sizes, E-BFMI and the share of saturated trees are those
 so that a diagnosis and the warnings of a fit agree.
 """
 
-from bayesclf.engines import convergence
-from bayesclf.evaluation import judgments
 
 # Posterior
-
-MAX_RHAT = convergence.MAX_RHAT
-MIN_ESS_PER_CHAIN = convergence.MIN_ESS_PER_CHAIN
-MIN_BFMI = convergence.MIN_BFMI
-MAX_SATURATED_SHARE = convergence.MAX_SATURATED_SHARE
-MIN_DRAWS = convergence.MIN_DRAWS
-
-MAX_MCSE = 0.1
-"""Monte Carlo standard error of a posterior mean in posterior sds, shinystan's 10 %, that of a hundred draws."""
 
 MAX_KHAT = 0.7
 """Pareto k̂ above which importance weights cannot be trusted at any practical number of draws; ArviZ's."""
@@ -55,26 +44,11 @@ EQUAL_CORRELATION = 1 - 1e-9
 SIGNIFICANCE = 0.01
 """Probability with which a test reports where nothing is wrong; of several tests, that any of them does."""
 
-Z = judgments.Z_CONFIDENCE
-"""Standard errors by which an estimate must be above its limit, so that chance alone reports with `SIGNIFICANCE`: a
-standard normal number is beyond ±2.576 with probability 0.01."""
-
 MIN_GAIN = 0.05
 """Share of a score of the class frequencies that a classifier must be able to gain, within the error, to be of use."""
 
 MIN_CALIBRATION_EXCESS = 0.02
 """Calibration error beyond what calibrated probabilities would show, below which it does not matter."""
-
-MIN_OVERCONFIDENCE = judgments.SMALLEST_GAP
-
-PERMUTED_TABLES = 3
-"""Tables with columns permuted within the classes, over which their over-confidence is averaged."""
-
-MIN_SHAPE_ROWS = 100
-"""Rows below which columns whose shape differs from the model's do not show it."""
-
-MIN_DEPENDENCE = 0.3
-"""Correlation of two columns within the classes from which a model of independence is compared with another."""
 
 MIN_MISSING_DIFFERENCE = 0.05
 """Difference between two classes' shares of missing cells, below which it does not matter."""
@@ -99,24 +73,6 @@ TEST_ROWS = 2_000
 NUTS_CELLS = 50_000
 """Rows × columns × weight vectors up to which logistic regression is sampled by NUTS where the rows are held out."""
 
-LEFT_OUT_ROWS = 1_000
-"""Most rows that are left out one by one, by reweighting the draws."""
-
-INFLUENCE_REPLICATES = 39
-"""Data sets that the model makes, which have a less influential row than the observed one if that row is reported."""
-
-INFLUENCE_DRAWS = 250
-"""Least draws that are reweighted in these data sets."""
-
-INFLUENCE_CELLS = 100_000
-"""Draws × rows up to which all draws are."""
-
-LEFT_OUT_CELLS = 250_000
-"""Most rows × parameters for the same check."""
-
-SCALED_CELLS = 5_000_000_000
-"""Most draws × rows × weights for computing the likelihood of power scaling."""
-
 REPLICATES = 500
 """Simulated labels behind a p-value of a calibration error."""
 
@@ -128,9 +84,6 @@ PREDICTIVE_DRAWS = 200
 
 CORRELATED_COLUMNS = 500
 """Most columns for which correlations are computed."""
-
-MAX_PATTERNS = 20
-"""Most patterns of missing cells of new rows, by frequency, that are compared with training rows."""
 
 SHOWN = 5
 """Most names that a sentence lists."""

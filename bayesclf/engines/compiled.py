@@ -34,17 +34,10 @@ class Slot:
 
     name: str
     dtype: np.dtype[Any]
-    ndim: int
 
     def fill(self, values: Mapping[str, Any]) -> NDArray[Any]:
         """Return this slot's array, laid out as Numba compiled it: another layout would be compiled again."""
-        value = np.asarray(values[self.name])
-        if value.ndim != self.ndim or not np.can_cast(value.dtype, self.dtype, "same_kind"):
-            raise InputError(
-                f"data {self.name!r} has {value.ndim} dimensions of type {value.dtype}, but the model of this "
-                f"signature was compiled for {self.ndim} of type {self.dtype}; give it another signature"
-            )
-        return np.require(value, self.dtype, ["C", "A", "W"])
+        return np.require(values[self.name], self.dtype, ["C", "A", "W"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,22 +48,14 @@ class CompiledModel:
     ----------
     shapes
         Shape of each unconstrained value variable, by name, in the order of the raveled vector.
-    data_names
-        Names of everything in the model that can hold new values.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
-    data_names: frozenset[str]
     _density: Callable[..., tuple[Any, Array]]
     _density_slots: tuple[Slot, ...]
     _constrain: Callable[..., list[Array]]
     _constrain_slots: tuple[Slot, ...]
     _free_names: tuple[str, ...]
-
-    @property
-    def size(self) -> int:
-        """Number of unconstrained parameters."""
-        return sum(_size(shape) for shape in self.shapes.values())
 
     def log_density(self, model: pm.Model) -> LogDensity:
         """Return x ↦ (log p(x, data), gradient) on the unconstrained space, with the data of `model`."""
@@ -95,19 +80,16 @@ class CompiledModel:
         x
             Unconstrained points (..., parameter).
         """
-        lead = x.shape[:-1]
         flat = x.reshape(-1, x.shape[-1])
-        points, start = [], 0
-        for shape in self.shapes.values():
-            stop = start + _size(shape)
-            points.append(flat[:, start:stop].reshape(len(flat), *shape))
-            start = stop
+        ends = np.cumsum([_size(shape) for shape in self.shapes.values()])[:-1]
+        parts = zip(np.split(flat, ends, axis=1), self.shapes.values(), strict=True)
+        points = [part.reshape(len(flat), *shape) for part, shape in parts]
         values = _data(model)
-        arrays = [slot.fill(values) for slot in self._constrain_slots]
         with _lock:
-            outputs = self._constrain(*points, *arrays)
+            outputs = self._constrain(*points, *(slot.fill(values) for slot in self._constrain_slots))
         return {
-            name: value.reshape(*lead, *value.shape[1:]) for name, value in zip(self._free_names, outputs, strict=True)
+            name: value.reshape(*x.shape[:-1], *value.shape[1:])
+            for name, value in zip(self._free_names, outputs, strict=True)
         }
 
 
@@ -128,7 +110,7 @@ def compiled(model: pm.Model, signature: Hashable) -> CompiledModel:
     Raises
     ------
     InputError
-        The model has a discrete parameter, or is not of the structure that its signature was first used for.
+        The model has a discrete parameter, or reads what is no `pm.Data`.
     """
     with _lock:
         if signature not in _cache:
@@ -136,22 +118,13 @@ def compiled(model: pm.Model, signature: Hashable) -> CompiledModel:
             if len(_cache) > CACHE_SIZE:
                 _cache.popitem(last=False)
         _cache.move_to_end(signature)
-        found = _cache[signature]
-    _same("parameters", tuple(found.shapes), tuple(variable.name for variable in model.value_vars))
-    _same("data", tuple(sorted(found.data_names)), tuple(sorted(_data(model))))
-    return found
+        return _cache[signature]
 
 
-def start(model: pm.Model, size: int) -> Array:
-    """Return PyMC's initial point as one unconstrained vector, after checking that it has `size` entries."""
+def start(model: pm.Model) -> Array:
+    """Return PyMC's initial point as one unconstrained vector."""
     point = model.initial_point(0)
-    x = np.concatenate([np.ravel(point[variable.name]) for variable in model.value_vars]).astype(np.float64)
-    if x.size != size:
-        raise InputError(
-            f"the model has {x.size} unconstrained parameters, but the one its signature was compiled for has {size}; "
-            "give it another signature"
-        )
-    return x
+    return np.concatenate([np.ravel(point[variable.name]) for variable in model.value_vars]).astype(np.float64)
 
 
 def finite_or_nan(log_density: LogDensity) -> LogDensity:
@@ -166,14 +139,6 @@ def finite_or_nan(log_density: LogDensity) -> LogDensity:
             return np.nan, np.zeros_like(x)
 
     return at
-
-
-def _same(what: str, expected: tuple[str, ...], found: tuple[str, ...]) -> None:
-    if expected != found:
-        raise InputError(
-            f"the model has the {what} {', '.join(found)}, but its signature was compiled for {', '.join(expected)}; "
-            "give it another signature"
-        )
 
 
 def _size(shape: tuple[int, ...]) -> int:
@@ -198,7 +163,7 @@ def _slots(model: pm.Model, variables: list[Any]) -> tuple[Slot, ...]:
     unknown = [str(variable) for variable in variables if variable not in names]
     if unknown:
         raise InputError(f"the model reads {', '.join(unknown)}, which is not pm.Data; make it so")
-    return tuple(Slot(names[v], np.dtype(v.type.dtype), v.type.ndim) for v in variables)
+    return tuple(Slot(names[v], np.dtype(v.type.dtype)) for v in variables)
 
 
 def _compile(model: pm.Model) -> CompiledModel:
@@ -210,7 +175,6 @@ def _compile(model: pm.Model) -> CompiledModel:
     constrain, constrain_slots = _compile_constrain(model)
     return CompiledModel(
         shapes={variable.name: np.shape(point[variable.name]) for variable in model.value_vars},
-        data_names=frozenset(_shared(model)),
         _density=density,
         _density_slots=density_slots,
         _constrain=constrain,

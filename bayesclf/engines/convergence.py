@@ -205,8 +205,15 @@ def convergence_problems(
     Analysis 16(2), doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
     arXiv:1604.00695.
     """
-    measured = (*_of_draws(scalars(posterior, most)), *(() if stats is None else _of_sampler(stats, max_treedepth)))
+    measured = measures(posterior, stats, max_treedepth, most)
     return tuple(f"{found.problem}; {found.advice(engine)}" for found in measured if found.problem)
+
+
+def measures(
+    posterior: xr.Dataset, stats: xr.Dataset | None, max_treedepth: int, most: int | None
+) -> tuple[Measured, ...]:
+    """Return what `convergence_problems` says, problem by problem."""
+    return (*_of_draws(scalars(posterior, most)), *(() if stats is None else _of_sampler(stats, max_treedepth)))
 
 
 def _of_draws(found: Scalars) -> Iterator[Measured]:

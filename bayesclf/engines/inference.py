@@ -7,24 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 
 from bayesclf.arrays import Array, Parameters, require_number
-from bayesclf.constraints import Instance, Whole, require
+from bayesclf.constraints import Instance, OrNone, Whole, require
 from bayesclf.display import Concise, Sized
 from bayesclf.engines import augmentation, laplace, nuts
 from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
-from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE, HasMachineCode, MachineCode
-from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace
+from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
+from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace, in_own_units
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.design import OwnUnits
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset
 from bayesclf.wording import counted, did_you_mean
@@ -61,7 +59,7 @@ class Auto(Concise):
 
     Examples
     --------
-    >>> Auto(nuts=NUTS(sampler="numpyro")).laplace.limit
+    >>> Auto(nuts=NUTS(draws=500)).laplace.limit
     0.5
     """
 
@@ -95,6 +93,11 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
+def _learns(model: Model) -> TypeGuard[LogisticModel]:
+    """Return whether the model is a logistic regression whose prior's scale is learned."""
+    return isinstance(model, LogisticModel) and model.learns
+
+
 def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | NUTS, str]:
     """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
@@ -117,7 +120,7 @@ def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> 
             quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
             return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
     how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
-    if not isinstance(model, LearnedScaleModel):
+    if not _learns(model):
         return nuts_settings, how
     affordable = shortened(model, nuts_settings)
     if affordable is None:
@@ -127,7 +130,7 @@ def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> 
     return affordable, how
 
 
-def roughly(model: LearnedScaleModel, settings: Laplace, seed: int) -> tuple[LaplaceSample, str]:
+def roughly(model: LogisticModel, settings: Laplace, seed: int) -> tuple[LaplaceSample, str]:
     """Draw around the modes or from the nearest normal, whichever is better, where NUTS would take too long."""
     rng = np.random.default_rng(seed)
     ways = [(own, laplace.pilot(own, rng)) for own in (model, model.near_normal())]
@@ -146,14 +149,14 @@ SHORTER = 250, 200
 """Draws of a chain, and draws before them, where more would take too long."""
 
 
-def shortened(model: LearnedScaleModel, settings: NUTS) -> NUTS | None:
+def shortened(model: LogisticModel, settings: NUTS) -> NUTS | None:
     """Return settings with which NUTS takes no more than `MOST_WORK`: those given, or fewer draws, or None."""
     draws, tune = SHORTER
     fewer = replace(settings, draws=min(draws, settings.draws), tune=min(tune, settings.tune or tune))
     return next((own for own in (settings, fewer) if nuts_work(model, own) <= MOST_WORK), None)
 
 
-def nuts_work(model: LearnedScaleModel, settings: NUTS) -> float:
+def nuts_work(model: LogisticModel, settings: NUTS) -> float:
     """Return how many multiplications NUTS is taken to need."""
     draws = settings.chains * (settings.draws + (settings.tune or nuts.TUNE_STANDARDISED))
     return draws * STEPS_OF_A_DRAW * gradient_work(model)
@@ -194,11 +197,7 @@ type Optimizer = GradientAscent | ConjugateGradient | LBFGS | Newton
 OPTIMIZERS = (GradientAscent, ConjugateGradient, LBFGS, Newton)
 
 
-def _check_optimizer(optimizer: object) -> None:
-    if optimizer is not None and not isinstance(optimizer, OPTIMIZERS):
-        raise InputError(
-            f"optimizer must be an optimizer, such as bc.engines.GradientAscent(), or None, not {optimizer!r}"
-        )
+OPTIMIZER = OrNone(Instance(OPTIMIZERS, "an optimizer, such as bc.engines.GradientAscent()"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -215,7 +214,7 @@ class MLE(Concise):
     optimizer: Optimizer | None = None
 
     def __post_init__(self) -> None:
-        _check_optimizer(self.optimizer)
+        require(OPTIMIZER, optimizer=self.optimizer)
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,7 +230,7 @@ class MAP(Concise):
     optimizer: Optimizer | None = None
 
     def __post_init__(self) -> None:
-        _check_optimizer(self.optimizer)
+        require(OPTIMIZER, optimizer=self.optimizer)
 
 
 type Engine = MLE | MAP | Exact | Augmentation | NUTS | Laplace | Auto
@@ -317,19 +316,17 @@ def _exact_in_memory(model: Model) -> Exact:
 
 def named_engine(inference: str | Engine) -> Engine:
     """Return the engine of a name, or the one given; raises `InputError` for others."""
+    if isinstance(inference, MLE | MAP | Exact | Augmentation | NUTS | Laplace | Auto):
+        return inference
     if not isinstance(inference, str):
-        return _checked(inference)
+        raise InputError(
+            f"inference must be a name or an engine's settings, such as bc.engines.NUTS(), not {inference!r}"
+        )
     if inference not in ENGINES:
         hint = did_you_mean(inference, ["auto", *ENGINES])
         names = ", ".join(ENGINES)
         raise InputError(f"unknown inference {inference!r}{hint}; it is one of auto, {names}, or their settings")
     return ENGINES[inference]()
-
-
-def _checked(engine: Engine) -> Engine:
-    if not isinstance(engine, tuple(ENGINES.values())):
-        raise InputError(f"inference must be a name or an engine's settings, such as bc.engines.NUTS(), not {engine!r}")
-    return engine
 
 
 def infer(model: Model, engine: Engine, seed: int) -> Inferred:
@@ -341,7 +338,7 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
         try:
             return Inferred(sample, draw(model, sample, seed, bounded=True), (note,))
         except nuts.TooLongError:
-            assert isinstance(model, LearnedScaleModel)
+            assert _learns(model)
             sample, note = roughly(model, engine.laplace, seed)
     return Inferred(engine.laplace, _laplace(sample, engine.laplace), (note,))
 
@@ -409,9 +406,9 @@ def _require_few(model: Model) -> None:
 
 def _nuts(model: Model, engine: NUTS, seed: int, bounded: bool) -> Draws:
     """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
-    most = MOST_WORK / gradient_work(model) if bounded and isinstance(model, LearnedScaleModel) else np.inf
+    most = MOST_WORK / gradient_work(model) if bounded and _learns(model) else np.inf
     sampled, parameters = _sampled(model, engine, seed, most)
-    if isinstance(model, LearnedScaleModel) and engine.target_accept is None and engine.sampler == "nutpie":
+    if _learns(model) and engine.target_accept is None:
         work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
         if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
             sampled, parameters = _sampled_patiently(model, engine, seed)
@@ -426,9 +423,9 @@ MOST_WORK = 6e10
 """Multiplications that NUTS may take, half a minute, and a second run thereafter."""
 
 
-def gradient_work(model: LearnedScaleModel) -> float:
+def gradient_work(model: LogisticModel) -> float:
     """Return multiplications for one gradient of the joint density: of the rows, and of the nodes' roots."""
-    size = (len(model.labels) - 1) * (1 + model.scale_prior.seen)
+    size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
     return 2.0 * len(model.y) * size + 6.0 * size**2
 
 
@@ -464,22 +461,12 @@ def _problems(
 
 def _sampled(model: Model, engine: NUTS, seed: int, most_steps: float = np.inf) -> tuple[nuts.Sample, Parameters]:
     """Return the draws as NUTS has them, and as the model's parameters."""
-    density = _machine_code(model) if engine.sampler == "nutpie" else None
-    if density is not None:
-        sampled = nuts.sample_machine_code(density, engine, seed, most_steps)
+    if isinstance(model, LogisticModel):
+        sampled = nuts.sample_machine_code(model.density(), engine, seed, most_steps)
         return sampled, joined(sampled.draws)
+    assert isinstance(model, GenerativeModel)
     sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
     return sampled, model.from_pymc(joined(sampled.draws))
-
-
-def _machine_code(model: Model) -> MachineCode | None:
-    """Return the model's log posterior as machine code, where it is available."""
-    if not isinstance(model, HasMachineCode):
-        return None
-    try:
-        return model.density()
-    except (DoesNotExist, Refused):
-        return None
 
 
 def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
@@ -516,9 +503,10 @@ def watch(model: Model, name: str, optimizer: Optimizer, seed: int) -> tuple[Tra
 def _from_zero(model: LogisticModel, name: str, ascent: GradientAscent, rng: np.random.Generator) -> Trace:
     """Ascend from w = 0 in the columns' own units, and afterward look whether there is a maximum to arrive at."""
     objective, start = model.objective(name)
-    units = OwnUnits.of(model.design)
-    trace = ascent.run(units.objective(objective), np.zeros_like(start), rng)
-    trace = replace(trace, theta=units.standardized(trace.theta))
+    centre, scale = model.design.centre, model.design.scale
+    trace = ascent.run(in_own_units(objective, centre, scale), np.zeros_like(start), rng)
+    w = trace.theta
+    trace = replace(trace, theta=np.column_stack([w[:, 0] + w[:, 1:] @ centre, w[:, 1:] * scale]))
     if not trace.certificate.converged and trace.certificate.steps < ascent.passes:
         return trace  # the step is too large, as the certificate says
     try:

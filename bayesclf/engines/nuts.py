@@ -1,20 +1,18 @@
-"""Draws by the No-U-Turn sampler: from any PyMC model, or from a log density that is machine code."""
+"""Draws by the No-U-Turn sampler: from a PyMC model, or from a log density that is machine code."""
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.constraints import Choice, Number, OrNone, Whole, require
+from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.display import Concise
 from bayesclf.engines.compiled import Array, LogDensity, compiled, finite_or_nan, start
 from bayesclf.errors import InputError
@@ -25,9 +23,8 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-__all__ = ["NUTS", "HasMachineCode", "MachineCode", "Sample", "sample", "sample_machine_code", "sample_statistics"]
+__all__ = ["NUTS", "MachineCode", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
-SAMPLERS = ("nutpie", "pymc", "numpyro")
 TARGET_ACCEPT = 0.8
 """Mean acceptance rate that the step size is adapted to."""
 TUNE = 500
@@ -66,7 +63,10 @@ NUTPIE_NAMES = {
 
 @dataclass(frozen=True, repr=False)
 class NUTS(Concise):
-    """Markov chain Monte Carlo by the No-U-Turn sampler.
+    """Markov chain Monte Carlo by the No-U-Turn sampler of nutpie, compiled once for each model structure.
+
+    For another sampler, give ``pymc.sample`` the model that ``clf.to_pymc(X, y)`` returns, and its draws to
+    ``clf.with_posterior``.
 
     Parameters
     ----------
@@ -74,11 +74,9 @@ class NUTS(Concise):
         Number of draws that each chain keeps.
     tune : int or None
         Number of draws before them, which adapt the step size and are dropped. None is 500, or 300 for logistic
-        regression by nutpie, which is sampled in coordinates in which its posterior is nearly standard normal.
+        regression, which is sampled in coordinates in which its posterior is nearly standard normal.
     chains : int
         Number of independent chains; fewer than two cannot show whether they agree.
-    sampler : {"nutpie", "pymc", "numpyro"}
-        `"nutpie"` (compiled once for each model structure), `"pymc"`, or `"numpyro"` (needs `bayesclf[jax]`).
     target_accept : float or None
         Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps. None is 0.8,
         or 0.9 for logistic regression whose prior scale is learned; there a run that has not converged is followed by
@@ -87,8 +85,7 @@ class NUTS(Concise):
         A draw takes at most 2 to this power leapfrog steps.
     cores : int or None
         Chains that run at once, without effect on the draws. None is as many as there are cores for logistic
-        regression by nutpie, else one: nutpie's threads take turns at a gradient that Python calls, so that more
-        seldom help, and PyMC forks a process for each. NumPyro always runs all chains together.
+        regression, else one: threads take turns at a gradient that Python calls, so that more seldom help.
     progress : bool, callable or None
         Whether to show progress; or a function that is called with what is being done, draws done and draws in all.
         None shows it in a notebook, and where stderr is a terminal. It is not saved with a model.
@@ -106,7 +103,6 @@ class NUTS(Concise):
     draws: int = 1000
     tune: int | None = None
     chains: int = 4
-    sampler: str = "nutpie"
     target_accept: float | None = None
     max_treedepth: int = 10
     cores: int | None = None
@@ -117,13 +113,7 @@ class NUTS(Concise):
         require(Whole(1), draws=self.draws, chains=self.chains)
         require(OrNone(Whole(1)), tune=self.tune, cores=self.cores)
         require(Whole(1, DEEPEST_TREE), max_treedepth=self.max_treedepth)
-        require(Choice(SAMPLERS), sampler=self.sampler)
         require(OrNone(Number(above=0, below=1)), target_accept=self.target_accept)
-
-
-def acceptance_of(settings: NUTS) -> float:
-    """Return the mean acceptance rate that the step size is adapted to where the model has none of its own."""
-    return settings.target_accept or TARGET_ACCEPT
 
 
 @dataclass(frozen=True)
@@ -173,14 +163,6 @@ class MachineCode(Protocol):
         """Return the model's parameters (..., outcome, ...) at points z (..., coordinate); some may be drawn."""
 
 
-@runtime_checkable
-class HasMachineCode(Protocol):
-    """A model whose log posterior is machine code."""
-
-    def density(self) -> MachineCode:
-        """Return it, or raise `DoesNotExist` or `Refused` where these coordinates cannot be found."""
-
-
 def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
     """Draw from the posterior of a PyMC model.
 
@@ -202,9 +184,12 @@ def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -
         the first of its signature; or the sampler is not installed.
     """
     with shown("compiling the model", None, settings.progress) as tell:
-        if settings.sampler == "nutpie":
-            return _sample_nutpie(model, settings, seed, signature, tell)
-        return _sample_pymc(model, settings, seed, tell)
+        functions = compiled(model, signature)
+        log_density = functions.log_density(model)
+        origin = start(model)
+        log_density(origin)  # compiles in this thread, before those of the sampler call it
+        x, stats = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed, tell)
+        return Sample(functions.constrain(model, x), stats)
 
 
 class TooLongError(Exception):
@@ -232,33 +217,16 @@ def sample_machine_code(density: MachineCode, settings: NUTS, seed: int, most_st
     TooLongError
         The chains take more steps than they may; it does not depend on how fast the machine is.
     """
-    x, stats = _drawn_machine_code(density, settings, seed, most_steps)
-    return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
-
-
-def _drawn_machine_code(
-    density: MachineCode, settings: NUTS, seed: int, most_steps: float = np.inf
-) -> tuple[Array, xr.Dataset]:
-    """Return the same draws in the coordinates that are sampled, (chain, draw, coordinate), and their statistics."""
-    accepted = settings.target_accept or density.target_accept or TARGET_ACCEPT
     settings = replace(
         settings,
         tune=settings.tune or TUNE_STANDARDISED,
         cores=settings.cores or available(),
-        target_accept=accepted,
+        target_accept=settings.target_accept or density.target_accept,
     )
     model = nutpie_model(density, _jittered(np.zeros(density.size)))
     with shown("sampling", None, settings.progress) as tell:
-        return _run_nutpie(model, settings, seed, tell, density.nutpie_options, most_steps)
-
-
-def _sample_nutpie(model: pm.Model, settings: NUTS, seed: int, signature: Hashable, tell: Tell) -> Sample:
-    functions = compiled(model, signature)
-    log_density = functions.log_density(model)
-    origin = start(model, functions.size)
-    log_density(origin)  # compiles in this thread, before those of the sampler call it
-    x, stats = _run_nutpie(_python_model(finite_or_nan(log_density), origin), settings, seed, tell)
-    return Sample(functions.constrain(model, x), stats)
+        x, stats = _run_nutpie(model, settings, seed, tell, density.nutpie_options, most_steps)
+    return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 
 def _python_model(log_density: LogDensity, origin: Array) -> Any:
@@ -366,7 +334,7 @@ def _run_nutpie(
         chains=settings.chains,
         cores=settings.cores or 1,
         seed=seed,
-        target_accept=acceptance_of(settings),
+        target_accept=settings.target_accept or TARGET_ACCEPT,
         maxdepth=settings.max_treedepth,
         progress_bar=False,
         progress_callback=keep,
@@ -421,40 +389,6 @@ def _read(draws: Sequence[Any], stats: Sequence[Any]) -> tuple[Array, xr.Dataset
     }
     variables = {name: (("chain", "draw"), values.astype(STATISTICS[name])) for name, values in found.items()}
     return x, xr.Dataset(variables, {"chain": np.arange(x.shape[0]), "draw": np.arange(x.shape[1])})
-
-
-def _sample_pymc(model: pm.Model, settings: NUTS, seed: int, tell: Tell) -> Sample:
-    options: dict[str, Any] = {"target_accept": acceptance_of(settings), "max_treedepth": settings.max_treedepth}
-    numpyro = settings.sampler == "numpyro"
-    if numpyro:
-        if importlib.util.find_spec("numpyro") is None:
-            raise InputError("NUTS(sampler='numpyro') needs NumPyro, which is not installed; pip install bayesclf[jax]")
-        options |= {"max_tree_depth": options.pop("max_treedepth"), "chain_method": "vectorized"}
-    import pymc as pm
-
-    names = [variable.name for variable in model.free_RVs]
-    drawn, total = count(1), settings.chains * (settings.draws + (settings.tune or TUNE))
-    try:
-        tree = pm.sample(
-            draws=settings.draws,
-            tune=settings.tune or TUNE,
-            chains=settings.chains,
-            cores=settings.cores or 1,
-            nuts_sampler=settings.sampler,
-            nuts=options,
-            random_seed=seed,
-            var_names=names,
-            progressbar=False,
-            quiet=True,
-            callback=None if numpyro else lambda **_: tell("sampling", next(drawn), total),  # NumPyro tells nothing
-            compute_convergence_checks=False,
-            model=model,
-        )
-    except pm.exceptions.SamplingError as error:
-        raise InputError(NO_START) from error
-    posterior = tree["posterior"]
-    draws = {name: np.asarray(posterior[name].values, dtype=np.float64) for name in names}
-    return Sample(draws, sample_statistics(tree, settings))
 
 
 def sample_statistics(tree: xr.DataTree, settings: NUTS) -> xr.Dataset:

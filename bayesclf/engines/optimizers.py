@@ -16,7 +16,7 @@ from scipy import optimize
 from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Display, Displayed
-from bayesclf.models.logistic.centered import gram
+from bayesclf.models.logistic.centered import CenteredRows, gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
 from bayesclf.wording import counted, first_upper
@@ -268,6 +268,20 @@ class Newton:
         recorder.look(optimum.theta)
         stuck = not (optimum.converged or optimum.at_rounding)
         return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
+
+
+def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Array) -> Likelihood | LogPosterior:
+    """Return the same function of w, (intercept at x = 0, weights per unit), of columns with these centers and sds.
+
+    Its rows are x itself, the first column being 1.
+    """
+    if isinstance(objective, LogPosterior):
+        rows = in_own_units(cast(Likelihood, objective.likelihood), centre, scale)
+        return LogPosterior(cast(Likelihood, rows), objective.prior.in_units(centre, scale))
+    X, unit = objective.X, np.append(1.0, scale)
+    if isinstance(X, CenteredRows):
+        return replace(objective, X=replace(X.scaled(unit), shift=np.zeros(X.shape[1])))  # what is stored is x/sd
+    return replace(objective, X=X * unit + np.append(0.0, centre))
 
 
 OPTIMIZERS = {

@@ -377,12 +377,6 @@ def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:
         yield f"in {len(wrong)} of {len(problems)} folds the draws cannot be trusted yet: {wrong[0][0]}"
 
 
-def joined(parts: list[RowScores | str], splits: tuple[Split, ...], repeats: int) -> Answers:
-    """Return the scores of all rows, one entry per repeat; a rule that failed in any fold is not scored at all."""
-    per_repeat = len(splits) // repeats
-    return pooled(parts, splits, [range(start, start + per_repeat) for start in range(0, len(splits), per_repeat)])
-
-
 def pooled(parts: list[RowScores | str], splits: tuple[Split, ...], runs: Sequence[Sequence[int]]) -> Answers:
     """Return the scores of all rows, one entry per run; a rule that failed in any fold is not scored at all."""
     reasons = [part for part in parts if isinstance(part, str)]

@@ -22,14 +22,12 @@ from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
 from bayesclf.engines.convergence import scaled_draws
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
-from bayesclf.families import Axes, Multinomial
 from bayesclf.families.base import Statistics
-from bayesclf.families.multinomial import MultinomialStatistics
-from bayesclf.models.base import Block, Model, Rows
+from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.streamed import RowsElsewhere
+from bayesclf.models.logistic.streamed import StreamedModel
 from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
@@ -50,8 +48,6 @@ QUICK_NUMBERS = 2 * 10**7
 
 MOST_RUNS: dict[type, int] = {NUTS: 200, Augmentation: 500, Laplace: 5_000}
 """Most rows that are left out by one run of the engine each: NUTS takes seconds, Laplace some milliseconds."""
-
-REST = "all other words"
 
 LEAST_DRAWS = 25
 """Draws below which the largest fifth of their weights is too short a tail to fit."""
@@ -114,33 +110,22 @@ def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
 
 
 def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
-    """Return whether rows are those that a model stores, where duplicate rows may be one row with a weight.
+    """Return whether rows have the sums of columns and of their squares, by class, of those that a model stores.
 
     Of a model that was fitted to batches only the columns' moments can tell.
     """
-    if isinstance(model, RowsElsewhere):
-        return model.has_moments_of(np.asarray(model.design.matrix(rows)))
-    kind = kinds_of_rows((model.y, model.X), (y, model.design.matrix(rows)))
-    surplus = np.bincount(kind, np.concatenate([model.sample_weight, np.full(len(y), -1.0)]))
-    return bool((np.abs(surplus) <= SAME).all())
+    X = model.design.matrix(rows)
+    if isinstance(model, StreamedModel):
+        return model.has_moments_of(np.asarray(X))
+    stored = _sums(model.X, model.y, model.sample_weight, len(model.labels))
+    return _close(_sums(X, y, np.ones(len(y)), len(model.labels)), stored)
 
 
-def kinds_of_rows(*parts: tuple[Integers, Matrix]) -> Integers:
-    """Return a number for each row of tables (labels, columns), the same for rows with the same label and cells."""
-    if all(isinstance(X, np.ndarray) for _, X in parts):
-        cells = np.vstack([np.column_stack([y, np.asarray(X)]) for y, X in parts])
-        return np.asarray(np.unique(cells, axis=0, return_inverse=True)[1].ravel())
-    numbers: dict[tuple[int, bytes, bytes], int] = {}
-    kinds = []
-    for y, X in parts:
-        stored = sparse.csr_array(X.cells if isinstance(X, CenteredRows) else X, copy=True)
-        stored.eliminate_zeros()
-        stored.sum_duplicates()
-        for row, label in enumerate(y.tolist()):
-            some = slice(stored.indptr[row], stored.indptr[row + 1])
-            key = label, stored.indices[some].astype(np.intp).tobytes(), stored.data[some].tobytes()
-            kinds.append(numbers.setdefault(key, len(numbers)))
-    return np.array(kinds)
+def _sums(X: Matrix, y: Integers, weight: Array, labels: int) -> Array:
+    """Return sums of columns and of their squares over the rows of each class, (outcome, 2 · column)."""
+    cells = X.cells if isinstance(X, CenteredRows) else X
+    own = (y == np.arange(labels)[:, None]) * weight
+    return np.hstack([own @ cells, own @ (cells.power(2) if sparse.issparse(cells) else cells**2)])
 
 
 def _close(found: Array, expected: Array) -> bool:
@@ -228,20 +213,7 @@ def quick(clf: BayesClassifier, training: TrainingRows) -> bool:
 
 def _random_numbers(clf: BayesClassifier, training: TrainingRows, rows: int) -> int:
     """Return how many random numbers it takes to draw from the posteriors of a conjugate model without each row."""
-    model = clf.model_
-    assert isinstance(model, GenerativeModel)
-    return rows * len(clf.hypotheses("posterior")) * _numbers(model, training)
-
-
-def _numbers(model: GenerativeModel, training: TrainingRows) -> int:
-    """Return how many parameters bear on one row, on average."""
-    whole, numbers = [], 0
-    for block, part in zip(model.blocks, training.rows.parts, strict=True):
-        if isinstance(block.family, Multinomial):
-            numbers += len(model.labels) * (1 + int(sparse.csr_array(part).nnz) // len(training))
-        else:
-            whole.append(block)
-    return numbers + parameter_count(replace(model, blocks=tuple(whole)))
+    return rows * len(clf.hypotheses("posterior")) * parameter_count(clf.model_)
 
 
 def _engine(clf: BayesClassifier, rule: str) -> Engine | None:
@@ -259,7 +231,7 @@ def _refitted(clf: BayesClassifier, training: TrainingRows, rule: str, wanted: I
     engine = _engine(clf, rule)
     scores = []
     with shown("leaving rows out", len(wanted)) as tell:
-        for i, model, row in models_without(clf.model_, training, wanted, narrow=rule not in ("map", "mle")):
+        for i, model, row in models_without(clf.model_, training, wanted):
             try:
                 hypotheses = _fitted(clf, model, engine).hypotheses(RULES[rule].source)
             except (DoesNotExist, Refused) as error:
@@ -284,9 +256,7 @@ def _fitted(clf: BayesClassifier, model: Model, engine: Engine | None) -> BayesC
     return fit
 
 
-def models_without(
-    model: Model, training: TrainingRows, wanted: Integers, *, narrow: bool
-) -> Iterator[tuple[int, Model, Rows]]:
+def models_without(model: Model, training: TrainingRows, wanted: Integers) -> Iterator[tuple[int, Model, Rows]]:
     """Yield the number of a row, the model conditioned on all others, and the row in its encoding.
 
     The prior that was derived from all rows stays fixed, and so do the columns in use, levels, vocabulary and edges.
@@ -299,62 +269,36 @@ def models_without(
         The rows.
     wanted
         Numbers of the rows to leave out.
-    narrow
-        Whether a document's model need only have its own words, all others as one: their shares, means and Dirichlet
-        draws are those of the whole vocabulary, but not its mode.
     """
     if isinstance(model, LogisticModel):
-        yield from _logistic_without(model, training, wanted)
+        X = model.design.matrix(training.rows)
+        for i in wanted.tolist():
+            others = np.delete(np.arange(len(training)), i)
+            yield i, model.of_rows(X[others], training.y[others], np.ones(len(others))), training.rows[np.array([i])]
         return
     assert isinstance(model, GenerativeModel)
-    for i, statistics in _statistics_without(model, training, wanted, narrow):
-        row = training.rows[np.array([i])]
-        blocks, parts = [], []
-        for block, without, part in zip(model.blocks, statistics, row.parts, strict=True):
-            if without is None:
-                narrowed, cells = _of_own_words(block, part, int(training.y[i]))
-                blocks.append(narrowed)
-                parts.append(cells)
-            else:
-                blocks.append(replace(block, statistics=without))
-                parts.append(part)
+    for i, statistics in _statistics_without(model, training, wanted):
+        pairs = zip(model.blocks, statistics, strict=True)
+        blocks = tuple(replace(block, statistics=without) for block, without in pairs)
         counts = model.label_counts - (np.arange(len(model.labels)) == training.y[i])
-        yield i, replace(model, label_counts=counts, blocks=tuple(blocks)), Rows(tuple(parts), 1)
-
-
-def _logistic_without(
-    model: LogisticModel, training: TrainingRows, wanted: Integers
-) -> Iterator[tuple[int, LogisticModel, Rows]]:
-    """Yield the same for logistic regression, where the weight of the row's duplicates decreases by one."""
-    matrix = model.design.matrix(training.rows)
-    kind = kinds_of_rows((training.y, matrix))
-    _, first, counts = np.unique(kind, return_index=True, return_counts=True)
-    different, labels = matrix[first], training.y[first]
-    for i in wanted.tolist():
-        weight = counts - (np.arange(len(counts)) == kind[i]).astype(float)
-        yield i, model.of_rows(different, labels, weight), training.rows[np.array([i])]
+        yield i, replace(model, label_counts=counts, blocks=blocks), training.rows[np.array([i])]
 
 
 def _statistics_without(
-    model: GenerativeModel, training: TrainingRows, wanted: Integers, narrow: bool
-) -> Iterator[tuple[int, list[Statistics | None]]]:
-    """Yield the statistics of all rows but one, one entry per block; None for blocks that can be narrowed.
+    model: GenerativeModel, training: TrainingRows, wanted: Integers
+) -> Iterator[tuple[int, list[Statistics]]]:
+    """Yield the statistics of all rows but one, one entry per block.
 
     Statistics are added, never subtracted, so that no digits cancel: those of the rows outside a stretch of √n rows,
     computed once per stretch, plus those of the other rows in it.
     """
     n, y = len(training), training.y
     size = max(1, isqrt(n))
-    blocks = [
-        None if narrow and isinstance(block.family, Multinomial) else (block, part)
-        for block, part in zip(model.blocks, training.rows.parts, strict=True)
-    ]
 
     def of(rows: Integers) -> list[Any]:
-        """Return the statistics of some rows, block by block; None for a block that rows do not enter."""
-        return [
-            None if b is None else b[0].family.statistics(b[1][rows], y[rows], b[0].statistics.axes) for b in blocks
-        ]
+        """Return the statistics of some rows, block by block."""
+        blocks = zip(model.blocks, training.rows.parts, strict=True)
+        return [block.family.statistics(part[rows], y[rows], block.statistics.axes) for block, part in blocks]
 
     for start in range(0, n, size):
         stretch = np.arange(start, min(start + size, n))
@@ -364,32 +308,7 @@ def _statistics_without(
         outside = of(np.concatenate([np.arange(start), np.arange(stretch[-1] + 1, n)]))
         for i in inside.tolist():
             others = of(stretch[stretch != i])
-            yield i, [None if b is None else b + rest for b, rest in zip(outside, others, strict=True)]
-
-
-def _of_own_words(block: Block, row: Any, label: int) -> tuple[Block, Array]:
-    """Return a block of a document's own words and one for all others, without the document, and its counts.
-
-    If θ is Dirichlet, so is θ with some of its components summed, and α and the counts are summed alike.
-    """
-    family: Any = block.family
-    document = sparse.csr_array(row)
-    counts = block.statistics.arrays()["counts"].copy()
-    counts[label, document.indices] -= document.data
-    own = np.zeros(counts.shape[1], dtype=bool)
-    own[document.indices] = True
-    words = np.flatnonzero(own)
-    names = [family.axes.features[j] for j in words]
-    cells = np.bincount(np.searchsorted(words, document.indices), document.data, minlength=len(words))
-    alpha = np.asarray(family.alpha)
-    tables = [values[:, own] for values in (alpha, counts)]
-    if not own.all():
-        names.append(REST)
-        cells = np.append(cells, 0.0)
-        tables = [np.column_stack([t, v[:, ~own].sum(axis=1)]) for t, v in zip(tables, (alpha, counts), strict=True)]
-    axes = Axes(family.axes.labels, tuple(names))
-    narrowed: Any = MultinomialStatistics(axes, tables[1])
-    return replace(block, family=replace(family, alpha=tables[0], axes=axes), statistics=narrowed), cells[None]
+            yield i, [most + rest for most, rest in zip(outside, others, strict=True)]
 
 
 def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:

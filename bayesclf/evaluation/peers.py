@@ -123,7 +123,7 @@ def rules_of(model: Any, rules: tuple[str, ...] | None) -> tuple[str, ...]:
         return (NO_RULE,)
     if rules is not None:
         return rules
-    own = {"tempered"} if getattr(model, "practical", False) else set()
+    own = {"tempered"} if getattr(model, "_practical", False) else set()
     if model.inference == "mle" or isinstance(model.inference, MLE):
         own = {"mle"}
     if model.rule is not None:

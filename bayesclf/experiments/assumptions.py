@@ -148,7 +148,7 @@ def limit_scores(name: str, cells: Cells) -> tuple[float, float]:
 
 def _boundaries(settings: Settings) -> Drawing:
     """Draw the three classifiers' boundaries on one training set of each population."""
-    figure, axes = style.panels(len(POPULATIONS) * len(CLASSIFIERS), (3.3, 3.2), len(CLASSIFIERS), common=False)
+    figure, axes = style.panels(len(POPULATIONS) * len(CLASSIFIERS), (3.3, 3.2), common=False)
     for place, (ax, (name, own)) in enumerate(zip(axes, product(POPULATIONS, CLASSIFIERS), strict=True)):
         rng = np.random.default_rng(seed_of(settings.seed, ("picture", name)))
         X, y = POPULATIONS[name].draw(settings.picture_rows, rng)

@@ -163,15 +163,13 @@ def free_parameters(draws: Array) -> int:
 
 def _parameters(table: pd.DataFrame) -> Drawing:
     figure, ax = style.axes(None, (7.2, 4.6))
-    ends = []
     for place, (name, kind) in enumerate(KINDS.items()):
         own, color = table[table["classifier"] == name], style.class_color(place)
         line = "-" if kind.attributes == "real" else (0, (5, 2))
-        ax.plot(own["n"], own["formula"], color=color, linewidth=1.6, linestyle=line)
+        ax.plot(own["n"], own["formula"], color=color, linewidth=1.6, linestyle=line, label=name)
         ax.scatter(own["n"], own["counted"], color=color, s=16)
-        ends.append((float(own["n"].iloc[-1]), float(own["counted"].iloc[-1]), name, color))
     ax.set(yscale="log", xlabel="attributes", ylabel="parameters")
     ax.yaxis.set_major_formatter("{x:,g}")
     style.quiet(ax)
-    style.name_ends(ax, ends)
+    ax.legend(frameon=False, fontsize="small")
     return figure

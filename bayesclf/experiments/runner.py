@@ -338,26 +338,24 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 def write_page(experiment: Experiment, settings: Any, outcome: Outcome, command: str | None = None) -> Path:
     """Write the page of a finished experiment into its folder, next to records and table; return its path."""
-    from bayesclf.report import document
-    from bayesclf.report.table import cell
+    from bayesclf.report import document, tree
 
     question, background, cautions = about(experiment)
     options = [(name.replace("_", " "), str(value)) for name, value in asdict(settings).items()]
     own = outcome.figure
-    drawn = [(document.svg(own.draw, "figure", own.title, own.caption), f"{own.title}. {own.caption}")]
+    answer: list[tree.Part] = [
+        tree.Text(outcome.answer[0], "headline"),
+        tree.Items(outcome.answer[1:]),
+        tree.Section("What not to conclude", [tree.Text(cautions)], "box"),
+    ]
+    sections = [
+        tree.Section("The question", [tree.Text(background)]),
+        tree.Section("Answer", answer, "first"),
+        tree.Section("Figure", [tree.Figure(own.draw, "figure", own.title, own.caption)]),
+        tree.Section("Table", [tree.Table(outcome.summary, most=len(outcome.summary))]),
+    ]
     path = outcome.folder / PAGE
-    text = document.fill(
-        "experiment.html.j2",
-        title=name_of(experiment),
-        subtitle=question,
-        background=background,
-        answer=outcome.answer,
-        cautions=cautions,
-        figures=drawn,
-        headings=[str(name).replace("_", " ") for name in outcome.summary],
-        lines=[[cell(value) for value in line] for line in outcome.summary.itertuples(index=False)],
-        made=document.made(command, *options),
-    )
+    text = tree.html(tree.Report(name_of(experiment), question, sections, document.made(command, *options)))
     write_text(path, text)
     return path
 

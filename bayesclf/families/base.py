@@ -153,12 +153,13 @@ class Statistics(ABC):
         """Return the arrays by name as floating-point numbers, for comparison and inspection."""
         return {name: np.asarray(values, dtype=float) for name, values in self._named().items()}
 
-    def _named(self) -> dict[str, Array]:
+    def _named(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(cast("Any", self)) if field.name != "axes"}
 
     def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
-        """Return statistics on other axes, each array by a function of this one's."""
-        return type(self)(axes, *map(function, self._named().values()))  # type: ignore[call-arg]
+        """Return statistics on other axes, each array by a function of this one's, also those of parts."""
+        parts = [v.mapped(axes, function) if isinstance(v, Statistics) else function(v) for v in self._named().values()]
+        return type(self)(axes, *parts)  # type: ignore[call-arg]
 
 
 class Family[S: Statistics](Concise, ABC):

@@ -147,21 +147,15 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         observe_presences(suffix, pymc_models.events(alpha, beta, suffix), statistics.n, statistics.successes)
 
     @override
-    def page_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, (outcome, feature)."""
-        from bayesclf import pymc_models
-
-        return pymc_models.events(alpha[:, 1::2], alpha[:, ::2], suffix)
-
-    @override
-    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str, variable: str = "x") -> None:
-        """Observe whether x_i exceeds the threshold, Bernoulli(θ_yi), under a name."""
+    def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:
+        """Add θ, observing whether x_i exceeds the threshold, Bernoulli(θ_yi), under a name."""
         import pymc as pm
 
         from bayesclf import pymc_models
 
         cells = dense(X)
         present = np.where(np.isnan(cells), np.nan, self.threshold < cells)
+        theta = pymc_models.events(self.alpha, self.beta, suffix)
         pymc_models.cells(pm.Bernoulli, present, row, theta, name=suffix, variable=variable)
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
@@ -170,14 +164,11 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         theta = parameters["theta"]
         draws, labels, features = theta.shape
         flat = theta.transpose(2, 1, 0).reshape(features, labels * draws)
-        never, always = flat == 0, flat == 1
         with np.errstate(divide="ignore"):
-            log_absent = np.where(always, 0.0, np.log1p(-flat))
-            log_odds = np.where(never, 0.0, np.log(flat)) - log_absent
-        density = present @ log_odds
+            log_present, log_absent = (dirichlet.countable(values) for values in (np.log(flat), np.log1p(-flat)))
+        density = present @ (log_present - log_absent)
         density += log_absent.sum(axis=0) if seen is None else seen @ log_absent
-        if never.any() or always.any():
-            density[_contradicted(present, seen, never, always)] = -np.inf
+        density = dirichlet.summed(density)
         return np.asarray(np.moveaxis(density.reshape(X.shape[0], labels, draws), 2, 0))
 
     def log_predictive_without(self, X: Any, y: Integers) -> Array:
@@ -288,19 +279,9 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         return sparse.csr_array((present, cells.indices, cells.indptr), shape=cells.shape), None
 
 
-def _contradicted(present: Any, seen: Array | None, never: NDArray[np.bool_], always: NDArray[np.bool_]) -> Any:
-    """Return whether a row has a feature of θ = 0 or lacks one of θ = 1, (row, outcome × draw)."""
-    certain = always.astype(float)
-    lacking = (certain.sum(axis=0) if seen is None else seen @ certain) - present @ certain
-    return (present @ never.astype(float) > 0) | (lacking > 0)
-
-
 def _log_absent(theta: Array, row: Integers, word: Integers, codes: Integers) -> Array:
     """Return Σ log (1 − θ) over the absent features of a row, (draw, row); −∞ where one of them has θ = 1."""
-    certain = theta == 1
     with np.errstate(divide="ignore"):
-        logs = np.where(certain, 0.0, np.log1p(-theta))
+        logs = dirichlet.countable(np.log1p(-theta))
     there = sparse.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(codes), len(row)))
-    of_all, of_present = logs.sum(axis=2)[:, codes], (there @ logs[:, codes[row], word].T).T
-    lacking = certain.sum(axis=2)[:, codes] - (there @ certain[:, codes[row], word].T.astype(float)).T
-    return np.where(lacking > 0, -np.inf, of_all - of_present)
+    return dirichlet.summed(logs.sum(axis=2)[:, codes] - (there @ logs[:, codes[row], word].T).T)

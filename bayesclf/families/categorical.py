@@ -132,15 +132,10 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         observe_simplexes(np.asarray(self.alpha), statistics.counts, axes.sizes, axes.features, suffix)
 
     @override
-    def page_theta(self, alpha: Any, suffix: str) -> list[Any]:
-        """Add θ of each feature, or of many with the same number of levels."""
-        return [own.add(alpha) for own in self._page_tables(suffix)]
-
-    @override
-    def page_cells(self, X: Integers, row: Any, theta: list[Any], suffix: str) -> None:
-        """Observe x_j ~ Categorical(θ_yj)."""
-        for own, of_own in zip(self._page_tables(suffix), theta, strict=True):
-            own.observe(of_own, X, row)
+    def page(self, X: Integers, row: Any, suffix: str) -> None:
+        """Add θ of each feature, or of many with the same number of levels, observing x_j ~ Categorical(θ_yj)."""
+        for own in self._page_tables(suffix):
+            own.observe(own.add(np.asarray(self.alpha)), X, row)
 
     @override
     def _page_tables(self, suffix: str) -> list[PageTable]:

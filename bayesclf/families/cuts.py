@@ -20,13 +20,10 @@ from bayesclf.families.categorical import Categorical, CategoricalStatistics
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.terms import Contributions, Pair
 
-NEGLIGIBLE = 1e-13
-"""Posterior probability below which an a is left out of averages."""
-
 
 @dataclass(frozen=True, eq=False)
 class CutSets:
-    """A distribution of the sets of cuts between m cells in a row, a set of B − 1 cuts making B bins.
+    """Distributions of the sets of cuts between m cells in a row, a set of B − 1 cuts making B bins.
 
     .. math:: P(C) ∝ p(B) \\binom{m − 1}{B − 1}^{−1} \\prod_{b} e^{s_b}, p(B) = 1/m,
 
@@ -37,7 +34,7 @@ class CutSets:
     Attributes
     ----------
     score
-        s_ij, (m + 1, m + 1); entries with j ≤ i are not used.
+        s_ij of each distribution, (a, m + 1, m + 1); entries with j ≤ i are not used.
 
     References
     ----------
@@ -50,7 +47,7 @@ class CutSets:
     @property
     def cells(self) -> int:
         """Number m of cells."""
-        return len(self.score) - 1
+        return len(self.score[0]) - 1
 
     @cached_property
     def log_prior(self) -> Array:
@@ -60,81 +57,86 @@ class CutSets:
 
     @cached_property
     def _potential(self) -> Array:
-        """Return the largest sum of scores of the cells before each cut, (m + 1)."""
-        best = np.zeros(self.cells + 1)
+        """Return the largest sum of scores of the cells before each cut, (a, m + 1)."""
+        best = np.zeros(self.score.shape[:2])
         for j in range(1, self.cells + 1):
-            best[j] = (best[:j] + self.score[:j, j]).max()
+            best[:, j] = (best[:, :j] + self.score[:, :j, j]).max(axis=1)
         return best
 
     @cached_property
+    def _upper(self) -> Array:
+        """Return the scores, −∞ where j ≤ i."""
+        return np.where(np.triu(np.ones(self.score.shape[1:], dtype=bool), 1), self.score, -np.inf)
+
+    @cached_property
     def _weight(self) -> Array:
-        """Return e^s of each bin, measured from the best path, (m + 1, m + 1); at most 1, and 0 where j ≤ i."""
-        best = self._potential
-        upper = np.triu(np.ones(self.score.shape, dtype=bool), 1)
-        return np.exp(np.where(upper, self.score + best[:, None] - best, -np.inf))
+        """Return e^s of each bin, measured from the best path, (a, m + 1, m + 1); at most 1, and 0 where j ≤ i."""
+        return np.exp(self._upper + self._potential[:, :, None] - self._potential[:, None])
 
     @cached_property
     def _before(self) -> Array:
-        """Return the sum over all ways to cut the cells before a cut into b bins, (b, cut), b = 0, …, m."""
-        out = np.zeros((self.cells + 1, self.cells + 1))
-        out[0, 0] = 1.0
+        """Return the sum over all ways to cut the cells before a cut into b bins, (b, a, cut), b = 0, …, m."""
+        out = np.zeros((self.cells + 1, *self.score.shape[:2]))
+        out[0, :, 0] = 1.0
         for b in range(self.cells):
-            out[b + 1] = out[b] @ self._weight
+            out[b + 1] = (out[b, :, None] @ self._weight)[:, 0]
         return out
 
     @cached_property
     def _after(self) -> Array:
         """Return the same of the cells after each cut."""
-        out = np.zeros((self.cells + 1, self.cells + 1))
-        out[0, -1] = 1.0
+        out = np.zeros_like(self._before)
+        out[0, :, -1] = 1.0
         for b in range(self.cells):
-            out[b + 1] = self._weight @ out[b]
+            out[b + 1] = (self._weight @ out[b, :, :, None])[..., 0]
         return out
 
     @cached_property
     def _bins(self) -> Array:
-        """Return the sum over all sets with each number of bins less 1 under the prior, (m)."""
-        return np.asarray(self._before[1:, -1] * np.exp(self.log_prior))
+        """Return the sum over all sets with each number of bins less 1 under the prior, (a, m)."""
+        return np.asarray(self._before[1:, :, -1].T * np.exp(self.log_prior))
 
-    def log_sum(self) -> float:
-        """Return log Σ_C p(C) Π_b e^(s_b)."""
-        return float(self._potential[-1] + np.log(self._bins.sum()))
+    def log_sum(self) -> Array:
+        """Return log Σ_C p(C) Π_b e^(s_b), (a)."""
+        return np.asarray(self._potential[:, -1] + np.log(self._bins.sum(axis=1)))
 
     def probabilities(self) -> Array:
-        """Return the probability that the cells i, …, j − 1 are a bin, (m + 1, m + 1)."""
+        """Return the probability that the cells i, …, j − 1 are a bin, (a, m + 1, m + 1)."""
         m = self.cells
         total = np.add.outer(np.arange(m), np.arange(m))  # bins before and after, the number of bins less 1
         prior = np.where(total < m, np.exp(self.log_prior[np.minimum(total, m - 1)]), 0.0)
-        return np.asarray(self._weight * (self._before[:m].T @ prior @ self._after[:m]) / self._bins.sum())
+        both = np.moveaxis(self._before[:m], 0, 2) @ prior @ np.moveaxis(self._after[:m], 0, 1)
+        return np.asarray(self._weight * both / self._bins.sum(axis=1)[:, None, None])
 
-    def most_probable(self) -> tuple[NDArray[np.bool_], float]:
-        """Return which cells begin a bin of the most probable set, (m), and log P(C) + Σ_b s_b of that set."""
-        m = self.cells
-        upper = np.triu(np.ones(self.score.shape, dtype=bool), 1)
-        score = np.where(upper, self.score, -np.inf)
-        best, came = np.full((m + 1, m + 1), -np.inf), np.zeros((m + 1, m + 1), dtype=np.intp)
-        best[0, 0] = 0.0
+    def most_probable(self, log_weight: Array) -> tuple[int, NDArray[np.bool_]]:
+        """Return the distribution and the set, as which cells begin a bin, (m), of largest joint probability.
+
+        The distributions have log weights (a).
+        """
+        m, every = self.cells, np.arange(len(self.score))[:, None]
+        best, came = np.full((m + 1, *self.score.shape[:2]), -np.inf), np.zeros((m + 1, *self.score.shape[:2]), np.intp)
+        best[0, :, 0] = 0.0
         for b in range(m):
-            paths = best[b][:, None] + score
-            came[b + 1] = paths.argmax(axis=0)
-            best[b + 1] = paths[came[b + 1], np.arange(m + 1)]
-        log_joint = best[1:, m] + self.log_prior
-        bins, cut = int(log_joint.argmax()) + 1, m
-        begins = np.zeros(m, dtype=bool)
-        for b in range(bins, 0, -1):
-            cut = came[b, cut]
+            paths = best[b][:, :, None] + self._upper
+            came[b + 1] = paths.argmax(axis=1)
+            best[b + 1] = paths[every, came[b + 1], np.arange(m + 1)]
+        log_joint = best[1:, :, m].T + self.log_prior + log_weight[:, None]
+        place, bins = divmod(int(log_joint.argmax()), m)
+        begins, cut = np.zeros(m, dtype=bool), m
+        for b in range(bins + 1, 0, -1):
+            cut = came[b, place, cut]
             begins[cut] = True
-        return begins, float(log_joint.max())
+        return place, begins
 
-    def draw(self, rng: np.random.Generator, draws: int) -> NDArray[np.bool_]:
-        """Draw sets: which cells begin a bin, (draw, m)."""
-        bins = 1 + _choices(np.broadcast_to(self._bins, (draws, self.cells)), rng)
+    def draw(self, place: int, rng: np.random.Generator, draws: int) -> NDArray[np.bool_]:
+        """Draw sets of one of the distributions: which cells begin a bin, (draw, m)."""
+        bins = 1 + _choices(np.broadcast_to(self._bins[place], (draws, self.cells)), rng)
         begins = np.zeros((draws, self.cells), dtype=bool)
         cut = np.full(draws, self.cells)
         going = np.arange(draws)
         while len(going):
             bins[going] -= 1
-            cut[going] = _choices(self._before[bins[going]] * self._weight[:, cut[going]].T, rng)
+            cut[going] = _choices(self._before[bins[going], place] * self._weight[place][:, cut[going]].T, rng)
             begins[going, cut[going]] = True
             going = going[bins[going] > 0]
         return begins
@@ -148,7 +150,7 @@ def _choices(weights: Array, rng: np.random.Generator) -> Integers:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """All bins i, …, j − 1 of the m cells of a feature: sums over their cells, [i, j].
+    """All bins i, …, j − 1 of the m cells of a feature, under several a, each as probable a priori.
 
     The cells of a bin share its probability in proportion to given widths, the density within the bin being constant,
     or without them by φ ~ Dirichlet(α + n), n the counts of all classes: α + n then takes the place of the widths.
@@ -158,7 +160,7 @@ class Segments:
     counts
         Weight of the rows of each class in each cell, (outcome, cell).
     prior
-        α = a q of each cell, (cell).
+        α = a q of each cell, (a, cell).
     given
         Widths, (cell); None where the shares within bins are learned.
     """
@@ -169,149 +171,119 @@ class Segments:
 
     @cached_property
     def widths(self) -> Array:
-        """What the cells of a bin share its probability in proportion to, (cell)."""
-        return self.prior + self.counts.sum(axis=0) if self.given is None else self.given
+        """What the cells of a bin share its probability in proportion to, (a, cell)."""
+        learned = self.prior + self.counts.sum(axis=0)
+        return learned if self.given is None else np.broadcast_to(self.given, learned.shape)
 
     @cached_property
     def _sums(self) -> tuple[Array, Array, Array]:
-        """Return α_b (i, j), n_b (outcome, i, j) and width_b (i, j); 1 where there is no bin.
+        """Return α_b (a, i, j), n_b (outcome, i, j) and width_b (a, i, j); 1 where there is no bin.
 
         Each bin is summed by itself: a difference of sums from the left would lose the small ones.
         """
-        none = np.tril(np.ones((len(self.prior) + 1,) * 2, dtype=bool))
+        none = np.tril(np.ones((self.prior.shape[1] + 1,) * 2, dtype=bool))
         return tuple(np.where(none, 1.0, run_sums(values)) for values in (self.prior, self.counts, self.widths))  # type: ignore[return-value]
 
     @cached_property
     def cuts(self) -> CutSets:
-        """The posterior of the set of cuts."""
+        """The posteriors of the set of cuts."""
         prior, counts, widths = self._sums
-        gains = (gammaln(prior + counts) - gammaln(prior)).sum(axis=0)
+        gains = (gammaln(prior[:, None] + counts) - gammaln(prior[:, None])).sum(axis=1)
         if self.given is not None:
             return CutSets(gains - counts.sum(axis=0) * np.log(widths))
         of_shares = run_sums(gammaln(self.widths) - gammaln(self.prior))
         return CutSets(gains + of_shares - (gammaln(widths) - gammaln(prior)))
 
-    def log_evidence(self) -> float:
-        """Return the log density of the rows in their order, θ, φ and cuts integrated out."""
-        if not self.counts.any():
-            return 0.0
-        return self.cuts.log_sum() + self._log_totals
+    @cached_property
+    def _log_totals(self) -> Array:
+        """Return Σ_k log Γ(a)/Γ(a + n_k), (a)."""
+        a = self.prior.sum(axis=1, keepdims=True)
+        return np.asarray((gammaln(a) - gammaln(a + self.counts.sum(axis=1))).sum(axis=1))
 
-    def most_probable(self) -> tuple[NDArray[np.bool_], float]:
-        """Return which cells begin a bin of the most probable cuts, (cell), and the log density with these cuts."""
-        begins, log_joint = self.cuts.most_probable()
-        return begins, log_joint + self._log_totals
+    @cached_property
+    def log_evidences(self) -> Array:
+        """The log density of the rows in their order under each a, θ, φ and cuts integrated out, (a)."""
+        return self.cuts.log_sum() + self._log_totals if self.counts.any() else np.zeros(len(self.prior))
+
+    @cached_property
+    def weights(self) -> Array:
+        """P(a | the counts)."""
+        return np.asarray(softmax(self.log_evidences))
+
+    def log_evidence(self) -> float:
+        """Return the log density of the rows, a integrated out too."""
+        return float(np.logaddexp.reduce(self.log_evidences) - np.log(len(self.prior)))
+
+    @cached_property
+    def _theta(self) -> Array:
+        """Return the expected probability of each bin, (a, outcome, i, j)."""
+        prior, counts, _ = self._sums
+        return np.asarray((prior[:, None] + counts) / np.add.outer(self.prior.sum(axis=1), self._rows)[..., None, None])
 
     @property
-    def _log_totals(self) -> float:
-        """Return Σ_k log Γ(a)/Γ(a + n_k)."""
-        a, n = self.prior.sum(), self.counts.sum(axis=1)
-        return float((gammaln(a) - gammaln(a + n)).sum())
+    def _rows(self) -> Array:
+        return np.asarray(self.counts.sum(axis=1))
 
     def mean(self) -> Array:
         """Return the expected probability of each cell, (outcome, cell)."""
-        prior, counts, widths = self._sums
-        theta = (prior + counts) / (self.prior.sum() + self.counts.sum(axis=1))[:, None, None]
-        return _of_cells(self.cuts.probabilities() * theta / widths) * self.widths
+        density = self.cuts.probabilities()[:, None] * self._theta / self._sums[2][:, None]
+        return np.tensordot(self.weights, _of_cells(density) * self.widths[:, None], 1)
 
-    def without(self, label: int) -> tuple[Array, Array]:
-        """Return sums over the bins of each cell if it has one row less of a class: 1/p and p_k/p, p_k without the row.
+    def mean_without(self, label: int) -> Array:
+        """Return the expected probability of each cell without one of its rows of a class, (outcome, cell).
 
-        With p = p_label, both are expected given all rows, (cell) and (outcome, cell). As P(C | D without x) is
-        proportional to P(C | D)/p(x | C, D without x), the second over the first is p_k averaged over the cuts.
+        With p_k without the row and p = p_label, it is E[p_k/p]/E[1/p] given all rows: P(C | D without x) is
+        proportional to P(C | D)/p(x | C, D without x), which averages p_k over the cuts.
         """
         prior, counts, widths = self._sums
-        theta = (prior + counts) / (self.prior.sum() + self.counts.sum(axis=1))[:, None, None]
         # Bins without a row of the class have no cell that could lose one.
-        less = np.where(counts[label] >= 1, prior + counts[label] - 1, 1.0)
-        less /= self.prior.sum() + max(self.counts[label].sum() - 1, 0.0)
-        theta[label] = less
+        there, theta = counts[label] >= 1, self._theta.copy()
+        less = np.where(there, prior + counts[label] - 1, 1.0)
+        less /= (self.prior.sum(axis=1) + max(self._rows[label] - 1, 0.0))[:, None, None]
+        theta[:, label] = less
         of_bins, lost = self.cuts.probabilities() / less, float(self.given is None)
         width = np.where(self.counts[label] >= 1, self.widths - lost, 1.0)
-        return _of_cells(of_bins * (widths - lost)) / width, _of_cells(of_bins * theta)
+        inverse = self.weights @ (_of_cells(of_bins * (widths - lost)) / width)
+        return np.asarray(np.tensordot(self.weights, _of_cells(of_bins[:, None] * theta), 1) / inverse)
+
+    @cached_property
+    def most_probable(self) -> tuple[int, NDArray[np.bool_]]:
+        """The most probable a, by its position, and cuts, as which cells begin a bin, (cell)."""
+        return self.cuts.most_probable(self._log_totals)
+
+    def map(self) -> Array:
+        """Return the cells' probabilities (1, outcome, cell) given these, θ at its mode in the softmax basis."""
+        place, begins = self.most_probable
+        return self.cells(place, begins[None])
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw cuts, then θ and φ: the cells' probabilities, (draw, outcome, cell)."""
-        return self.cells(self.cuts.draw(rng, draws), rng)
+        """Draw a, cuts, then θ and φ: the cells' probabilities, (draw, outcome, cell)."""
+        of_a = rng.choice(len(self.prior), size=draws, p=self.weights)
+        out = np.empty((draws, *self.counts.shape))
+        for place in np.unique(of_a):
+            own = of_a == place
+            out[own] = self.cells(place, self.cuts.draw(place, rng, int(own.sum())), rng)
+        return out
 
-    def cells(self, begins: NDArray[np.bool_], rng: np.random.Generator | None = None) -> Array:
-        """Return the probabilities of the cells (draw, outcome, cell) given which cells begin a bin, (draw, cell).
+    def cells(self, place: int, begins: NDArray[np.bool_], rng: np.random.Generator | None = None) -> Array:
+        """Return the probabilities of cells (draw, outcome, cell) given a and which cells begin a bin, (draw, cell).
 
         θ and φ are drawn, or without a generator are at their means.
         """
         # The bins of all draws in a row: those of a draw are a simplex, and so are the cells of a bin.
         starts, draws = np.flatnonzero(begins), len(begins)
         sizes = np.diff(np.append(starts, begins.size))
-        widths, lengths = np.tile(self.widths, draws), tuple(sizes.tolist())
+        widths, lengths = np.tile(self.widths[place], draws), tuple(sizes.tolist())
         drawn = rng is not None and self.given is None
         shares = dirichlet.draw(widths, lengths, rng, 1)[0] if drawn else dirichlet.normalize(widths, lengths)  # type: ignore[arg-type]
         alpha = np.zeros((draws, *self.counts.shape))
-        of_bins = np.add.reduceat(np.tile(self.prior + self.counts, draws), starts, axis=1)
+        of_bins = np.add.reduceat(np.tile(self.prior[place] + self.counts, draws), starts, axis=1)
         np.moveaxis(alpha, 1, 0)[:, begins] = of_bins
         with np.errstate(divide="ignore"):  # a cell that begins no bin has α = 0, and no share
             size = (begins.shape[1],)
             theta = dirichlet.normalize(alpha, size) if rng is None else dirichlet.draw(alpha, size, rng, 1)[0]
         flat = np.repeat(np.moveaxis(theta, 1, 0)[:, begins], sizes, axis=1) * shares
         return np.moveaxis(flat.reshape(len(flat), *begins.shape), 0, 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Smoothings:
-    """The bins of a feature under several a, each as probable a priori.
-
-    Attributes
-    ----------
-    each
-        The bins under each.
-    """
-
-    each: tuple[Segments, ...]
-
-    @cached_property
-    def _log_evidences(self) -> Array:
-        return np.array([segments.log_evidence() for segments in self.each])
-
-    @cached_property
-    def weights(self) -> Array:
-        """P(a | the counts)."""
-        return np.asarray(softmax(self._log_evidences))
-
-    def log_evidence(self) -> float:
-        """Return the log density of the rows in their order, a, cuts and θ integrated out."""
-        return float(np.logaddexp.reduce(self._log_evidences) - np.log(len(self.each)))
-
-    def mean(self) -> Array:
-        """Return the expected probability of each cell, (outcome, cell)."""
-        pairs = zip(self.weights, self.each, strict=True)
-        return np.sum([weight * segments.mean() for weight, segments in pairs if weight > NEGLIGIBLE], axis=0)
-
-    def mean_without(self, label: int) -> Array:
-        """Return the expected probability of each cell without one of its rows of a class, (outcome, cell)."""
-        pairs = zip(self.weights, (segments.without(label) for segments in self.each), strict=True)
-        inverse, ratio = (sum(parts) for parts in zip(*((w * a, w * b) for w, (a, b) in pairs), strict=True))
-        return np.asarray(ratio / inverse)
-
-    @cached_property
-    def most_probable(self) -> tuple[Segments, NDArray[np.bool_]]:
-        """The bins under the most probable pair of a and cuts, and which cells begin one, (cell)."""
-        found = [segments.most_probable() for segments in self.each]
-        best = int(np.argmax([log_joint for _, log_joint in found]))
-        return self.each[best], found[best][0]
-
-    def map(self) -> Array:
-        """Return the cells' probabilities (1, outcome, cell) given that pair, θ at its mode in the softmax basis."""
-        segments, begins = self.most_probable
-        return segments.cells(begins[None])
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw a, cuts, then θ: the cells' probabilities, (draw, outcome, cell)."""
-        of_a = rng.choice(len(self.each), size=draws, p=self.weights)
-        out = np.empty((draws, *self.each[0].counts.shape))
-        for place, segments in enumerate(self.each):
-            own = of_a == place
-            if own.any():
-                out[own] = segments.draw(rng, int(own.sum()))
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -417,7 +389,7 @@ class CutFamily[S: Statistics](Family[S]):
         """Return the cell of each value within those of its feature, (row, feature); negative where it has none."""
 
     @abstractmethod
-    def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
+    def segments_of(self, feature: int, counts: Array) -> Segments:
         """Return the bins of a feature under each concentration, given counts (outcome, cell) of its cells."""
 
     def mle(self, statistics: S) -> Parameters:
@@ -429,7 +401,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     def map(self, statistics: S) -> Parameters:
         """Return the mode of θ in the softmax basis given the most probable concentration and cuts."""
-        every = [smoothings.map() for smoothings in self.posterior(statistics).smoothings]
+        every = [own.map() for own in self.posterior(statistics).segments]
         return {"theta": np.concatenate(every, axis=2)}
 
     def posterior(self, statistics: S) -> Self:
@@ -438,7 +410,7 @@ class CutFamily[S: Statistics](Family[S]):
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw concentrations and sets of cuts, then θ given them."""
-        return {"theta": np.concatenate([own.draw(rng, draws) for own in self.smoothings], axis=2)}
+        return {"theta": np.concatenate([own.draw(rng, draws) for own in self.segments], axis=2)}
 
     def mean(self) -> Parameters:
         """Return the average of the cells' probabilities over sets of cuts and θ."""
@@ -503,7 +475,7 @@ class CutFamily[S: Statistics](Family[S]):
             for k in range(labels):
                 rows = np.flatnonzero((codes[:, j] >= 0) & (y == k))
                 if rows.size:
-                    density = self.smoothings[j].mean_without(k) / self.widths[own]
+                    density = self.segments[j].mean_without(k) / self.widths[own]
                     out[rows] += np.log(density[:, codes[rows, j]]).T
         return out
 
@@ -512,7 +484,7 @@ class CutFamily[S: Statistics](Family[S]):
 
         The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
         """
-        return np.array([[own.log_evidence() for own in self.smoothings]])
+        return np.array([[own.log_evidence() for own in self.segments]])
 
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_kc/θ_k′c of the cell of each value."""
@@ -525,25 +497,26 @@ class CutFamily[S: Statistics](Family[S]):
         return tuple(slice(start, start + size) for start, size in pairs)
 
     @cached_property
-    def smoothings(self) -> tuple[Smoothings, ...]:
+    def segments(self) -> tuple[Segments, ...]:
         """The bins of each feature under each concentration, with all that is known of them."""
-        return tuple(self.smoothings_of(j, self.counts[:, own]) for j, own in enumerate(self._slices))
+        return tuple(self.segments_of(j, self.counts[:, own]) for j, own in enumerate(self._slices))
 
     @cached_property
-    def _modes(self) -> tuple[tuple[Segments, NDArray[np.bool_]], ...]:
-        """Return the most probable concentration and cuts of each feature given the rows that set the prior."""
-        return tuple(self.smoothings_of(j, self.known[:, own]).most_probable for j, own in enumerate(self._slices))
+    def _modes(self) -> tuple[Segments, ...]:
+        """Return the bins of each feature given the rows that set the prior, whose most probable ones PyMC has."""
+        return tuple(self.segments_of(j, self.known[:, own]) for j, own in enumerate(self._slices))
 
     @cached_property
     def _bins(self) -> Bins:
         """Return the bins of the most probable cuts."""
-        begins = np.concatenate([begins for _, begins in self._modes])
-        return Bins(begins, self.sizes, np.concatenate([segments.widths for segments, _ in self._modes]))
+        found = [(own, *own.most_probable) for own in self._modes]
+        begins = np.concatenate([begins for _, _, begins in found])
+        return Bins(begins, self.sizes, np.concatenate([own.widths[place] for own, place, _ in found]))
 
     @cached_property
     def _of_bins(self) -> Categorical:
         """Return the family of these bins as categories."""
-        alpha = self.counts + np.concatenate([segments.prior for segments, _ in self._modes])
+        alpha = self.counts + np.concatenate([own.prior[own.most_probable[0]] for own in self._modes])
         levels = tuple(tuple(range(size)) for size in self._bins.sizes)
         return Categorical(self._bins.sums(alpha), axes=replace(self.axes, levels=levels))
 
@@ -551,7 +524,7 @@ class CutFamily[S: Statistics](Family[S]):
     def _mean(self) -> Array:
         """Return the expected probability of each cell, (outcome, cell)."""
         empty = np.empty((len(self.axes.labels), 0))
-        return np.concatenate([empty, *(own.mean() for own in self.smoothings)], axis=1)
+        return np.concatenate([empty, *(own.mean() for own in self.segments)], axis=1)
 
     def _cells(self, X: Any) -> Integers:
         """Return the cell of each value (row, feature) among those of all features, −1 where it has none."""

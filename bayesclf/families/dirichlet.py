@@ -32,6 +32,17 @@ def logs(probabilities: Array) -> Array:
         return np.log(probabilities)
 
 
+def countable(logs: Array) -> Any:
+    """Return logarithms with −∞ as −i: a sum that subtracts as many of these as it adds has a finite value."""
+    never = np.isneginf(logs)
+    return np.where(never, -1j, logs) if never.any() else logs
+
+
+def summed(values: Any) -> Array:
+    """Return sums of what `countable` returns as logarithms, −∞ where any −i is left."""
+    return np.where(values.imag < -0.5, -np.inf, values.real) if np.iscomplexobj(values) else values
+
+
 def starts(sizes: tuple[int, ...] | Integers) -> Integers:
     """Return the first cell of each simplex."""
     return np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.intp)

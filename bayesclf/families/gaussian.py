@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,172 +26,12 @@ from bayesclf.families.base import (
     require_positive,
 )
 from bayesclf.families.moments import Moments
+from bayesclf.families.normal_scores import NormalScores, StudentScores, log_student_t
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
-from bayesclf.tables.numbers import blocks_of
-
-if TYPE_CHECKING:
-    pass
-
-
-CACHED_CELLS = 2**15
-"""Cells that several passes go over."""
-
-LARGEST_LOG = 700.0
-"""Logarithm of what a number may reach: a little below the largest one."""
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
-
-
-def _few_rows(X: Array) -> Iterator[tuple[slice, Array, NDArray[np.bool_] | None]]:
-    """Yield a few rows at a time: which, their cells, and which of these are missing, None where none is.
-
-    Cells of a row are next to each other, so that sums over them do not depend on how the table lies in memory.
-    """
-    for rows in blocks_of(len(X), X.shape[1], CACHED_CELLS):
-        cells = np.ascontiguousarray(X[rows])
-        yield rows, cells, np.isnan(cells) if np.isnan(cells.sum()) else None
-
-
-@dataclass(frozen=True, eq=False)
-class NormalScores:
-    """Σ_i log Normal(x_i; μ_ik, σ²_ik) over the observed cells, of draws of μ and σ².
-
-    The square is expanded around c, the mean of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all draws are
-    one matrix product, and as μ−c is small nothing cancels, whatever the origin of x. What does not depend on x is
-    computed once.
-
-    Attributes
-    ----------
-    mu, sigma2
-        (draw, outcome, feature).
-    """
-
-    mu: Array
-    sigma2: Array
-
-    def __call__(self, X: Array) -> Array:
-        """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (draw, row, outcome)."""
-        draws, labels, features = self.mu.shape
-        out = np.empty((len(X), labels, draws))
-        for rows, cells, missing in _few_rows(X):
-            factors = self._of_complete if missing is None else self._of_incomplete
-            seen = np.ones((len(cells), 1)) if missing is None else (~missing).astype(float)
-            for k in range(labels):
-                z = cells - self._center[k]
-                if missing is not None:
-                    z[missing] = 0.0
-                if draws > 1:
-                    np.matmul(np.hstack([z * z, z, seen]), factors[k], out=out[rows, k])
-                    continue
-                z *= z
-                np.matmul(z, factors[k, :features], out=out[rows, k])
-                out[rows, k] += factors[k, -1] if missing is None else seen @ factors[k, -features:]
-        return np.moveaxis(out, 2, 0)
-
-    @cached_property
-    def _center(self) -> Array:
-        """The mean of each class's draws, (outcome, feature)."""
-        return np.asarray(self.mu.mean(axis=0))
-
-    @cached_property
-    def _of_incomplete(self) -> Array:
-        """What z², z, and whether a cell is observed are multiplied by, (outcome, column, draw)."""
-        shift, precision = self.mu - self._center, 1 / self.sigma2
-        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2)
-        factors = np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
-        return np.ascontiguousarray(factors.transpose(1, 2, 0))
-
-    @cached_property
-    def _of_complete(self) -> Array:
-        """The same of rows without missing cells, whose constants are added up."""
-        squares, constants = np.split(self._of_incomplete, [2 * self.mu.shape[2]], axis=1)
-        return np.concatenate([squares, constants.sum(axis=1, keepdims=True)], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class StudentScores:
-    """Σ_i log t(x_i; ν_ik, m_ik, s²_ik) over the observed cells, with ν degrees of freedom.
-
-    Features of the same ν need one logarithm, that of the product of their 1 + z²/ν. Of each factor what exceeds 1 is
-    kept, as beside the 1 it would keep few digits where ν is large.
-
-    Attributes
-    ----------
-    nu, m, scale
-        ν, location m and squared scale s², (outcome, feature).
-    """
-
-    nu: Array
-    m: Array
-    scale: Array
-
-    def __call__(self, X: Array) -> Array:
-        """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (row, outcome)."""
-        out = np.empty((len(X), len(self.m)))
-        order, starts = self._groups
-        m, rate, constant = self.m[:, order], (1 / (self.scale * self.nu))[:, order], self._constants[:, order]
-        exponent = -0.5 * (np.broadcast_to(self.nu, m.shape)[:, order] + 1)
-        for rows, cells, missing in _few_rows(X):
-            columns = np.ascontiguousarray(cells.T[order])
-            lacking = None if missing is None else missing.T[order]
-            for k in range(len(m)):
-                excess = columns - m[k, :, None]
-                excess *= excess
-                excess *= rate[k, :, None]
-                if lacking is not None:
-                    excess[lacking] = 0.0
-                places, logs = _log_products(excess, starts)
-                own = constant[k].sum() if lacking is None else constant[k] @ ~lacking
-                out[rows, k] = exponent[k, places] @ logs + own
-        return out
-
-    @cached_property
-    def _groups(self) -> tuple[Integers, Integers]:
-        """The features in an order in which those of the same ν are neighbors, and where each ν starts."""
-        _, group = np.unique(np.broadcast_to(self.nu, self.m.shape), axis=1, return_inverse=True)
-        order = np.argsort(group, kind="stable")
-        return order, np.flatnonzero(np.diff(group[order], prepend=-1))
-
-    @cached_property
-    def _constants(self) -> Array:
-        """What does not depend on x, (outcome, feature)."""
-        nu = self.nu
-        log_scale = np.log(nu * np.pi) + np.log(self.scale)
-        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale)
-
-
-def _log_products(excess: Array, starts: Integers) -> tuple[list[int], Array]:
-    """Return log Π (1 + e) of neighboring features, (group, row), and the first feature of each group.
-
-    Groups end where another of the `starts` is, and before a product could be too large for a number.
-
-    Parameters
-    ----------
-    excess
-        e (feature, row), which is overwritten.
-    starts
-        Features at which a group begins.
-    """
-    many = max(1, int(LARGEST_LOG / max(np.log1p(excess.max(initial=0.0)), 1.0)))
-    ends = [*starts.tolist(), len(excess)]
-    places = [place for start, end in pairwise(ends) for place in range(start, end, many)]
-    products = [_product_less_one(excess[start:end]) for start, end in pairwise([*places, len(excess)])]
-    return places, np.log1p(np.stack(products))
-
-
-def _product_less_one(excess: Array) -> Array:
-    """Return Π (1 + e) − 1, (row), of e (feature, row), which is overwritten: halves are multiplied with each other."""
-    left = len(excess)
-    while left > 1:
-        half = left // 2
-        one, other = excess[:half], excess[left - half : left]
-        product = one * other
-        one += other
-        one += product
-        left -= half
-    return np.asarray(excess[0])
 
 
 @dataclass(frozen=True, repr=False)
@@ -287,7 +125,7 @@ class Gaussian(Family[Moments]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the normal priors of μ given σ², and those of σ²."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         means = prior_lines("mu", "Normal({m}, sigma2/{kappa})", self.axes, m=m, kappa=kappa)
         return [*means, *prior_lines("sigma2", "InvGamma({a}, {b})", self.axes, a=a, b=b)]
 
@@ -303,25 +141,34 @@ class Gaussian(Family[Moments]):
 
     def map(self, statistics: Moments) -> Parameters:
         """Return the joint posterior mode of means and variances."""
-        m, _, a, b = self._updated(statistics)
+        m, _, a, b = self.posterior(statistics).hyperparameters()
         sharing = self._group(np.ones(m.shape))
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self._updated(statistics)
-        return replace(self, m=m, kappa=kappa, a=a, b=b)
+        m, kappa, a, b = self.hyperparameters()
+        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
+        total = kappa + n
+        shrunk = kappa * n / total * (mean - m) ** 2
+        return replace(
+            self,
+            m=m + n / total * (mean - m),
+            kappa=total,
+            a=a + self._group(n) / 2,
+            b=b + self._group(scatter + shrunk) / 2,
+        )
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         sigma2 = b / rng.standard_gamma(a, size=(draws, *a.shape))
         mu = m + np.sqrt(sigma2 / kappa) * rng.standard_normal((draws, *m.shape))
         return {"mu": mu, "sigma2": self._squeeze(sigma2)}
 
     def mean(self) -> Parameters:
         """Return E[μ] = m and E[σ²] = b/(a − 1); raises `DoesNotExist` where a ≤ 1."""
-        m, _, a, b = self._hyperparameters()
+        m, _, a, b = self.hyperparameters()
         if np.any(a <= 1):
             raise DoesNotExist("the posterior mean of a variance is infinite (a ≤ 1); give a prior with a above 1")
         return {"mu": m[None], "sigma2": self._squeeze(b / (a - 1))[None]}
@@ -350,7 +197,7 @@ class Gaussian(Family[Moments]):
         """Add μ and σ² to the open PyMC model, hyperparameters as they are `held`; return μ and σ."""
         from bayesclf import pymc_models
 
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         given = {"mu_m": m, "mu_kappa": kappa, "sigma2_a": self._squeeze(a), "sigma2_b": self._squeeze(b)}
         m, kappa, a, b = (held(f"{name}{suffix}", value) for name, value in given.items())
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
@@ -373,7 +220,7 @@ class Gaussian(Family[Moments]):
 
     def _student(self, X: Array) -> Array:
         """Return the same of numbers, which a change of variable leaves as it is."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         spread = (kappa + 1) / kappa
         shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
         if 1 not in self._shared:
@@ -386,7 +233,7 @@ class Gaussian(Family[Moments]):
 
         The location of the own class is (κm − x)/(κ − 1).
         """
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         over_classes = 0 in self._shared
         group = np.zeros_like(y) if over_classes else y
         seen, deviation = ~np.isnan(X), X - m[y]
@@ -414,7 +261,7 @@ class Gaussian(Family[Moments]):
         ----------
         Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 95.
         """
-        _, kappa, a, b = self._hyperparameters()
+        _, kappa, a, b = self.hyperparameters()
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
     def _log_base(self, statistics: Moments) -> Array:
@@ -423,7 +270,7 @@ class Gaussian(Family[Moments]):
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b); one part for each variance."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
         return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
@@ -466,16 +313,9 @@ class Gaussian(Family[Moments]):
         dims = ("outcome", "feature")
         return {"mu": dims, "sigma2": tuple(dims[axis] for axis in (0, 1) if axis not in self._shared)}
 
-    def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
-        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
-
-    def _updated(self, statistics: Moments) -> tuple[Array, Array, Array, Array]:
-        """Return m, κ, a and b of the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self._hyperparameters()
-        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        total = kappa + n
-        shrunk = kappa * n / total * (mean - m) ** 2
-        return m + n / total * (mean - m), total, a + self._group(n) / 2, b + self._group(scatter + shrunk) / 2
+    def hyperparameters(self) -> tuple[Array, Array, Array, Array]:
+        """Return m, κ, a and b."""
+        return np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b)
 
     def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
         """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).
@@ -515,13 +355,3 @@ class Gaussian(Family[Moments]):
         part = np.arange(densities[0].size).reshape(densities.shape[1:])
         part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
         return Density(densities.reshape(len(densities), -1), part_of)
-
-
-def log_student_t(distance: Array, nu: Array, cells: Array | float, log_scale: Array) -> Array:
-    """Return the log density of a t over `cells` coordinates: squared distance (x−m)ᵀS⁻¹(x−m), log|S|."""
-    return np.asarray(
-        gammaln((nu + cells) / 2)
-        - gammaln(nu / 2)
-        - 0.5 * (cells * np.log(nu * np.pi) + log_scale)
-        - 0.5 * (nu + cells) * np.log1p(distance / nu)
-    )

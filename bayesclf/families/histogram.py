@@ -14,7 +14,7 @@ from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.cells import REAL, ValueCounts
-from bayesclf.families.cuts import CutFamily, Segments, Smoothings, require_concentrations
+from bayesclf.families.cuts import CutFamily, Segments, require_concentrations
 from bayesclf.families.prior_lines import PriorLine, listing
 
 ROWS_PER_CELL = 5
@@ -257,10 +257,10 @@ class Histogram(CutFamily[ValueCounts]):
         return np.array(columns, dtype=np.intp).reshape(X.shape[::-1]).T
 
     @override
-    def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
+    def segments_of(self, feature: int, counts: Array) -> Segments:
         """Return the bins of a feature under each a."""
         own = self.layout[feature]
-        return Smoothings(tuple(Segments(counts, a * own.shares, own.widths) for a in np.ravel(self.a)))
+        return Segments(counts, np.multiply.outer(np.ravel(self.a), own.shares), own.widths)
 
     @override
     def _log_shape(self, X: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, override
 
@@ -37,14 +37,9 @@ class HurdleStatistics(Statistics):
         Statistics of the cells above 0, those of the wrapped family.
     """
 
+    axes: Axes
     zeros: BernoulliStatistics
     others: Any
-
-    @property
-    @override
-    def axes(self) -> Axes:  # type: ignore[override]  # both parts have the same
-        """Coordinates of both parts."""
-        return self.others.axes  # type: ignore[no-any-return]
 
     @classmethod
     def of(
@@ -58,26 +53,17 @@ class HurdleStatistics(Statistics):
         """Return the statistics of rows whose cells above 0 are of a family, by default log-normal."""
         (zero, others), positive = split(X), family or LogNormal()
         of_zeros = Bernoulli().statistics(zero, y, axes, sample_weight)
-        return cls(of_zeros, positive.statistics(others, y, axes, sample_weight))
-
-    @override
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.zeros + other.zeros, self.others + other.others)
+        return cls(axes, of_zeros, positive.statistics(others, y, axes, sample_weight))
 
     @override
     def discounted(self, factor: float) -> Self:
         """Return both parts' statistics with each row's weight times a factor."""
-        return type(self)(self.zeros.discounted(factor), self.others.discounted(factor))
+        return type(self)(self.axes, self.zeros.discounted(factor), self.others.discounted(factor))
 
     @override
     def pooled(self) -> Self:
         """Return both parts' statistics of all rows under one label."""
-        return type(self)(self.zeros.pooled(), self.others.pooled())
-
-    @override
-    def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
-        """Return both parts' statistics on other axes."""
-        return type(self)(self.zeros.mapped(axes, function), self.others.mapped(axes, function))
+        return type(self)(self.axes.pooled(), self.zeros.pooled(), self.others.pooled())
 
     @override
     def arrays(self) -> dict[str, Array]:
@@ -225,8 +211,7 @@ class Hurdle(Family[HurdleStatistics]):
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add θ, observing whether cells are 0, and the family's variables, observing the cells above 0."""
         zero, others = split(X)
-        theta = self.of_zeros.page_theta(self.of_zeros.simplexes()[0], suffix)
-        self.of_zeros.page_cells(zero, row, theta, suffix, variable="zero")
+        self.of_zeros.page(zero, row, suffix, variable="zero")
         self.family.page(others, row, suffix)
 
     @override

@@ -12,8 +12,9 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families import cells
 from bayesclf.families.base import Axes
-from bayesclf.families.gaussian import LARGEST_LOG, Gaussian
+from bayesclf.families.gaussian import Gaussian
 from bayesclf.families.moments import Moments
+from bayesclf.families.normal_scores import LARGEST_LOG
 from bayesclf.families.terms import Contributions, LinearDesign, Pair
 
 

@@ -33,9 +33,6 @@ EQUAL = 1e-100
 A variance thus has a reciprocal, and the square of a cell over it does not overflow.
 """
 
-DRIFT = 16.0
-"""Ratio of the squared distance of a mean from the origin to the variance, above which digits would be lost."""
-
 
 @dataclass(frozen=True)
 class Moments(Statistics):
@@ -60,11 +57,7 @@ class Moments(Statistics):
         weight = np.ones(len(y)) if sample_weight is None else sample_weight
         if X.size >= FEW_CELLS and X.size + _before.get() >= COMPILED_CELLS:
             y, weight = np.ascontiguousarray(y, dtype=np.intp), np.ascontiguousarray(weight, dtype=float)
-            sums = _Sums(axes)
-            for rows in blocks_of(len(X), X.shape[1], READ_CELLS):
-                sums.add(np.ascontiguousarray(X[rows]), y[rows], weight[rows])
-            total = sums.moments()
-            return cls(axes, total.n, total.mean, total.scatter)
+            return cls._compiled(X, y, axes, weight)
         if isinstance(X, Numbers):
             X = X[:]
         seen = ~np.isnan(X) & (weight > 0)[:, None]
@@ -79,7 +72,7 @@ class Moments(Statistics):
     @override
     def __add__(self, other: Self) -> Self:
         n = self.n + other.n
-        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
+        share = _ratio(other.n, n)
         delta = other.mean - self.mean
         scatter = self.scatter + other.scatter + delta**2 * self.n * share
         # An empty side has mean 0 by convention, which must not enter the weighted mean even as 0 · x rounding.
@@ -91,6 +84,30 @@ class Moments(Statistics):
         """Return the moments of all rows under one label, means of classes combined by their weights."""
         labels = (slice(k, k + 1) for k in range(len(self.n)))
         return reduce(add, (self.mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
+
+    @classmethod
+    def _compiled(cls, X: Array | Numbers, y: Integers, axes: Axes, weight: Array) -> Self:
+        """Return the moments by machine code, from sums of deviations from an origin: stored means are rounded.
+
+        The origin of a class and feature is the mean of its cells in the first block of rows that has any.
+        """
+        from bayesclf.families.kernels import add_moments
+
+        sums = np.zeros((3, len(axes.labels), len(axes.features)))
+        origin = np.zeros_like(sums[0])
+        for rows in blocks_of(len(X), X.shape[1], READ_CELLS):
+            block = np.ascontiguousarray(X[rows]), y[rows], weight[rows]
+            new = (sums[0] == 0) & (np.bincount(y[rows], minlength=len(origin)) > 0)[:, None]
+            if new.any():
+                seen = ~np.isnan(block[0]) & (weight[rows] > 0)[:, None]
+                origin = np.where(new, _first_cells(*block[:2], seen, len(origin)), origin)
+                of_block = np.zeros_like(sums)
+                add_moments(*block, origin, *of_block)
+                origin = np.where(new, origin + _ratio(of_block[1], of_block[0]), origin)
+            add_moments(*block, origin, *sums)
+        n, first, second = sums
+        shift = _ratio(first, n)
+        return cls(axes, n, np.where(n > 0, origin + shift, 0.0), np.maximum(second - first * shift, 0.0))
 
     def constant(self) -> NDArray[np.bool_]:
         """Return, for each feature, whether its observed cells are all equal, up to rounding, or it has none."""
@@ -116,47 +133,9 @@ def part_of_more(cells: int) -> Iterator[None]:
         _before.reset(token)
 
 
-class _Sums:
-    """Sums of deviations from an origin that changes seldom, as each mean that is stored is rounded.
-
-    The origin of a class and feature is the mean of its cells among the first few rows that have any. Where it turns
-    out to be far from the mean of later rows, next to their scatter, what was summed is merged and a new origin taken.
-    """
-
-    def __init__(self, axes: Axes) -> None:
-        self._axes = axes
-        self._merged = Moments(axes, *np.zeros((3, len(axes.labels), len(axes.features))))
-        self._origin = np.zeros_like(self._merged.n)
-        self._sums = np.zeros((3, *self._origin.shape))
-
-    def add(self, X: Array, y: Integers, weight: Array) -> None:
-        """Add rows: cells (row, feature), label codes and weights (row)."""
-        from bayesclf.families.kernels import add_moments
-
-        first = self._merged.n + self._sums[0] == 0
-        first &= (np.bincount(y, minlength=len(first)) > 0)[:, None]
-        if first.any():
-            cells = _first_cells(X, y, ~np.isnan(X) & (weight > 0)[:, None], len(first))
-            self._origin[first] = cells[first]
-            sums = np.zeros_like(self._sums)
-            add_moments(X, y, weight, self._origin, *sums)
-            self._origin[first] = self._with(sums).mean[first]
-        add_moments(X, y, weight, self._origin, *self._sums)
-        own = self._with(self._sums)
-        if (own.n * (own.mean - self._origin) ** 2 > DRIFT * own.scatter).any():
-            self._merged, self._sums[:] = self._merged + own, 0.0
-            self._origin = np.where(self._merged.n > 0, self._merged.mean, self._origin)
-
-    def moments(self) -> Moments:
-        """Return the moments of all rows."""
-        return self._merged + self._with(self._sums)
-
-    def _with(self, sums: Array) -> Moments:
-        """Return the moments that Σ w, Σ w d and Σ w d² are those of."""
-        n, first, second = sums
-        shift = np.divide(first, n, out=np.zeros_like(n), where=n > 0)
-        mean = np.where(n > 0, self._origin + shift, 0.0)
-        return Moments(self._axes, n.copy(), mean, np.maximum(second - first * shift, 0.0))
+def _ratio(total: Array, n: Array) -> Array:
+    """Return total/n, 0 where n is 0."""
+    return np.divide(total, n, out=np.zeros_like(n), where=n > 0)
 
 
 def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) -> Array:

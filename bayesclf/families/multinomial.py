@@ -113,27 +113,21 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         """Add θ, observing the counts of the words of each class."""
         import pymc as pm
 
+        from bayesclf import pymc_models
         from bayesclf.families.pymc import observe_counts
 
-        theta = self.page_theta(pm.Data(f"theta_alpha{suffix}", np.asarray(self.alpha)), suffix)
+        theta = pymc_models.words(pm.Data(f"theta_alpha{suffix}", np.asarray(self.alpha)), suffix)
         observe_counts(f"words{suffix}", theta, statistics.counts)
 
     @override
-    def page_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ, (outcome, word)."""
-        from bayesclf import pymc_models
-
-        return pymc_models.words(alpha, suffix)
-
-    @override
-    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
-        """Observe the words of each document, given how many there are."""
+    def page(self, X: Any, row: Any, suffix: str) -> None:
+        """Add θ, observing the words of each document, given how many there are."""
         from bayesclf import pymc_models
 
         counts = dense(X)
         if (counts % 1 != 0).any():
             raise Refused("words that count a fraction have no PyMC model; give whole counts")
-        pymc_models.documents(theta, counts, row, suffix)
+        pymc_models.documents(pymc_models.words(np.asarray(self.alpha), suffix), counts, row, suffix)
 
     def log_density(self, X: Any, parameters: Parameters) -> Array:
         """Return Σ_j x_j log θ_jk, (draw, row, outcome): without the multinomial coefficient."""

@@ -15,7 +15,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics
 from bayesclf.families.categorical import CategoricalStatistics
-from bayesclf.families.cuts import CutFamily, Segments, Smoothings, require_concentrations
+from bayesclf.families.cuts import CutFamily, Segments, require_concentrations
 from bayesclf.families.prior_lines import PriorLine, listing
 from bayesclf.families.terms import LinearDesign, LinearTerms
 
@@ -155,10 +155,9 @@ class Ordinal(CutFamily[CategoricalStatistics]):
         return X
 
     @override
-    def smoothings_of(self, feature: int, counts: Array) -> Smoothings:
+    def segments_of(self, feature: int, counts: Array) -> Segments:
         """Return the runs of a feature under each α."""
-        size = self.sizes[feature]
-        return Smoothings(tuple(Segments(counts, np.full(size, alpha)) for alpha in np.ravel(self.alpha)))
+        return Segments(counts, np.repeat(np.reshape(self.alpha, (-1, 1)), self.sizes[feature], axis=1))
 
 
 def _is_list_of_levels(levels: object) -> bool:

@@ -7,10 +7,9 @@ integrated over a variable in which it vanishes there too.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
@@ -46,12 +45,6 @@ TAIL, SHARPNESS = 37.0, 30.0
 
 ANEW_DEPTH = 60.0
 """Depth of the grids of cells whose integrand leaves the grid of t."""
-
-GROUP = 64
-"""Number of such cells, next to each other, that share nodes."""
-
-MOST_NODES = 2**15
-"""Nodes that a group may share; in one that needs more, each cell has its own."""
 
 SCANNED = 65
 """Nodes of each look for the part of the range that matters."""
@@ -232,8 +225,18 @@ class QuadratureFamily(CellFamily):
         """Return log p(x | state), t being the last part of the state."""
         return np.asarray(self.gain(state, 1.0, *self.terms(x)) + self.log_h(x))
 
-    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return what `log_cells` does at any t, in the shape of values and t together."""
+    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return log p(x | t, D) of cells x and nodes t, in the shape of both together.
+
+        Parameters
+        ----------
+        values, t : array
+            Cells of one feature, without missing ones, and nodes.
+        outcome, feature : int
+            The class and the feature.
+        left_out : bool
+            Whether each cell is among the rows D and is left out of them.
+        """
         weight, total = (part[outcome, feature] for part in self.state())
         if left_out:
             # Of numbers only; a sum of whole numbers keeps its digits.
@@ -266,20 +269,6 @@ class QuadratureFamily(CellFamily):
     @cached_property
     def _drawn(self) -> Grid:
         return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, DRAWN_NODES, DRAWN_DEPTH)
-
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return log p(x | t, D) of cells (row) at the nodes of `grid`, (row, node).
-
-        Parameters
-        ----------
-        values : array of shape (row,)
-            Cells of one feature, without missing ones.
-        outcome, feature : int
-            The class and the feature.
-        left_out : bool
-            Whether each cell is among the rows D and is left out of them.
-        """
-        return self._log_cells_at(values[:, None], self.grid.nodes[:, outcome, feature], outcome, feature, left_out)
 
     @override
     def log_predictive(self, X: Array) -> Array:
@@ -315,7 +304,8 @@ class QuadratureFamily(CellFamily):
         cell that differs from the others may have an integrand that is narrow and falls.
         """
         cell, sign = (outcome, feature), -1 if left_out else 1
-        integrand = self.grid.log_weight[:, *cell] + sign * self.log_cells(values, *cell, left_out)
+        of_cells = self.log_cells(values[:, None], self.grid.nodes[:, *cell], *cell, left_out)
+        integrand = self.grid.log_weight[:, *cell] + sign * of_cells
         out = np.asarray(logsumexp(integrand, axis=1))
         left = np.flatnonzero((~_vanishes(integrand) | self.grid.cut[cell]) & ~np.isnan(out))
         if left.size:
@@ -328,32 +318,13 @@ class QuadratureFamily(CellFamily):
 
         def log_integrand(x: Array, t: Array) -> Array:
             """Return it times the evidence of D, (node, row, 1), of cells (row, 1) at t (node, row or 1, 1)."""
-            return own.log_marginal(t) + sign * self._log_cells_at(x, t, outcome, feature, left_out)
+            return own.log_marginal(t) + sign * self.log_cells(x, t, outcome, feature, left_out)
 
-        def grid(some: Array) -> Grid:
-            """Return a grid (node, row, 1) for each of some cells."""
-            x = some[:, None]
-            return Grid.of(lambda t: log_integrand(x, t), x.shape, self.bounds, NODES, ANEW_DEPTH)
-
-        out = np.full(len(values), np.nan)
-        if len(values) > 2 * GROUP:
-            at = np.append(np.arange(0, len(values) - 1, GROUP), len(values) - 1)
-            ends = grid(values[at]).nodes[[0, -1], :, 0]
-            low, high = ends.min(axis=0), ends.max(axis=0)
-            for i, (first, last) in enumerate(itertools.pairwise(at)):
-                two = slice(i, i + 2)
-                start, reach = low[two].min(), np.ptp([low[two], high[two]])
-                step = (high - low)[two].min() / (NODES - 1)
-                if reach > step * MOST_NODES:
-                    continue
-                t = start + step * np.arange(np.ceil(reach / step) + 1)
-                t = t[t <= self.bounds[1]]
-                integrand = log_integrand(values[first : last + 1, None], t[:, None, None])[:, :, 0].T
-                found = logsumexp(integrand, axis=1) + np.log(step)
-                out[first : last + 1] = np.where(_vanishes(integrand), found, np.nan)
-        left = np.flatnonzero(np.isnan(out))
-        for some in np.array_split(left, len(left) // BLOCK + 1):
-            out[some] = grid(values[some]).log_total[:, 0]
+        out = np.empty(len(values))
+        for some in np.array_split(np.arange(len(values)), len(values) // BLOCK + 1):
+            x = values[some, None]
+            found = Grid.of(partial(log_integrand, x), x.shape, self.bounds, NODES, ANEW_DEPTH)
+            out[some] = found.log_total[:, 0]
         return out
 
     def _of_one(self, outcome: int, feature: int) -> Self:

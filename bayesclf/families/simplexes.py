@@ -113,27 +113,6 @@ class SimplexFamily[S: Statistics](Family[S]):
         """Return α/Σα."""
         return {"theta": self.of_cells(dirichlet.normalize(*self.simplexes()))[None]}
 
-    @abstractmethod
-    def page_theta(self, alpha: Any, suffix: str) -> Any:
-        """Add θ to the open PyMC model by the functions of `bayesclf.pymc_models`; return it, or its parts.
-
-        Parameters
-        ----------
-        alpha
-            Concentration of each cell of `tables`, (outcome, cell): an array, or a variable where it is learned.
-        suffix
-            What is added to the names.
-        """
-
-    @abstractmethod
-    def page_cells(self, X: Any, row: Any, theta: Any, suffix: str) -> None:
-        """Observe the cells of rows, given θ as `page_theta` returns it."""
-
-    @override
-    def page(self, X: Any, row: Any, suffix: str) -> None:
-        """Add θ, observing the cells of each row."""
-        self.page_cells(X, row, self.page_theta(self.simplexes()[0], suffix), suffix)
-
     @override
     def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from its own draws or from θ of each column."""

@@ -20,7 +20,7 @@ from scipy.special import gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import cells
 from bayesclf.families.base import LOST, Axes, Family, Statistics
-from bayesclf.families.dirichlet import class_sums, logs
+from bayesclf.families.dirichlet import class_sums, countable, logs, summed
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
 TINY = np.finfo(float).tiny
@@ -194,19 +194,14 @@ class CellFamily(Family[CellSums]):
     def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to `log_density`, with η and A computed once."""
         etas, normalizer = self.natural(NUMPY, *self.given(parameters))
-        nevers = [np.isneginf(eta) for eta in etas]
-        finite = [np.where(never, 0.0, eta) for never, eta in zip(nevers, etas, strict=True)]
+        factors = np.concatenate([normalizer, *map(countable, etas)], axis=2)
 
         def log_density(X: Array) -> Array:
             """Return it, (draw, row, outcome)."""
             seen, log_base, terms = self.observed(X, self.axes)
             columns = np.concatenate([-seen, *terms[: len(etas)]], axis=1)
-            density = cells.products(columns, np.concatenate([normalizer, *finite], axis=2))
-            density += log_base.sum(axis=1)[:, None]
-            for term, never in zip(terms, nevers, strict=False):
-                if never.any():
-                    density[cells.products((term != 0).astype(float), never.astype(float)) > 0] = -np.inf
-            return density
+            density = summed(cells.products(columns, factors))
+            return np.asarray(density + log_base.sum(axis=1)[:, None])
 
         return log_density
 

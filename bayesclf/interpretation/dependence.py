@@ -11,7 +11,6 @@ import pandas as pd
 from scipy.special import expit
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.attached import DependentPairsMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.display import MOST_LINES, Display, Displayed
@@ -44,9 +43,8 @@ JOINT_FAMILIES = {"categories": "joint", "numbers": "multivariate-gaussian", "mi
 """Family of a block of two columns, by the kind of the pair."""
 
 
-@with_methods
 @dataclass(frozen=True, eq=False, repr=False)
-class DependentPairs(Displayed, DependentPairsMethods):
+class DependentPairs(Displayed):
     """The evidence that pairs of columns depend on each other given the class, what `dependent_pairs` returns.
 
     Attributes

@@ -432,7 +432,7 @@ def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: 
     """
     design = model.design
     matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
-    levels = parameters.get("unseen", model.weight_prior.unseen_mean[None])
+    levels = parameters.get("unseen", model.weight_prior.unseen.mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
     own = against_reference(parameters["weight"], model.symmetric, axis=1) * design.scale
     weights = np.concatenate([own, levels], axis=2)

@@ -6,16 +6,15 @@ A part is complete or not there, so that an interrupted run can be resumed.
 from __future__ import annotations
 
 import csv
-import hashlib
 import io
 import json
 import os
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -62,187 +61,43 @@ def part_name(number: int) -> str:
     return f"part-{number:06}.parquet"
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The settings and files of a run.
-
-    Attributes
-    ----------
-    settings
-        By what sentences call it, the fingerprint of what answers or statistics depend on.
-    files
-        Size and time of the last change, in nanoseconds, of each file that is read, by its absolute path.
-    bayesclf
-        Version that the run was begun by: another one may round otherwise.
-    """
-
-    settings: Mapping[str, str]
-    files: Mapping[str, list[int]]
-    bayesclf: str
-
-    @classmethod
-    def of(cls, files: Iterable[Path], settings: Mapping[str, Any]) -> Self:
-        """Look at files, and make fingerprints of settings."""
-        looks = {os.path.abspath(file): os.stat(file) for file in files}
-        states = {name: [look.st_size, look.st_mtime_ns] for name, look in looks.items()}
-        made = {what: encoding.fingerprint(value) for what, value in settings.items()}
-        return cls(made, states, version("bayesclf"))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
-    def difference(self, then: Mapping[str, Any]) -> str:
-        """Return in what an earlier run, of which `as_json` is given, differs; empty where it is the same.
-
-        Raises
-        ------
-        KeyError, TypeError, AttributeError
-            If what is given was not made by `as_json`.
-        """
-        if then["bayesclf"] != self.bayesclf:
-            return f"it was begun by bayesclf {then['bayesclf']}, and this is {self.bayesclf}"
-        for file in sorted({*self.files, *then["files"]}):
-            if file not in then["files"]:
-                return f"{file} was not among the files that it was begun with"
-            if file not in self.files:
-                return f"{file} was among the files that it was begun with"
-            if then["files"][file] != self.files[file]:
-                return f"{file} has changed since it was begun"
-        for what, value in self.settings.items():
-            if then["settings"].get(what) != value:
-                return f"it was begun with other {what}"
-        return ""
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part that is complete.
-
-    Attributes
-    ----------
-    rows, rejected
-        Its rows, and those left undecided.
-    sha256
-        Checksum of its file, by which a later run can tell that nobody has changed it.
-    """
-
-    rows: int
-    rejected: int
-    sha256: str
-
-    @classmethod
-    def of(cls, path: Path, batches: Iterable[Columns]) -> Self:
-        """Return a part that was written, given its answers."""
-        predicted = [columns["predicted"] for columns in batches]
-        rejected = sum(labels.tolist().count(None) for labels in predicted if labels.dtype == object)
-        return cls(sum(map(len, predicted)), rejected, _sha256(path))
-
-
-@dataclass
-class Parts:
-    """The parts of a folder.
-
-    Attributes
-    ----------
-    folder
-        Where they are.
-    origin
-        What they are of.
-    known
-        Those that the manifest has.
-    done
-        Those at the beginning that are as they were written; the answers go on after them.
-    finished
-        Whether all have been written.
-    """
-
-    folder: Path
-    origin: Origin
-    known: list[Part] = field(default_factory=list)
-    done: list[Part] = field(default_factory=list)
-    finished: bool = False
-
-    def path(self, number: int) -> Path:
-        """Return the file of a part."""
-        return self.folder / part_name(number)
-
-    def add(self, part: Part) -> None:
-        """Note that the next part is complete."""
-        number = len(self.done)
-        self.done.append(part)
-        if self.known[number : number + 1] != [part]:
-            self.known[number : number + 1] = [part]
-            self.write_manifest()
-
-    def finish(self) -> None:
-        """Note that all parts are there."""
-        if not self.finished:
-            self.finished = True
-            self.write_manifest()
-
-    def require_own(self, names: Iterable[str]) -> None:
-        """Raise `InputError` for a file of the folder that its run did not write, which readers would take for answers.
-
-        The part after the last known one may be there: a run can end before its manifest has it.
-        """
-        own = {MANIFEST, *map(part_name, range(len(self.known) + (not self.finished)))}
-        others = sorted(set(names).difference(own))
-        if others:
-            raise InputError(
-                f"{self.folder / others[0]} is not of the run that is to be resumed; remove it, or choose another "
-                "folder"
-            )
-
-    def write_manifest(self) -> None:
-        """Write what is known of the parts, and what they are of."""
-        found = {
-            "format": "answers of bayesclf",
-            "finished": self.finished,
-            "origin": self.origin.as_json(),
-            "parts": [asdict(part) for part in self.known],
-        }
-        text = json.dumps(found, indent=1)
-        write_whole(self.folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
-
-
-def begun(folder: Path, origin: Origin, resume: bool) -> Parts:
-    """Return what a folder has of the answers, and prepare it for more.
-
-    Raises
-    ------
-    InputError
-        If it has anything, unless `resume`; if that is not what a run with this origin wrote; if it cannot be made.
-    """
+def _begin(folder: Path, origin: Mapping[str, str], resume: bool) -> None:
+    """Make a folder for answers, or raise `InputError` where it has what no run of this origin began."""
     try:
         folder.mkdir(exist_ok=True)
         found = [name for name in os.listdir(folder) if not name.startswith(PREFIX)]
     except OSError as error:
         raise InputError(f"the folder {folder} cannot be made ({error.strerror}); choose another") from None
     if not found:
-        parts = Parts(folder, origin)
-        parts.write_manifest()
-        return parts
+        text = json.dumps(dict(origin), indent=1)
+        write_whole(folder / MANIFEST, lambda part: part.write_text(text, encoding="utf-8"))
+        return
     if not resume:
         raise InputError(
             f"{folder} is not empty; choose another folder, or resume the run that wrote to it (resume=True)"
         )
-    manifest = _manifest(folder)
+    if not (folder / MANIFEST).exists():
+        raise InputError(f"{folder} has files but no {MANIFEST}, so no run can be resumed there; choose another folder")
+    with regular(folder / MANIFEST, "a manifest") as file:
+        try:
+            begun = dict(json.loads(file.read()))
+        except (ValueError, TypeError):
+            begun = {}
+    differs = [what for what, value in origin.items() if begun.get(what) != value]
+    if differs:
+        raise InputError(f"{folder} has answers of another run, with other {listed(differs)}; choose another folder")
+
+
+def _done(path: Path, first: int) -> tuple[int, int] | None:
+    """Return the rows of a part, and how many are undecided; None where no whole part begins with the row `first`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
-        difference = origin.difference(manifest["origin"])
-        finished = bool(manifest["finished"])
-        known = [Part(int(one["rows"]), int(one["rejected"]), str(one["sha256"])) for one in manifest["parts"]]
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise _damaged(folder) from None
-    if difference:
-        raise InputError(f"{folder} has answers of another run: {difference}; choose another folder")
-    parts = Parts(folder, origin, known, finished=finished)
-    parts.require_own(found)
-    for number, part in enumerate(known):
-        if _sha256(parts.path(number)) != part.sha256:
-            break  # this one and those after it are written again
-        parts.done.append(part)
-    return parts
+        found = pq.read_table(path, columns=["row", "predicted"])
+    except (OSError, pa.ArrowException):
+        return None
+    return (len(found), found["predicted"].null_count) if len(found) and found["row"][0].as_py() == first else None
 
 
 def in_parts(batches: Iterable[Columns]) -> Iterator[list[Columns]]:
@@ -255,40 +110,6 @@ def in_parts(batches: Iterable[Columns]) -> Iterator[list[Columns]]:
             held = []
     if held:
         yield held
-
-
-def _manifest(folder: Path) -> Mapping[str, Any]:
-    """Return the manifest of a folder, as it was written."""
-    if not (folder / MANIFEST).exists():
-        raise InputError(
-            f"{folder} has files but no {MANIFEST}, so that no run can be resumed there; choose another folder"
-        )
-    try:
-        with regular(folder / MANIFEST, "a manifest") as file:
-            found = json.loads(file.read())
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise _damaged(folder) from None
-    if not isinstance(found, dict):
-        raise _damaged(folder)
-    return found
-
-
-def _damaged(folder: Path) -> InputError:
-    return InputError(
-        f"{folder / MANIFEST} is damaged, so that it does not say what the answers are of; choose another folder"
-    )
-
-
-def _sha256(path: Path) -> str:
-    """Return the checksum of a file; empty where it cannot be read."""
-    try:
-        with regular(path, "a part") as file:
-            whole: Any = file
-            return hashlib.file_digest(whole, "sha256").hexdigest()
-    except (InputError, OSError):
-        return ""
 
 
 @dataclass(frozen=True)
@@ -395,7 +216,7 @@ def predict_stream(
         columns that the model does not need are not read.
     output : str or path
         A file to write, .parquet or .csv; or a folder, whose name ends in ``/``, for Parquet files of some 250,000
-        rows each and ``_manifest.json``, which says what they are of and has a checksum of each.
+        rows each and ``_manifest.json``, which says what they are of.
     rule, cost, reject, class_prior
         As in `predict`; the rule ``"gibbs"`` draws the hypothesis of a row by its number, whatever the batches.
     interval, sets, uncertainty
@@ -495,44 +316,42 @@ def write_predictions(
     return Predicted(answers.rows, answers.rejected)
 
 
-def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, extras: Extras) -> Origin:
-    """Return what answers depend on."""
+def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, extras: Extras) -> dict[str, str]:
+    """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
             f"answers in parts are those of files, by which a later run can tell that nothing has changed, and "
             f"{stream.where} is none; give the name of one file for the answers, such as answers.parquet"
         )
     costs, prior = decision.cost, decision.class_prior
-    chosen = {
-        "cost": None if costs is None else np.asarray(costs, dtype=float),
-        "reject": None if decision.reject is None else float(decision.reject),
-        "class_prior": None if prior is None else known_class_prior(prior, classifier.classes_).pi,
-    }
-    missing = {name: [str(value) for value in values] for name, values in sorted((stream.missing or {}).items())}
+    looks = {os.path.abspath(file): os.stat(file) for file in sorted(stream.files)}
     settings = {
+        "files": {name: [look.st_size, look.st_mtime_ns] for name, look in looks.items()},
         "model": fingerprint(classifier),
         "rule": classifier.requested_rule(decision.rule),
-        "costs, limit of undecided rows or base rates": chosen,
+        "costs": None if costs is None else np.asarray(costs, dtype=float),
+        "limit of undecided rows": None if decision.reject is None else float(decision.reject),
+        "base rates": None if prior is None else known_class_prior(prior, classifier.classes_).pi,
         "intervals, sets or entropies": {
             name: None if value is None else float(value) for name, value in vars(extras).items()
         },
-        "values that stand for missing": missing,
+        "values that stand for missing": {
+            name: [str(value) for value in values] for name, values in sorted((stream.missing or {}).items())
+        },
         "numbers of rows in a part": [PART_ROWS, batch_rows(len(stream.names))],
+        "version of bayesclf": version("bayesclf"),
     }
-    return Origin.of(stream.files, settings)
+    return {what: encoding.fingerprint(value) for what, value in settings.items()}
 
 
-def _write_parts(folder: Path, answers: _Answers, origin: Origin, resume: bool) -> None:
-    """Write answers to the parts of a folder, without those that it has."""
-    parts = begun(folder, origin, resume)
-    answers.rows = sum(part.rows for part in parts.done)
-    answers.rejected = sum(part.rejected for part in parts.done)
-    if parts.finished and answers.rows == answers.total:
-        return
-    for number, batches in enumerate(in_parts(answers), start=len(parts.done)):
-        write_parquet(parts.path(number), batches, answers.labels)
-        parts.add(Part.of(parts.path(number), batches))
-    parts.finish()
+def _write_parts(folder: Path, answers: _Answers, origin: Mapping[str, str], resume: bool) -> None:
+    """Write answers to the parts of a folder, after those at its beginning that are there and whole."""
+    _begin(folder, origin, resume)
+    number = 0
+    while part := _done(folder / part_name(number), answers.rows + 1):
+        answers.rows, answers.rejected, number = answers.rows + part[0], answers.rejected + part[1], number + 1
+    for more, batches in enumerate(in_parts(answers), start=number):
+        write_parquet(folder / part_name(more), batches, answers.labels)
 
 
 def write_parquet(path: Path, batches: Iterable[Columns], labels: NDArray[Any]) -> None:
@@ -560,20 +379,14 @@ class _Answers:
         self._progress, self._tell_unseen = progress, tell_unseen
         self._told: set[str] = set()
 
-    @property
-    def total(self) -> int | None:
-        """Number of rows of the table, where it is known."""
-        return self._stream.rows
-
     def __iter__(self) -> Iterator[Columns]:
         stream, start, before = self._stream, time.perf_counter(), self.rows
         with shown(f"predicting {stream.where}", stream.rows or 0, self._progress) as tell:
             needed = self._classifier.columns_
             for batch in stream.batches(before):
                 X = with_levels(batch.table, needed) if stream.from_file else batch.table
-                if getattr(self._classifier, "unseen", "ignore") != "error":
-                    for sentence in unseen_levels(X, needed, self._told):
-                        self._tell_unseen(sentence)
+                for sentence in unseen_levels(X, needed, self._told):
+                    self._tell_unseen(sentence)
                 try:
                     found = prediction_columns(self._classifier, X, self._decision_after(self.rows), self._extras)
                 except InputError as reason:

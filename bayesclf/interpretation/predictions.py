@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bayesclf import decisions
 from bayesclf.arrays import Array
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.predictor import CI_PROB, INTERVAL_RULES
+from bayesclf.classifiers.predictor import CI_PROB, INTERVAL_RULES, decided
 from bayesclf.constraints import Flag, require
 from bayesclf.errors import check_between
 from bayesclf.rules import Gibbs
@@ -134,7 +134,7 @@ def prediction_columns(classifier: BayesClassifier, X: Any, decision: Decision, 
         What else is shown.
     """
     log_proba = classifier.predict_log_proba(X, decision.rule, decision.class_prior)
-    predicted = classifier.decided(log_proba, decision.rule, decision.cost, decision.reject)
+    predicted = decided(classifier, log_proba, decision.rule, decision.cost, decision.reject)
     columns = {"predicted": predicted} | _by_label("P({})", np.exp(log_proba), classifier)
     # the hypotheses are those of the rule where they spread, and P(θ | D) says how under all others
     asked = classifier.requested_rule(decision.rule)

@@ -24,19 +24,18 @@ from bayesclf.errors import DoesNotExist, Refused, check_between
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
-from bayesclf.interpretation.weights import INTERCEPT, categories, centered, coefficients, levels
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.prior import LogisticPrior, WeightPrior
-from bayesclf.models.logistic.scaled_prior import ScaledPrior
+from bayesclf.models.logistic.prior import WeightPrior, against_reference
 from bayesclf.wording import IN_ALL, listed
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from bayesclf.classifiers.base import BayesClassifier
+
+INTERCEPT = "(intercept)"
 
 KINDS = ("odds", "parameters")
 """What a summary can be of."""
@@ -62,8 +61,9 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
 
     ``"odds"``: one row per class and column, the coefficients being log-odds against a reference class,
     log P(k | x)/P(reference | x) = intercept_k + coefficient_k · (x − mean). An odds ratio is e^coefficient, what one
-    unit more of the column multiplies these odds by. The levels of a category are measured from their mean, as
-    `compare_weights` does it: the probabilities determine differences between levels, but no level by itself.
+    unit more of the column multiplies these odds by. The levels of a category are measured from their mean:
+    the probabilities determine differences between levels, but no level by itself. To compare the weights that a
+    generative model implies with those of logistic regression, compare their tables of odds.
 
     ``"parameters"``: one row per number in `posterior_`.
 
@@ -136,15 +136,15 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     names: tuple[str, ...]
     if isinstance(classifier, LogisticRegression):
         design: Any = classifier.model_.design  # type: ignore[attr-defined]
-        names, scale, groups = design.names, design.scale, categories(design)
+        names, scale, groups = design.names, design.scale, _categories(design)
         tree, reference = classifier.posterior_, _reference(classifier)
     elif isinstance(classifier, GenerativeClassifier):
         implied = classifier.to_logistic()
-        names, scale, groups = implied.columns, None, levels(classifier)
+        names, scale, groups = implied.columns, None, _levels(classifier)
         tree, reference = implied.posterior_, implied.reference
     else:
         raise Refused(f"{type(classifier).__name__} has no odds ratios; pass of='parameters'")
-    intercept, weight = centered(coefficients(classifier, tree), names, groups)
+    intercept, weight = _centered(_coefficients(classifier, tree), names, groups)
     every = np.concatenate([intercept[..., None], weight], axis=2)
     outcomes = every.shape[1]
     flat = every.reshape(len(every), -1)
@@ -156,6 +156,45 @@ def _odds(classifier: BayesClassifier, ci_prob: float) -> pd.DataFrame:
     table = pd.DataFrame(_odds_columns(classifier, flat, unit, ci_prob), index=index)
     table.attrs["reference"] = reference
     return table
+
+
+def _coefficients(classifier: GenerativeClassifier | LogisticRegression, tree: xr.DataTree) -> tuple[Array, Array]:
+    """Return intercept (draw, outcome) and weight (draw, outcome, column) against the reference: draws, or a point."""
+    source = "posterior" if "posterior" in tree.children else str(classifier.requested_rule(None))
+    group = tree[source]
+    if reason := group.attrs.get("does_not_exist"):
+        raise DoesNotExist(reason)
+    intercept = group["intercept"].transpose("chain", "draw", "outcome").values
+    weight = group["weight"].transpose("chain", "draw", "outcome", "feature").values
+    symmetric = intercept.shape[2] == len(classifier.classes_)
+    intercept, weight = intercept.reshape(-1, *intercept.shape[2:]), weight.reshape(-1, *weight.shape[2:])
+    return against_reference(intercept, symmetric), against_reference(weight, symmetric, axis=1)
+
+
+def _levels(nb: GenerativeClassifier) -> Iterable[list[str]]:
+    """Return the names of the levels of each category of a generative model."""
+    for block in nb.model_.blocks:
+        axes = block.statistics.axes
+        for feature, values in zip(axes.features, axes.levels, strict=False):
+            yield [f"{feature}={value}" for value in values]
+
+
+def _categories(design: Any) -> Iterable[list[str]]:
+    """Return the names of the levels of each category of logistic regression."""
+    for category in design.category_names:
+        yield [name for name, feature in zip(design.names, design.features, strict=True) if feature == category]
+
+
+def _centered(values: tuple[Array, Array], names: tuple[str, ...], groups: Iterable[list[str]]) -> tuple[Array, Array]:
+    """Return intercept and weights, those of a category's levels measured from their mean."""
+    intercept, weight = values[0].copy(), values[1].copy()
+    place = {name: index for index, name in enumerate(names)}
+    for group in groups:
+        columns = [place[name] for name in group]
+        mean = weight[..., columns].mean(axis=-1, keepdims=True)
+        weight[..., columns] -= mean
+        intercept += mean[..., 0]
+    return intercept, weight
 
 
 def _odds_columns(classifier: BayesClassifier, values: Array, unit: Array | None, ci_prob: float) -> dict[str, Array]:
@@ -406,29 +445,23 @@ def _class_prior(prior: Any) -> list[PriorLine]:
 def _logistic(model: LogisticModel) -> tuple[list[str], list[PriorLine], tuple[str, ...]]:
     """Return what logistic regression says of the labels, the priors of its weights, and what symbols in them are."""
     names = listed(model.design.names, MOST_NAMES, IN_ALL)
-    prior: Any = model.weight_prior
-    at = "0" if getattr(model.prior, "intercept_at", "") == "zero" else "the means of the columns"
+    prior = model.weight_prior
+    at = "0" if model.prior.intercept_at == "zero" else "the means of the columns"
     sentences = [
         f"log-odds of each outcome = intercept + weights · ({names}), numbers measured per standard deviation; the "
         f"prior of the intercept is that at {at}"
     ]
-    if not isinstance(prior, WeightPrior):
-        return sentences, [PriorLine("intercept, weight", "", "", "Normal, the posterior of an earlier fit")], ()
-    learned, lines, symbols = np.zeros(len(model.design) + 1, dtype=bool), list[PriorLine](), tuple[str, ...]()
-    if isinstance(model, LearnedScaleModel):
-        assert isinstance(model.prior, LogisticPrior)
-        learned = model.prior.resolve(model.design, 1, 2.0).scale[0] > prior.scale[0]
-        lines, symbols = _learned_scale(model.scale_prior)
+    sds, means = prior.sd_of_epsilon(np.zeros(1), np.zeros(1))[0], prior.mean[0]
+    lines, symbols = list[PriorLine](), tuple[str, ...]()
+    if prior.settings is not None:
+        sds = model.prior.scales(model.design, np.nan)[0]  # NaN where learned
+        lines, symbols = _learned_scale(prior)
         sentences += [f"weights that share prior_scale have covariance C·prior_scale²: {one}" for one in symbols]
-    scales = ["C·prior_scale" if symbols else "prior_scale"] * len(learned)
-    for column, name in enumerate(("", *model.design.names)):
-        parameter, mean = "weight" if column else "intercept", prior.mean[:, column]
-        # A mean other than 0 is that of the log-odds against the reference alone.
-        between = ("against the reference class, " if mean.any() else "between any two classes, ") * prior.symmetric
-        said = [
-            _of_weight(float(m), scales[column] if learned[column] else float(sd))
-            for m, sd in zip(mean, prior.scale[:, column], strict=True)
-        ]
+    learned = "C·prior_scale" if symbols else "prior_scale"
+    between = "between any two classes, " * prior.symmetric
+    scales = [model.prior.intercept_scale, *(learned if np.isnan(sd) else float(sd) for sd in sds)]
+    for name, mean, sd in zip(("", *model.design.names), means, scales, strict=True):
+        parameter, said = "weight" if name else "intercept", [_of_weight(float(mean), sd)] * len(prior.mean)
         own = by_outcome(parameter, name, model.coords()["outcome"], said)
         lines += [line._replace(form=between + line.form) for line in own] if len(own) == 1 else own
     return sentences, lines, symbols
@@ -441,9 +474,10 @@ def _of_weight(mean: float, sd: float | str) -> tuple[str, Mapping[str, Hyperpar
     return ("flat", {}) if np.isinf(sd) else ("Normal({mean}, {sd}²)", {"mean": mean, "sd": sd})
 
 
-def _learned_scale(prior: ScaledPrior) -> tuple[list[PriorLine], tuple[str, ...]]:
+def _learned_scale(prior: WeightPrior) -> tuple[list[PriorLine], tuple[str, ...]]:
     """Return the priors of a learned scale and correlation, and what C is if the weights' prior has it."""
     settings = prior.settings
+    assert settings is not None
     numbers = {"median": float(settings.median), "spread": float(settings.spread)}
     lines = [PriorLine("prior_scale", "", "", "LogNormal(log {median}, {spread})", numbers)]
     if prior.correlation is None:

@@ -113,9 +113,6 @@ class Model(Protocol):
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
 
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form of the PyMC model; equal signatures share compiled code."""
-
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return log P(y | x, θ) up to a constant of each draw and row, (draw, row, outcome).
 

@@ -16,7 +16,6 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
@@ -161,8 +160,19 @@ def reliability(
 
     Parameters
     ----------
+    comparison : Comparison
+        Result of `bayesclf.compare`.
+    model : str
+        Name of one of its models.
+    rules : sequence of str or None
+        Rules to draw, by default all that the model could answer under.
     ax : matplotlib Axes or None
         Axes to draw on; several rules share them without bars and bands, each labeled with its error.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
 
     Raises
     ------
@@ -209,11 +219,20 @@ def reliability_of(clf: BayesClassifier, X: Any, y: Any, rule: str | None = None
 
     Parameters
     ----------
+    clf : BayesClassifier
+        Fitted.
     X, y
         Rows that it was not fitted on: on its training rows every classifier looks better than it is. Table (row,
         feature) and labels (row).
     rule : str or None
         By default the classifier's own.
+    ax : matplotlib Axes or None
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
 
     Raises
     ------
@@ -235,19 +254,7 @@ def reliability_of(clf: BayesClassifier, X: Any, y: Any, rule: str | None = None
 
 @style.figure
 def draw_reliability(log_proba: Array, y: Integers, rule: str, seed: int, ax: Axes | None = None) -> Figure:
-    """Draw the panel of `reliability` for answers to held-out rows.
-
-    Parameters
-    ----------
-    log_proba
-        log P(k | x), (row, outcome).
-    y
-        Label codes (row).
-    rule
-        Name of the rule that they are of.
-    seed
-        Of the labels drawn for the band.
-    """
+    """Draw the panel of `reliability` for answers to held-out rows: log P(k | x), (row, outcome), and codes (row)."""
     curve = reliability_curve(log_proba, y, seed)
     figure, ax = style.axes(ax, (4.2, 3.4))
     draw_expected(ax, curve)
@@ -292,6 +299,12 @@ def threshold_curve(
 
     Parameters
     ----------
+    comparison : Comparison
+        Result of `bayesclf.compare`.
+    model : str
+        Name of one of its models.
+    rules : sequence of str or None
+        Rules to draw, by default all that the model could answer under.
     outcome : label or None
         Class on whose risk one acts, as in decision curve analysis. Without one, the rows of the smallest expected cost
         are decided and the others rejected.
@@ -299,6 +312,11 @@ def threshold_curve(
         Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
     thresholds : array or None
         Risks in (0, 1), by default 1 % to 99 %; or expected costs, by default their quantiles.
+
+    Returns
+    -------
+    Figure
+        A new figure.
 
     Raises
     ------
@@ -310,10 +328,8 @@ def threshold_curve(
     Vickers & Elkin, *Decision curve analysis*, Medical Decision Making 26 (2006). Chow, *On optimum recognition error
     and reject tradeoff*, IEEE Trans. Information Theory 16 (1970).
     """
-    import matplotlib.pyplot as plt
-
     chosen = style.chosen_rules(comparison, model, rules)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
+    figure, (left, right) = style.panels(2, (4.0, 2.9), common=False)
     priced = cost is not None or (comparison.costs is not None and not _is_zero_one(comparison.costs.matrix))
     what = "cost" if priced and outcome is None else "accuracy"
     top = 1e-3
@@ -335,7 +351,7 @@ def threshold_curve(
     left.legend(loc="upper left" if what == "cost" else "lower left", frameon=False, fontsize="small", handlelength=3.2)
     of = "" if outcome is None else f", risk of {style.plain(outcome)}"
     style.headline(figure, f"{style.plain(model)}{of}: what passes a threshold")
-    return style.shown_once(figure)
+    return figure
 
 
 def _name_axes(left: Axes, right: Axes, outcome: str | None, what: str) -> None:
@@ -368,11 +384,20 @@ def class_calibration(
 
     Parameters
     ----------
+    comparison : Comparison
+        Result of `bayesclf.compare`.
+    model : str
+        Name of one of its models.
     rule : str or None
         Of the probabilities; by default the model's rule of the smallest log loss.
     outcomes : sequence of labels or None
         Labels to draw, one panel each; by default the second of two classes, as the first mirrors it, or the commonest
         of more, six at most.
+
+    Returns
+    -------
+    Figure
+        A new figure.
 
     Raises
     ------
@@ -381,7 +406,6 @@ def class_calibration(
 
     See Also
     --------
-    bayesclf.plots.loo_calibration : The same of training rows, each left out.
     bayesclf.plots.reliability : Of the predicted class alone.
 
     References
@@ -404,93 +428,21 @@ def class_calibration(
     (rule,) = style.chosen_rules(comparison, model, [rule])
     log_proba, y = comparison.stacked(model, rule)
     title = f"{style.plain(model)} ({rule}): calibration by class"
-    return _panels(log_proba, y, comparison.classes, outcomes, rule, comparison.seed, comparison.repeats, title)
+    return draw_by_class(log_proba, y, comparison.classes, rule, comparison.seed, outcomes, comparison.repeats, title)
 
 
 @style.figure
-def loo_calibration(
-    clf: BayesClassifier, X: Any, y: Any, rule: str | None = None, outcomes: Sequence[Any] | None = None
-) -> Figure:
-    """Draw how often each class comes true against its leave-one-out probability.
-
-    As `class_calibration`, by P(k | x_i, all rows but i), which `bayesclf.loo` scores: nothing is held out, and what
-    was derived from all rows stays fixed. The band is that of labels drawn from these probabilities, row by row, as in
-    ArviZ's ``plot_loo_pava``. As the other rows' labels set the level of a row's probability, curves vary less around
-    the diagonal than drawn labels would: in simulations of a true naive Bayes model of four columns 95 % of a curve
-    stayed within the band at 60 rows, 92 % at 400.
-
-    Parameters
-    ----------
-    X, y
-        The rows it was fitted on, in any order.
-    rule : str or None
-        As for `bayesclf.loo`; by default the classifier's own.
-    outcomes : sequence of labels or None
-        Labels to draw, one panel each; by default the second of two classes, as the first mirrors it, or the commonest
-        of more, six at most.
-
-    Raises
-    ------
-    InputError
-        For other rows than the training rows, or a label that is not one of the classes.
-    Refused
-        For a rule that has no leave-one-out probabilities, or too much work.
-
-    See Also
-    --------
-    bayesclf.plots.class_calibration : By held-out rows of a comparison.
-    bayesclf.plots.pareto_k : Whether the weights that leave rows out can be trusted.
-
-    References
-    ----------
-    Säilynoja, Johnson, Martin & Vehtari, *Recommendations for visual predictive checks in Bayesian workflow* (2025),
-    arXiv:2503.01509. Dimitriadis, Gneiting & Jordan, PNAS 118 (2021), doi:10.1073/pnas.2016191118.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> iris = bc.datasets.load("iris")
-    >>> figure = bc.plots.loo_calibration(bc.GaussianNB().fit(iris.X, iris.y), iris.X, iris.y, "predictive")
-    >>> [ax.get_title(loc="left") for ax in figure.axes]
-    ['setosa', 'versicolor', 'virginica']
-    """
-    asked = clf.requested_rule(None) if rule is None else rule
-    found = left_out(clf, X, y, asked)
-    title = "Leave-one-out calibration by class"
-    return _panels(found.log_proba, found.y, clf.classes_, outcomes, str(asked), clf.seed_, 1, title)
-
-
-@style.figure
-def draw_by_class(log_proba: Array, y: Integers, classes: NDArray[Any], rule: str, seed: int) -> Figure:
-    """Draw the panels of `class_calibration` for answers to held-out rows.
-
-    Parameters
-    ----------
-    log_proba
-        log P(k | x), (row, outcome).
-    y
-        Label codes (row).
-    classes
-        The labels (outcome).
-    rule
-        Name of the rule that the answers are of.
-    seed
-        Of the labels drawn for the bands.
-    """
-    return _panels(log_proba, y, classes, None, rule, seed, 1, "")
-
-
-def _panels(
+def draw_by_class(
     log_proba: Array,
     y: Integers,
     classes: NDArray[Any],
-    outcomes: Sequence[Any] | None,
     rule: str,
     seed: int,
-    repeats: int,
-    title: str,
+    outcomes: Sequence[Any] | None = None,
+    repeats: int = 1,
+    title: str = "",
 ) -> Figure:
-    """Draw one panel per class."""
+    """Draw the panels of `class_calibration` for answers to held-out rows: log P(k | x) and label codes (row)."""
     codes = _default(y, len(classes)) if outcomes is None else [code_of(classes, outcome) for outcome in outcomes]
     if not codes:
         raise InputError(f"outcomes must name at least one of the labels {listed(classes, MOST_CLASSES, AND_MORE)}")

@@ -67,10 +67,17 @@ def class_conditionals(
 
     Parameters
     ----------
+    clf : BayesClassifier
+        Fitted, generative.
     X, y
         Rows to draw, such as the training rows: table (row, feature) and labels (row).
     features : sequence of str or pair of str or None
         Columns, and pairs of columns of numbers; by default the first six that the model uses.
+
+    Returns
+    -------
+    Figure
+        A new figure.
 
     Raises
     ------
@@ -82,7 +89,7 @@ def class_conditionals(
     CS4780, naive Bayes (figures 1 to 4: class-conditional distributions and the decision rule); Wehbe.
     """
     panels = _Panels.of(clf, X, y, features)
-    figure, every = _grid(len(panels.features))
+    figure, every = style.panels(len(panels.features), (3.6, 2.9), common=False)
     for ax, feature in zip(every, panels.features, strict=True):
         if isinstance(feature, tuple):
             _draw_pair(ax, panels, feature)
@@ -199,21 +206,6 @@ def decision_points(values: Array, best: Integers) -> Array:
     """Return the places half-way between neighboring values at which the most probable class changes."""
     changes = np.flatnonzero(np.diff(best))
     return np.asarray((values[changes] + values[changes + 1]) / 2)
-
-
-def _grid(count: int) -> tuple[Figure, list[Axes]]:
-    """Return a figure of panels with scales of their own."""
-    import matplotlib.pyplot as plt
-
-    width = min(count, 3)
-    height = -(-count // width)
-    figure, grid = plt.subplots(
-        height, width, figsize=(3.6 * width + 0.4, 2.9 * height + 0.5), squeeze=False, layout="constrained"
-    )
-    every = list(grid.flat)
-    for spare in every[count:]:
-        spare.remove()
-    return style.shown_once(figure), every[:count]
 
 
 def _draw_number(ax: Axes, panels: _Panels, feature: str) -> None:

@@ -19,12 +19,6 @@ NEEDED = ("model", "rule", "m", "mean")
 BAND_OPACITY = 0.22
 """Opacity of the band of a single curve; less for several curves."""
 
-STEPS = ((1, 2, 5), (1, 3), (1,))
-"""Ticks of a decade on an axis of rows: the first set that there is room for."""
-
-DIGIT_INCHES, SPACE_INCHES = 0.07, 0.15
-"""Width of a digit, and space between two numbers."""
-
 MODEL_LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 """Lines of models, where colors distinguish rules; Ng and Jordan's are solid and dashed."""
 
@@ -39,7 +33,7 @@ def learning_curve(
     labels: bool = True,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw a score against the number of training rows, one curve per model and rule, each named at its end.
+    """Draw a score against the number of training rows, one curve per model and rule.
 
     Curves of a single model have the look of their rules. With several models each has its own line style, and under
     one rule also its own color; otherwise colors are those of the rules.
@@ -54,7 +48,14 @@ def learning_curve(
     log : bool
         Whether the axis of rows is logarithmic.
     labels : bool
-        Whether curves are named at their ends.
+        Whether a legend names the curves.
+    ax : matplotlib Axes or None
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
 
     Raises
     ------
@@ -72,9 +73,10 @@ def learning_curve(
             if lacking
             else "the table of learning curves has no rows; give at least one curve"
         )
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     figure, ax = style.axes(ax, (6.0, 3.8))
     models, rules = (list(dict.fromkeys(table[name])) for name in ("model", "rule"))
-    ends = []
     for (model, rule), lines in table.groupby(["model", "rule"], sort=False):
         lines = lines.sort_values("m")
         look = _look(models, rules, model, rule)
@@ -86,13 +88,15 @@ def learning_curve(
         if band is not None:
             alpha = BAND_OPACITY / np.sqrt(len(models) * len(rules))
             ax.fill_between(lines["m"], *band, color=look["color"], alpha=alpha, linewidth=0)
-        ends.append((lines["m"].iloc[-1], lines["mean"].iloc[-1], name or str(rule), look["color"]))
     ax.set(xlabel=xlabel, ylabel=ylabel)
     if log:
-        _log_axis(ax, float(table["m"].min()), float(table["m"].max()))
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if table["m"].max() < 1_000 * table["m"].min() else (1,)))
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
     style.quiet(ax, "y")
     if labels:
-        style.name_ends(ax, ends)
+        ax.legend(frameon=False, fontsize="small")
     return figure
 
 
@@ -144,23 +148,3 @@ def _band(lines: pd.DataFrame) -> tuple[pd.Series, pd.Series] | None:
     if "se" in lines:
         return lines["mean"] - lines["se"], lines["mean"] + lines["se"]
     return None
-
-
-def _log_axis(ax: Axes, low: float, high: float) -> None:
-    """Make the horizontal axis logarithmic, with plain numbers, as many as there is room for."""
-    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator, StrMethodFormatter
-
-    label = SPACE_INCHES + DIGIT_INCHES * len(f"{high:,.0f}")
-    room = max(2, int(ax.get_window_extent().width / ax.figure.dpi / label))
-    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
-    choices = [np.outer(decades, step).ravel() for step in STEPS]
-    choices = [ticks[(ticks >= low) & (ticks <= high)] for ticks in choices]
-    ticks = next((ticks for ticks in choices if len(ticks) <= room), choices[-1])
-    ticks = ticks[:: -(-len(ticks) // room) or 1]
-    ax.set_xscale("log")
-    if len(choices[0]) < 3 and low < high:  # not even 1, 2 and 5
-        ax.xaxis.set_major_locator(MaxNLocator(room, integer=True))
-    else:
-        ax.xaxis.set_major_locator(FixedLocator(ticks.tolist() or [low]))
-    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    ax.xaxis.set_minor_locator(NullLocator())

@@ -40,8 +40,17 @@ def rule_scores(comparison: Comparison, metric: str = "log_loss", ax: Axes | Non
 
     Parameters
     ----------
+    comparison : Comparison
+        Result of `bayesclf.compare`.
     metric : str
         One of ``"log_loss"``, ``"accuracy"``, ``"brier"``, ``"calibration_error"`` (with its interval).
+    ax : matplotlib Axes or None
+        Axes to draw on.
+
+    Returns
+    -------
+    Figure
+        The figure of `ax`, or a new one.
 
     Raises
     ------

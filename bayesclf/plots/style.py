@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, wraps
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from bayesclf.arrays import Array
-from bayesclf.constraints import Constraint, Flag, Number, Several, Text, Whole, require
+from bayesclf.constraints import Constraint, Flag, Several, Text, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.wording import clipped
 
@@ -90,23 +85,11 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
     return clipped(name, longest).replace("$", r"\$")
 
 
-ARGUMENTS = {
-    "comparison": ("Comparison", "Result of `bayesclf.compare`."),
-    "model": ("str", "Name of one of its models."),
-    "rules": ("sequence of str or None", "Rules to draw, by default all that the model could answer under."),
-    "clf": ("BayesClassifier", "A fitted classifier."),
-    "classifier": ("BayesClassifier", "A fitted classifier."),
-    "ax": ("matplotlib Axes or None", "Axes to draw on."),
-}
-"""Types and descriptions of arguments that several figures share, unless a figure has its own."""
-
-
 SETTINGS: dict[str, Constraint] = {
     **{name: Text() for name in ("feature", "metric", "model", "rule", "xlabel", "ylabel")},
-    **{name: Whole(1) for name in ("limit", "most")},
+    "limit": Whole(1),
     **{name: Flag() for name in ("log", "labels")},
     **{name: Whole(0) for name in ("draws", "hypotheses")},
-    "least": Number(),
     "features": Several("columns, and pairs of columns, such as ['age', ('age', 'bmi')]", pairs=True),
     "outcomes": Several("labels"),
     "rules": Several("names of rules, such as ['map', 'predictive'], at least one", 1),
@@ -115,11 +98,7 @@ SETTINGS: dict[str, Constraint] = {
 
 
 def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Make a function that draws one of the public plotting functions: complete its docstring, clean up after errors.
-
-    A figure that was begun before an error is closed, as a notebook would show it empty.
-    """
-
+    """Make a function that draws check its arguments, and close a figure that was begun before an error."""
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -136,35 +115,23 @@ def figure[**P](function: Callable[P, Figure]) -> Callable[P, Figure]:
                 plt.close(number)
             raise
 
-    drawn.__doc__ = _complete(function)
     return drawn
 
 
 def _check_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise `InputError` for an argument of another kind than its name says; defaults are right."""
     import pandas as pd
-    import xarray as xr
-    from arviz_stats import ELPDData
     from matplotlib.axes import Axes
 
     from bayesclf.classifiers.base import BayesClassifier
-    from bayesclf.classifiers.implied import ImpliedLogistic
-    from bayesclf.classifiers.logistic import LogisticRegression
     from bayesclf.evaluation.comparison import Comparison
-    from bayesclf.interpretation.dependence import DependentPairs
     from bayesclf.interpretation.explanation import Explanation
 
     kinds: dict[str, tuple[type, str]] = {
         "comparison": (Comparison, "the result of bayesclf.compare"),
         "clf": (BayesClassifier, "a fitted classifier"),
-        "classifier": (BayesClassifier, "a fitted classifier"),
-        "lr": (LogisticRegression, "a fitted LogisticRegression"),
-        "implied": (ImpliedLogistic, "the result of clf.to_logistic()"),
-        "pairs": (DependentPairs, "the result of bayesclf.dependent_pairs"),
         "found": (Explanation, "the result of clf.explain(X)"),
-        "elpd": (ELPDData, "the result of bayesclf.loo"),
         "table": (pd.DataFrame, "a DataFrame"),
-        "tree": (xr.DataTree, "the result of bayesclf.predictive_check"),
         "ax": (Axes, "axes of matplotlib, such as plt.gca()"),
     }
     for name, value in signature.bind_partial(*args, **kwargs).arguments.items():
@@ -176,26 +143,6 @@ def _check_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs
             raise InputError(f"{name} must be {meaning}, not {given}")
         if name in SETTINGS:
             require(SETTINGS[name], **{name: value})
-
-
-def _complete(function: Callable[..., Figure]) -> str:
-    """Return a docstring with the shared `ARGUMENTS` that it does not describe, and the result.
-
-    A function's own descriptions stand between the shared ones and that of the axes.
-    """
-    text = inspect.cleandoc(function.__doc__ or "")  # python -OO leaves no docstring
-    head, *sections = re.split(r"\n\n(?=[A-Z]\w+\n---)", text)
-    own = sections.pop(0).split("\n")[2:] if "\n\nParameters\n---" in text else []
-    names = inspect.signature(function).parameters
-    described = {line.partition(" : ")[0] for line in own}
-    shared = {name: ARGUMENTS[name] for name in names if name in ARGUMENTS and name not in described}
-    entries = {name: [f"{name} : {kind}", f"    {meaning}"] for name, (kind, meaning) in shared.items()}
-    last = entries.pop("ax", [])
-    parameters = ["Parameters", "----------", *chain(*entries.values()), *own, *last]
-    if "\n\nReturns\n---" not in text:
-        returned = "The figure of `ax`, or a new one." if "ax" in names else "A new figure."
-        sections.insert(0, f"Returns\n-------\nFigure\n    {returned}")
-    return "\n\n".join([head, "\n".join(parameters), *sections])
 
 
 def axes(ax: Axes | None, size: tuple[float, float]) -> tuple[Figure, Axes]:
@@ -227,36 +174,16 @@ def _leave_pyplot(figure: Figure) -> None:
     raise NotImplementedError  # IPython's sign that this is not how the object is displayed
 
 
-def of_arviz(panels: Any) -> Figure:
-    """Return the figure that ArviZ drew, with room for titles."""
-    figure: Figure = panels.viz["figure"].item()
-    figure.set_layout_engine("constrained")
-    return shown_once(figure)
+def panels(count: int, size: tuple[float, float], columns: int = 3, common: bool = True) -> tuple[Figure, list[Axes]]:
+    """Return a new figure of equal panels of a size in inches, and its panels, row by row.
 
-
-def panels(
-    count: int, size: tuple[float, float], columns: int = 3, left: float = 0.4, common: bool = True
-) -> tuple[Figure, list[Axes]]:
-    """Return a new figure of equal panels, and its panels, row by row.
-
-    Parameters
-    ----------
-    count
-        Number of panels.
-    size
-        Of one panel, in inches.
-    columns
-        Most panels per row.
-    left
-        Inches for labels on the left.
-    common
-        Whether the panels have the same scales.
+    Where `common`, they have the same scales.
     """
     import matplotlib.pyplot as plt
 
     width = min(count, columns)
     height = -(-count // width)
-    inches = (size[0] * width + left, size[1] * height + 0.7)
+    inches = (size[0] * width + 0.4, size[1] * height + 0.7)
     figure, grid = plt.subplots(
         height, width, figsize=inches, sharex=common, sharey=common, squeeze=False, layout="constrained"
     )
@@ -285,52 +212,6 @@ def legend_above(ax: Axes, **options: Any) -> None:
         fontsize="small",
         **options,
     )
-
-
-def name_ends(ax: Axes, ends: list[tuple[float, float, str, str]]) -> None:
-    """Write the names of curves to the right of their ends, moved up or down where they would overlap.
-
-    Parameters
-    ----------
-    ax
-        Axes with their final limits and scales.
-    ends
-        x and y of each end, name and color.
-    """
-    size = 9.0
-    ax.autoscale_view()  # otherwise the limits are computed only on drawing
-    points = 72 / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
-    heights = np.array([ax.transData.transform(end[:2])[1] * points for end in ends])
-    floor = ax.transAxes.transform((0, 0))[1] * points + 0.5 * size
-    for (x, y, name, color), height, place in zip(ends, heights, apart(heights, 1.25 * size, floor), strict=True):
-        ax.annotate(
-            name,
-            (x, y),
-            (6, place - height),
-            textcoords="offset points",
-            color=color,
-            fontsize=size,
-            va="center",
-            annotation_clip=False,
-        )
-
-
-def apart(heights: Array, gap: float, floor: float = 0.0) -> Array:
-    """Return the heights nearest to given ones, in their order, that keep a gap from each other and stay above a floor.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(apart(np.array([0.0, 10.0, 11.0]), 4.0))
-    [ 0.   8.5 12.5]
-    """
-    from scipy.optimize import isotonic_regression
-
-    order = np.argsort(heights, kind="stable")
-    steps = gap * np.arange(len(heights))
-    placed = np.empty(len(heights))
-    placed[order] = np.maximum(isotonic_regression(heights[order] - steps).x, floor) + steps
-    return placed
 
 
 def ink() -> str:

@@ -6,7 +6,7 @@ are needed. Draws and point estimates are handed to ArviZ as data sets with labe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel, ScoresGiven
 from bayesclf.models.logistic.design import LinearModel, LinearScores
@@ -286,8 +286,7 @@ class SeededHypotheses:
         """Refuses: all draws at once are too large to keep in memory."""
         raise Refused(
             f"{len(self)} draws of this posterior are too large to keep in memory at once; take some of them "
-            "with `take`, some features with `posterior_of`, or fit with fewer draws, such as "
-            "inference=bc.engines.Exact(draws=25)"
+            "with `take`, or fit with fewer draws, such as inference=bc.engines.Exact(draws=25)"
         )
 
     @property
@@ -445,35 +444,3 @@ def to_constants(coords: Mapping[str, Any]) -> xr.Dataset:
     about = {name: values for name, values in coords.items() if isinstance(values, tuple)}
     axes = {axis for axis, _ in about.values()}
     return xr.Dataset(about, coords={axis: coords[axis] for axis in axes})
-
-
-def named_draws(hypotheses: Hypotheses | SeededHypotheses, names: Sequence[str], chains: int) -> xr.Dataset:
-    """Return the draws of some features' parameters, (chain, draw, …).
-
-    Parameters
-    ----------
-    hypotheses
-        The posterior.
-    names
-        Coordinates of any axis other than the classes: features, words, or levels such as "outlook=sunny".
-    chains
-        Number of chains.
-    """
-    model = hypotheses.model
-    coords, dims = model.coords(), model.dims()
-    wanted, others = set(names), {axis for axes in dims.values() for axis in axes if axis != "outcome"}
-    picked = {axis: [j for j, name in enumerate(coords[axis]) if name in wanted] for axis in others}
-    lacking = wanted.difference(*([coords[axis][j] for j in found] for axis, found in picked.items()))
-    if lacking:
-        raise InputError(f"{sorted(lacking)[0]!r} is not a feature of the model; look at clf.model_.coords()")
-    shown = {name: axes for name, axes in dims.items() if all(len(picked.get(axis, [0])) for axis in axes)}
-    parts: dict[str, list[Array]] = {name: [] for name in shown}
-    for part in hypotheses.parts():
-        for name, axes in shown.items():
-            values = part.parameters[name]
-            for place, axis in enumerate(axes, 1):
-                values = values if axis == "outcome" else np.take(values, picked[axis], axis=place)
-            parts[name].append(values)
-    some = {axis: [coords[axis][j] for j in found] for axis, found in picked.items()}
-    joined = {name: np.concatenate(values) for name, values in parts.items()}
-    return to_dataset(joined, shown, {**coords, **some}, chains)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,12 @@ from bayesclf.evaluation.leaving_out import NEEDED, training_rows
 from bayesclf.files import write_whole
 from bayesclf.progress import Progress, shown
 from bayesclf.report import document
-from bayesclf.report.text import TextReport
+from bayesclf.report.tree import Report, html, markdown, to_json
 
 __all__ = ["write_classifier", "write_comparison"]
 
-FORMS: dict[str, Callable[[TextReport], str]] = {".md": TextReport.markdown, ".json": TextReport.json}
-"""How a report without figures is written, by the end of the file's name."""
+FORMS: dict[str, Callable[[Report], str]] = {".md": markdown, ".json": to_json}
+"""How a report is written, by the end of the file's name; as a page of HTML under any other name."""
 
 
 def write_comparison(
@@ -55,10 +56,8 @@ def write_comparison(
     target = document.writable(path)
     from bayesclf.report import page
 
-    form = FORMS.get(target.suffix.lower())
-    with shown("report", (1 if form else 2) * len(comparison.models), progress) as tell:
-        said = form(page.text(comparison, command, tell)) if form else page.render(comparison, command, tell)
-        write_whole(target, lambda part: part.write_text(said, encoding="utf-8", newline="\n"))
+    with shown("report", len(comparison.fits), progress) as tell:
+        _write(page.tree(comparison, command, tell), target)
 
 
 def write_classifier(
@@ -102,11 +101,14 @@ def write_classifier(
         _require_training_rows(classifier, X, y)
     from bayesclf.report import classifier_page as page
 
-    form = FORMS.get(target.suffix.lower())
     with shown("report", None, progress):
-        given = (classifier, X, y, command)
-        said = form(page.text(*given)) if form else page.render(*given)
-        write_whole(target, lambda part: part.write_text(said, encoding="utf-8", newline="\n"))
+        _write(page.tree(classifier, X, y, command), target)
+
+
+def _write(report: Report, target: Path) -> None:
+    """Write a report whole, in the form that the file's name says."""
+    said = FORMS.get(target.suffix.lower(), html)(report)
+    write_whole(target, lambda part: part.write_text(said, encoding="utf-8", newline="\n"))
 
 
 def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:

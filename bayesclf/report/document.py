@@ -1,4 +1,4 @@
-"""Pages: filled templates, with a policy that allows only their own script, and figures as SVG in the page's colors."""
+"""Figures of a page as SVG in its colors, and how a page was made."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ import os
 import platform
 import re
 import warnings
-from base64 import b64encode
 from collections.abc import Callable
-from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.files import output_file
-from bayesclf.wording import first_upper, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +24,7 @@ PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-lea
 INK, FAINT = "#010203", "#010204"
 """Colors of text and of grid lines while a figure is drawn; they are replaced by those of the page, dark or light."""
 
-PAGE_COLORS = {INK: "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
+PAGE_COLORS = {INK: "currentColor", "#000000": "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
 
 SETTINGS: dict[str, Any] = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
@@ -48,28 +42,6 @@ SVG, XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 PRECISION = re.compile(r"(\d+\.\d\d)\d+")
-
-
-def fill(template: str, **context: Any) -> str:
-    """Return the page of a template; all names that it uses must be in `context`; their values are escaped."""
-    environment = Environment(
-        loader=PackageLoader("bayesclf.report"),
-        autoescape=lambda name: name is None or name.endswith(".html.j2"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = unbroken
-    environment.filters["first_upper"] = first_upper
-    script = environment.get_template("sort.js").render()
-    policy = b64encode(sha256(script.encode()).digest()).decode()
-    page = environment.get_template(template).render(context, script=Markup(script), script_hash=policy)
-    return visible(page, kept="\n\t")
-
-
-def unbroken(sentence: str) -> str:
-    """Return a sentence in which no line ends between a number and its standard error or unit."""
-    return sentence.replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}").replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def made(command: str | None, *facts: tuple[str, str]) -> list[tuple[str, str]]:
@@ -92,7 +64,7 @@ def writable(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> Markup:
+def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> str:
     """Return a figure as an `<svg>` element.
 
     Parameters
@@ -118,15 +90,7 @@ def svg(draw: Callable[[], Figure], name: str, title: str, description: str) -> 
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     root = ElementTree.fromstring(file.getvalue())
     _inline(root, name, title, description)
-    return Markup(ElementTree.tostring(root, encoding="unicode"))
-
-
-def drawn(draw: Callable[[], Figure], name: str, title: str, description: str) -> Markup | str:
-    """Return a figure as `svg` does, or the sentence of a refusal, which may be empty."""
-    try:
-        return svg(draw, name, title, description)
-    except (Refused, DoesNotExist) as reason:
-        return f"{first_upper(str(reason))}." if str(reason) else ""
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def _inline(root: ElementTree.Element, name: str, title: str, description: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.report.tree import Table
 from bayesclf.wording import counted, joined, number, pair, percent
 
 MOST_CLASSES = 6
@@ -36,6 +39,43 @@ class Score:
     mean: float
     error: float
     baseline: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """How good a classifier's answers to held-out rows are.
+
+    Attributes
+    ----------
+    rule
+        The rule that it answers by.
+    log_proba, y
+        log P(k | x), (row, outcome), and label codes (row).
+    setting
+        How the rows were held out.
+    headline
+        How often it is right.
+    facts
+        How good it is, number by number.
+    errors, infinite
+        Sentences on its most frequent errors, and on an infinite log loss; may be empty.
+    """
+
+    rule: str
+    log_proba: Array
+    y: Integers
+    setting: str
+    headline: str
+    facts: tuple[Fact, ...]
+    errors: str
+    infinite: str
+
+
+def facts_table(found: Sequence[Fact], caption: str) -> Table:
+    """Return how good answers are, beside what one has without a model, as a table."""
+    lines = pd.DataFrame([(one.name, one.value, one.baseline) for one in found], columns=["", "model", "baseline"])
+    meanings = {one.name: one.meaning for one in found}
+    return Table(lines, caption=f"{caption}; ± is one standard error", meanings=meanings)
 
 
 def facts(

@@ -15,6 +15,7 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.families.prior_lines import Hyperparameter, span
 from bayesclf.interpretation.summary import Priors
 from bayesclf.report import names, table
+from bayesclf.report.facts import Answers
 from bayesclf.report.verdict import DEFINED, Verdict
 from bayesclf.wording import counted, first_upper, joined, listed
 
@@ -39,7 +40,7 @@ def of_classifier(
     classifier: BayesClassifier,
     codes: Integers | None,
     priors: Priors,
-    answers: Mapping[str, Any] | None,
+    answers: Answers | None,
     diagnosis: Diagnosis,
 ) -> str:
     """Return what was fitted, to what, under which priors, how, and how good it is.
@@ -53,7 +54,7 @@ def of_classifier(
     priors
         What was assumed before any row was seen.
     answers
-        How good answers to held-out rows are, with a headline and the setting; None where there are none.
+        How good answers to held-out rows are; None where there are none.
     diagnosis
         The checks.
     """
@@ -70,7 +71,7 @@ def of_classifier(
             sentences.append("These are the posterior of an earlier fit.")
     sentences.append(_engine(classifier))
     if answers is not None:
-        sentences += [answers["headline"], f"That is by {answers['setting']}; ± is one standard error over the rows."]
+        sentences += [answers.headline, f"That is by {answers.setting}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     sentences.append(

@@ -19,15 +19,6 @@ from bayesclf.storage import allowed
 from bayesclf.storage.allowed import classes
 from bayesclf.storage.container import Content
 
-REPEATED_ABOVE = 100
-"""Length above which a tuple of text is written once, and referred to where it occurs again."""
-
-FREELY_REPEATED, MOST_REPEATED = 2**19, 2**26
-"""Texts of tuples that are referred to, each time that they are: in any file, and in one of many numbers."""
-
-REPEATED_FOR_A_NUMBER = 16
-"""How often a name may be repeated for each number of the file; of each level a model has several numbers."""
-
 MOST_TEXT = 2**28
 """Bytes of an array of text, which its dtype can make large whatever it holds."""
 
@@ -45,7 +36,6 @@ class Encoder:
         self.arrays: list[NDArray[Any]] = []
         self._numbers: dict[int, int] = {}
         self._classes = classes()
-        self._repeated: dict[tuple[str, ...], int] = {}
 
     def encode(self, value: Any, where: str) -> Any:
         """Return the JSON of a value; `where` names it in messages."""
@@ -60,7 +50,7 @@ class Encoder:
         if kind is list:
             return self._items(value, where)
         if kind is tuple:
-            return self._tuple(value, where)
+            return {"tuple": self._items(value, where)}
         if kind is dict:
             return {"dict": [[self.encode(k, where), self.encode(v, f"{where}.{k}")] for k, v in value.items()]}
         if kind is np.ndarray:
@@ -82,15 +72,6 @@ class Encoder:
 
     def _items(self, values: Any, where: str) -> list[Any]:
         return [self.encode(value, f"{where}.{index}") for index, value in enumerate(values)]
-
-    def _tuple(self, value: tuple[Any, ...], where: str) -> Any:
-        """Write a long tuple of text once, however often it occurs: the names of a vocabulary are in many places."""
-        if len(value) <= REPEATED_ABOVE or any(type(item) is not str for item in value):
-            return {"tuple": self._items(value, where)}
-        if value in self._repeated:
-            return {"again": self._repeated[value]}
-        self._repeated[value] = len(self._repeated)
-        return {"texts": list(value)}
 
     def _array(self, array: NDArray[Any], where: str) -> Any:
         """Set numbers aside; text stays in the JSON."""
@@ -117,8 +98,6 @@ class Decoder:
         self._content = content
         self._places = content.head["arrays"]
         self._bytes = content.most_bytes
-        self._texts = min(FREELY_REPEATED + REPEATED_FOR_A_NUMBER * len(content) // 8, MOST_REPEATED)
-        self._repeated: list[tuple[str, ...]] = []
         self._classes = classes()
 
     def decode(self, node: Any) -> Any:
@@ -130,11 +109,6 @@ class Decoder:
         match next(iter(node.items())) if len(node) == 1 else ("", None):
             case "float", content:
                 return float(content)
-            case "texts", content:
-                self._repeated.append(tuple(map(str, content)))
-                return self._repeated[-1]
-            case "again", content:
-                return self._again(content)
             case "tuple", content:
                 return tuple(self.decode(item) for item in content)
             case "dict", content:
@@ -153,13 +127,6 @@ class Decoder:
                 return self._object(**content)
             case _:
                 raise ValueError(f"its state has an entry of no known kind, {sorted(node)}")
-
-    def _again(self, place: int) -> tuple[str, ...]:
-        texts = self._repeated[place]
-        self._texts -= len(texts)
-        if self._texts < 0:
-            raise ValueError("it repeats names more often than a model of its numbers does")
-        return texts
 
     def _array(self, number: int, dtype: str, shape: list[int], order: list[int]) -> NDArray[Any]:
         values = self._content.array(self._places[number], shape, _known_dtype(dtype, "biuf"))

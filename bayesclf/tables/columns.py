@@ -714,18 +714,4 @@ class Rows:
 
     def __getitem__(self, rows: slice | Integers) -> Rows:
         length = len(range(*rows.indices(self.length))) if isinstance(rows, slice) else len(rows)
-        return Rows(tuple(_taken(part, rows) for part in self.cells), length)
-
-
-def _taken(part: Any, rows: slice | Integers) -> Any:
-    """Return some rows of a part; those of a sparse one that follow each other stay where they are in memory."""
-    if not (isinstance(part, sparse.csr_array) and isinstance(rows, slice) and rows.step in (None, 1)):
-        return part[rows]
-    start, stop, _ = rows.indices(part.shape[0])
-    ends = part.indptr[start : max(start, stop) + 1]
-    entries = slice(ends[0], ends[-1])
-    some = sparse.csr_array(
-        (part.data[entries], part.indices[entries], ends - ends[0]), shape=(len(ends) - 1, part.shape[1]), copy=False
-    )
-    some.has_canonical_format = part.has_canonical_format
-    return some
+        return Rows(tuple(part[rows] for part in self.cells), length)

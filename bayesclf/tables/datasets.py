@@ -57,7 +57,7 @@ class Dataset(Displayed):
     description : str
         One line about the data.
     source : str
-        Where the data come from; also how to load another set of the same name.
+        Where the data come from.
     creators, license, changes, note : str
         Who made the data, under which license they are, what differs from the source, and what its users have to know
         or to acknowledge; empty for tables of the user's own.
@@ -371,7 +371,6 @@ def _find(name_or_path: str | os.PathLike[str], wish: Wish, max_bytes: int) -> _
             place = next((place for place in PLACES if name in _names(place)), None)
             if place:
                 return _named(place, name, wish, max_bytes, prefixed=False)
-            _require_one_file(name)
             if not os.path.exists(name) and not name.lower().endswith((*ENDINGS, *CONVERTED)):
                 _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, PLACES)}")
@@ -383,18 +382,6 @@ def _of_file(path: str | os.PathLike[str], description: str, wish: Wish, max_byt
 
     found = read_file(path, wish, max_bytes)
     return _Table(found.frame, None, _about(found.frame, description, os.fspath(path)), found.notes, from_file=True)
-
-
-def _require_one_file(name: str) -> None:
-    """Raise `InputError` for a folder or a glob, whose files are not read as one table in memory."""
-    from bayesclf.tables.stream_paths import files_of, is_streamed
-
-    if is_streamed(name, None):
-        what = "a folder" if os.path.isdir(name) else "a pattern"
-        raise InputError(
-            f"{name} is {what}, and only fit and predict read several files, batch by batch; give one table that fits "
-            f"into memory, such as {files_of(name)[0]} or a sample of all rows"
-        )
 
 
 def _named(place: str, name: str, wish: Wish, max_bytes: int, prefixed: bool = True) -> _Table:
@@ -410,8 +397,6 @@ def _named(place: str, name: str, wish: Wish, max_bytes: int, prefixed: bool = T
                 raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
         if name not in _names(place):
             raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
-        others = [f"{other}:{name}" for other in PLACES[:-1] if other != place and name in _names(other)]
-        also = f" (there is also {' and '.join(others)})" if others and place != "openml" else ""
         if place == "folder":
             table = _of_folder(name, wish, max_bytes)
         else:
@@ -419,7 +404,6 @@ def _named(place: str, name: str, wish: Wish, max_bytes: int, prefixed: bool = T
             readers = {"sklearn": _of_sklearn, "openml": shipped.read_named}
             frame = readers[place](name) if place in readers else read_table(shipped.folder() / about.file)
             table = _Table(frame, str(frame.columns[-1]), about)
-        table = replace(table, about=replace(table.about, source=f"{table.about.source}{also}"))
     return table if table.from_file else replace(table, frame=as_wished(table.frame, wish, name))
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import csv as plain_csv
 import gzip
 import io
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -16,10 +15,11 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
 from bayesclf.tables.kinds import require_kinds
-from bayesclf.tables.layout import HEAD_BYTES, Cleaned, Found, ReadOptions, decoded, encoding_of, laid_out
+from bayesclf.tables.layout import HEAD_BYTES, Cleaned, Found, ReadOptions, check_rows, decoded, encoding_of, laid_out
+from bayesclf.tables.stream import Stream
 from bayesclf.tables.stream_paths import require_names
 from bayesclf.tables.writing import Meaning, Survey, cells_of
-from bayesclf.wording import counted, did_you_mean, listed, one_line
+from bayesclf.wording import did_you_mean, listed, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,15 +164,11 @@ def read_delimited(data: bytes, path: Path, default: str, wish: Wish) -> Read:
     found = laid_out(text[:cut] if cut else text, encoding, wish.options, path, wish.names, default)
     require_names(found.names, path)
     require_kinds(wish.kinds, found.names, str(path))
-    _check_rows(found, text, path)
-    rows = io.StringIO(newline="")
-    rows.writelines(found.rows(io.StringIO(text, newline="")))
+    check_rows(found, text, path)
+    del text
     names = _kept(found, wish)
     wish = wish.among(names)
-    source = pa.BufferReader(rows.getvalue().encode())
-    del text, rows
-    with _readable(path, found):
-        table = _reader(source, found, names, max(source.size() + 1, 2), whole=True)
+    table = pa.Table.from_batches(_batches(path, found, names, max(len(data) + 1, BLOCK), io.BytesIO(data)))
     surveys = _surveys(names, wish)
     columns = {name: table[name].combine_chunks() for name in names}
     for name, survey in surveys.items():
@@ -219,62 +215,8 @@ def notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple
     return tuple(notes)
 
 
-def _check_rows(found: Found, text: str, path: Path) -> None:
-    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
-    lines = found.rows(io.StringIO(text, newline=""))
-    row = last = 0
-    wrong: tuple[int, int, int] | None = None
-    with _cells_up_to(len(text)):
-        for first, cells in _records(lines, found, path):
-            if cells:
-                row += 1
-                if wrong is not None:
-                    last = row
-                    break
-                if len(cells) != found.width:
-                    wrong = (row, first, len(cells))
-    if not row:
-        raise InputError(f"{path} has no rows below its column names; add at least one")
-    if wrong is not None:
-        number, line, size = wrong
-        ends = not last and number > 1
-        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if ends else ""
-        raise InputError(
-            f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
-            f"{found.width}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
-        )
-
-
-def _records(lines: Iterable[str], found: Found, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line, and the cells, of each record."""
-    reader = plain_csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
-    line = 1
-    try:
-        for cells in reader:
-            yield line, cells
-            line = reader.line_num + 1
-    except plain_csv.Error:
-        raise InputError(
-            f"{path}: the quotes of the row that starts in line {line} do not match; "
-            "close each quoted cell and double the quotes inside it"
-        ) from None
-
-
-@contextlib.contextmanager
-def _cells_up_to(size: int) -> Iterator[None]:
-    """Let csv read cells of this many characters: its own limit, 128 KiB, is too low for documents."""
-    limit = plain_csv.field_size_limit()
-    plain_csv.field_size_limit(max(size, limit))
-    try:
-        yield
-    finally:
-        plain_csv.field_size_limit(limit)
-
-
-def csv_stream(
-    paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL
-) -> tuple[tuple[str, ...], int, frozenset[str], Callable[..., Iterator[tuple[str, pd.DataFrame]]], tuple[str, ...]]:
-    """Return the columns of some files, their rows, which are words, a reader of batches, and notes.
+def csv_stream(paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL) -> Stream:
+    """Return the stream of some files.
 
     The first pass finds what the cells of each column mean, as in `read_delimited`.
 
@@ -302,13 +244,10 @@ def csv_stream(
     surveys = _surveys(own, wish)
     rows = dict.fromkeys(paths, 0)
     for path in paths:
-        try:
-            rows[path] = _survey(path, layouts[path], own or names[:1], surveys)
-        except _NotText:
-            layouts[path] = replace(layouts[path], encoding="cp1252", plain=False)
-            surveys |= _surveys(own, wish)
-            for one in paths[: paths.index(path) + 1]:
-                rows[one] = _survey(one, layouts[one], own or names[:1], surveys)
+        for batch in _batches(path, layouts[path], own or names[:1]):
+            rows[path] += batch.num_rows
+            for name, survey in surveys.items():
+                survey.add(batch.column(name))
     if not sum(rows.values()):
         raise NoRows(f"{where} has no rows below its column names; add at least one")
     meanings = settled(surveys, [first], wish)
@@ -328,21 +267,8 @@ def csv_stream(
             yield path, to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
 
     of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
-    return names, sum(rows.values()), of_words, read, notes_of(first, meanings, wish)
-
-
-class _NotText(InputError):
-    """A file is not of the encoding that its head is of."""
-
-
-def _survey(path: Path, found: Found, names: Sequence[str], surveys: Mapping[str, Survey]) -> int:
-    """Add the cells of a file to the surveys of its columns, and return the number of its rows."""
-    rows = 0
-    for batch in _batches(path, found, names):
-        rows += batch.num_rows
-        for name, survey in surveys.items():
-            survey.add(batch.column(name))
-    return rows
+    total, notes = sum(rows.values()), notes_of(first, meanings, wish)
+    return Stream(where, names, total, read, from_file=True, written=of_words, files=tuple(paths), notes=notes)
 
 
 def _layout(path: Path, wish: Wish) -> Found:
@@ -382,35 +308,30 @@ def _bytes(path: Path) -> Iterator[IO[bytes]]:
             raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
 
 
-def _batches(path: Path, found: Found, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of columns, all cells as words."""
-    import pyarrow as pa
-
-    with _bytes(path) as file, _readable(path, found), contextlib.ExitStack() as stack:
-        if found.plain:
-            file.read(3) if found.encoding == "utf-8-sig" else None
-            for _ in itertools.repeat(None, found.first - 1):
-                file.readline()
-            source: Any = pa.PythonFile(file, "r")
-        else:
-            source = pa.PythonFile(cast("IO[bytes]", stack.enter_context(Cleaned(file, found))), "r")
-        try:
-            with _reader(source, found, names, BLOCK) as reader:
-                yield from (batch for batch in reader if batch.num_rows)
-        except pa.ArrowInvalid as error:
-            if "mpty CSV" not in str(error):
-                raise
-
-
-def _reader(source: Any, found: Found, names: Sequence[str], block: int, whole: bool = False) -> Any:
-    """Return the rows of a text as Arrow reads them, all cells as words."""
+def _batches(
+    path: Path, found: Found, names: Sequence[str], block: int = BLOCK, data: IO[bytes] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Yield batches of columns of a file, whose bytes may be given, all cells as words."""
     import pyarrow as pa
     from pyarrow import csv
 
     convert = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
     parse = csv.ParseOptions(delimiter=found.between, quote_char=found.quote, newlines_in_values=True)
     read = csv.ReadOptions(block_size=min(block, 2**31 - 1), column_names=list(found.names))
-    return (csv.read_csv if whole else csv.open_csv)(source, read, parse, convert)
+    opened = _bytes(path) if data is None else contextlib.nullcontext(data)
+    with opened as file, _readable(path, found), contextlib.ExitStack() as stack:
+        if found.plain:
+            file.read(3) if found.encoding == "utf-8-sig" else None
+            for _ in itertools.repeat(None, found.first - 1):
+                file.readline()
+        else:
+            file = cast("IO[bytes]", stack.enter_context(Cleaned(file, found)))
+        try:
+            with csv.open_csv(pa.PythonFile(file, "r"), read, parse, convert) as reader:
+                yield from (batch for batch in reader if batch.num_rows)
+        except pa.ArrowInvalid as error:
+            if "mpty CSV" not in str(error):
+                raise
 
 
 @contextmanager
@@ -425,7 +346,7 @@ def _readable(path: Path, found: Found) -> Iterator[None]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = one_line(error)
         if "UTF8" in reason.upper().replace("-", ""):
-            raise _NotText(f"{path} is not {found.encoding} text; say its --encoding (encoding=…)") from None
+            raise InputError(f"{path} is not {found.encoding} text; say its --encoding (encoding=…)") from None
         raise InputError(
             f"{path} cannot be read as a table ({reason}); quote a cell that contains {found.between!r} and leave "
             "a missing one empty"

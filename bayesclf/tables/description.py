@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Hashable, Mapping
+from shlex import quote
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,7 @@ from bayesclf.tables.kinds import LISTED_LEVELS, as_words, not_numbers, require_
 from bayesclf.tables.labels import alike, both
 from bayesclf.tables.missing import spike
 from bayesclf.tables.useless import why_useless
-from bayesclf.tables.writing import Survey, quoted, written
+from bayesclf.tables.writing import Survey, written
 from bayesclf.wording import AND_MORE, IN_ALL, flagged_rows, listed
 
 ALMOST_NUMBERS = 0.5
@@ -115,7 +116,7 @@ def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) ->
         return found.sentence(name)
     why = why_useless(column) if kind == "category" else ""
     if why and why != "has one value only":
-        return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quoted(str(name))})"
+        return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quote(str(name))})"
     if kind != "category":
         return ""
     almost = "" if isinstance(column.dtype, pd.CategoricalDtype) else _almost_numbers(name, column, levels)
@@ -148,11 +149,11 @@ def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> 
     cells = "that cell" if bad.sum() == 1 else "those cells"
     remedy = f"write numbers into {cells}, or leave them empty,"
     if len(bad_words) <= LISTED_LEVELS:
-        options = " ".join(f"--missing {quoted(f'{name}={word}')}" for word in bad_words)
+        options = " ".join(f"--missing {quote(f'{name}={word}')}" for word in bad_words)
         remedy = f"leave {cells} empty ({options}, missing={{{str(name)!r}: {bad_words!r}}} in Python)"
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
-        f"read the column as numbers, or declare that this is meant, with --kind {quoted(str(name))}=category "
+        f"read the column as numbers, or declare that this is meant, with --kind {quote(str(name))}=category "
         f"(dtypes={{{str(name)!r}: 'category'}} in Python)"
     )
 

@@ -6,8 +6,8 @@ import codecs
 import csv
 import io
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import IO
 
 from bayesclf.errors import InputError
 from bayesclf.tables.writing import CODES, PLAIN, written
-from bayesclf.wording import clipped, listed
+from bayesclf.wording import clipped, counted, listed
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 """What may be between cells; " " is any number of blanks and tabs."""
@@ -26,6 +26,9 @@ NAMES_OF = {"\t": "a tab", " ": "blanks"}
 HEAD_BYTES, HEAD_ROWS = 2**18, 200
 """The part of a file by which its layout is found."""
 
+LONGEST_CELL = 2**31 - 1
+"""The most characters of a cell that csv can be told to read everywhere."""
+
 MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 """Bytes at the start of a file that name its encoding."""
 
@@ -33,6 +36,7 @@ COMMENTS = ("#", "%")
 """What comments begin with."""
 
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
 DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
 DATA = re.compile(r"@data\s*", re.IGNORECASE)
@@ -149,14 +153,11 @@ class Found:
 
     def row(self, number: int, line: str) -> str:
         """Return a line of which the number is given, with the separator between its cells; blank if it is left out."""
-        if number in self.skipped or (self.comment and self._is_comment(line)):
+        if number in self.skipped or (self.comment and line.lstrip().startswith(self.comment)):
             return "\n"
         if self.quoted:
             line = _without_quotes(line)
         return "\t".join(line.split()) + "\n" if self.separator == " " else line
-
-    def _is_comment(self, line: str) -> bool:
-        return bool(self.comment) and line.lstrip().startswith(str(self.comment))
 
 
 def _without_quotes(line: str) -> str:
@@ -266,6 +267,8 @@ def laid_out(
     numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
+    cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
+    found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
     return _named(found, asked, path, numbers, rows, known, notes)
 
 
@@ -285,41 +288,25 @@ def _named(
         has_header = bool(set(known) & set(top)) or not _looks_like_rows(top, rest)
         if not has_header:
             notes.append("the first row has no names, so columns are c1, c2, … (--header takes it for names)")
+    unnamed: dict[str, str] = {}
     if not has_header:
-        names = [f"c{place}" for place in range(1, len(top) + 1)]
-        empty = not any(row[-1].strip() for row in rows)
-        return replace(
-            found,
-            names=tuple(names),
-            first=numbers[0],
-            width=len(names),
-            unnamed={names[-1]: "nothing"} if empty else {},
-            plain=not _needs_cleaning(found),
-            notes=tuple(notes),
-        )
-    width = len(top)
-    widths = Counter(len(row) for row in rest)
-    if rest and set(widths) == {width + 1}:
-        if not any(row[-1].strip() for row in rest):
-            top = [*top, ""]
-        elif _holds_row_names([row[0] for row in rest]):
-            top = ["", *top]  # as R writes the names of rows
-    names = [name or _free(f"c{place}", top) for place, name in enumerate(top, 1)]
-    _refuse_second_header(names, rest, numbers[1:], path)
-    unnamed = {
-        name: _unnamed([row[place] for row in rest if len(row) == len(names)], place, name, asked, path)
-        for place, (name, own) in enumerate(zip(names, top, strict=True))
-        if not own
-    }
-    return replace(
-        found,
-        names=tuple(names),
-        first=numbers[1] if rest else numbers[0] + 1,
-        width=len(names),
-        unnamed=unnamed,
-        plain=not _needs_cleaning(found),
-        notes=tuple(notes),
-    )
+        names, first = [f"c{place}" for place in range(1, len(top) + 1)], numbers[0]
+        if not any(row[-1].strip() for row in rows):
+            unnamed[names[-1]] = "nothing"
+    else:
+        if {len(row) for row in rest} == {len(top) + 1}:
+            if not any(row[-1].strip() for row in rest):
+                top = [*top, ""]
+            elif _holds_row_names([row[0] for row in rest]):
+                top = ["", *top]  # as R writes the names of rows
+        names = [name or _free(f"c{place}", top) for place, name in enumerate(top, 1)]
+        first = numbers[1] if rest else numbers[0] + 1
+        _refuse_second_header(names, rest, numbers[1:], path)
+        for place, (name, own) in enumerate(zip(names, top, strict=True)):
+            if not own:
+                cells = [row[place] for row in rest if len(row) == len(names)]
+                unnamed[name] = _unnamed(cells, place, name, asked, path)
+    return replace(found, names=tuple(names), first=first, width=len(names), unnamed=unnamed, notes=tuple(notes))
 
 
 def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, path: Path) -> str:
@@ -334,11 +321,6 @@ def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, pa
         f"{path}: column {place + 1} has no name; name it in the file, or read it as {name!r} with --keep {name} "
         f"(keep=[{name!r}])"
     )
-
-
-def _needs_cleaning(found: Found) -> bool:
-    other = found.encoding not in ("utf-8", "utf-8-sig") or found.separator == " "
-    return bool(other or found.comment or found.quoted or found.skipped)
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
@@ -385,10 +367,9 @@ def _cells(lines: Iterable[str], separator: str) -> list[list[str]]:
 
 def _records_of(lines: list[str], numbers: Sequence[int] | None, separator: str) -> tuple[list[int], list[list[str]]]:
     """Return the number of the first line, and the cells, of the first records; those after a wrong quote are none."""
-    limit = csv.field_size_limit(max(HEAD_BYTES * 4, csv.field_size_limit()))
     reader = csv.reader(lines, delimiter=separator)
     firsts, rows, line = [], [], 0
-    try:
+    with suppress(csv.Error), cells_of_any_length():
         for cells in reader:
             if cells:
                 firsts.append(line if numbers is None else numbers[line])
@@ -396,11 +377,58 @@ def _records_of(lines: list[str], numbers: Sequence[int] | None, separator: str)
             line = reader.line_num
             if len(rows) > HEAD_ROWS:
                 break
-    except csv.Error:
-        pass
+    return firsts, rows
+
+
+@contextmanager
+def cells_of_any_length() -> Iterator[None]:
+    """Let csv read long cells: its own limit, 128 KiB, is too low for documents."""
+    limit = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
     finally:
         csv.field_size_limit(limit)
-    return firsts, rows
+
+
+def check_rows(found: Found, text: str, path: Path) -> None:
+    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
+    lines = found.rows(io.StringIO(text, newline=""))
+    row = last = 0
+    wrong: tuple[int, int, int] | None = None
+    with cells_of_any_length():
+        for first, cells in _records(lines, found, path):
+            if cells:
+                row += 1
+                if wrong is not None:
+                    last = row
+                    break
+                if len(cells) != found.width:
+                    wrong = (row, first, len(cells))
+    if not row:
+        raise InputError(f"{path} has no rows below its column names; add at least one")
+    if wrong is not None:
+        number, line, size = wrong
+        ends = not last and number > 1
+        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if ends else ""
+        raise InputError(
+            f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
+            f"{found.width}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
+        )
+
+
+def _records(lines: Iterable[str], found: Found, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line, and the cells, of each record."""
+    reader = csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            yield line, cells
+            line = reader.line_num + 1
+    except csv.Error:
+        raise InputError(
+            f"{path}: the quotes of the row that starts in line {line} do not match; "
+            "close each quoted cell and double the quotes inside it"
+        ) from None
 
 
 def _width(lines: Sequence[str], separator: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.kinds import as_words, require_column
-from bayesclf.tables.writing import quoted
 from bayesclf.wording import counted
 
 NEGATIVE_CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0)
@@ -66,8 +66,8 @@ class Spike:
         """Say what was found, where, and what to do."""
         return (
             f"column {name!r} is {self.value:g} in {counted(self.cells, 'cell')}, far from the nearest other value "
-            f"({self.nearest:g}), as where {self.value:g} stands for a missing value; if it does, read the table with "
-            f'--missing {quoted(f"{name}={self.value:g}")} (missing={{"{name}": [{self.value:g}]}} in Python)'
+            f"({self.nearest:g}); if that means missing, read the table with "
+            f'--missing {quote(f"{name}={self.value:g}")} (missing={{"{name}": [{self.value:g}]}} in Python)'
         )
 
 

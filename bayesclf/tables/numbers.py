@@ -23,9 +23,6 @@ SMALLEST, LARGEST = 1e-100, 1e100
 BLOCK_CELLS = 2**16
 """Cells that are looked at together, few enough to stay in the cache."""
 
-FOLDED = 16
-"""Rows that are compared side by side, as NumPy's loops over few columns are short."""
-
 
 def blocks_of(rows: int, features: int, cells: int = BLOCK_CELLS) -> Iterator[slice]:
     """Yield slices of rows with about so many cells each."""
@@ -106,7 +103,8 @@ class Numbers:
         sources = enumerate(self.columns) if self.table is None else [(slice(None), self.table)]
         for place, cells in sources:
             for rows in blocks_of(self.length, cells[:1].size):
-                low[place], high[place] = _wider(low[place], high[place], cells[rows])
+                low[place] = np.fmin(low[place], np.fmin.reduce(cells[rows], axis=0))
+                high[place] = np.fmax(high[place], np.fmax.reduce(cells[rows], axis=0))
         return low, high
 
 
@@ -117,20 +115,6 @@ def out_of_range(found: Mapping[str, str]) -> InputError:
         f"the largest magnitude of a column must be 0 or between {SMALLEST:g} and {LARGEST:g}, unlike that of column "
         f"{some}; multiply or divide such a column by a constant"
     )
-
-
-def _wider(low: Any, high: Any, cells: Cells) -> tuple[Any, Any]:
-    """Return the smallest and the largest of earlier cells and of these, (row, …), missing ones left out."""
-    if cells.ndim == 2 and cells.flags.c_contiguous and len(cells) > FOLDED:
-        whole = len(cells) // FOLDED * FOLDED
-        low, high = _wider(low, high, cells[whole:]) if whole < len(cells) else (low, high)
-        cells = cells[:whole].reshape(-1, FOLDED * cells.shape[1])
-    least, most = cells.min(axis=0), cells.max(axis=0)
-    if np.isnan(least).any():
-        least, most = (f.reduce(cells, axis=0, initial=start) for f, start in ((np.fmin, np.inf), (np.fmax, -np.inf)))
-    if np.ndim(least) and len(least) > len(low):
-        least, most = least.reshape(FOLDED, -1).min(axis=0), most.reshape(FOLDED, -1).max(axis=0)
-    return np.minimum(low, least), np.maximum(high, most)
 
 
 def _squares_are_small(cells: Cells) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, after_rows, batch_rows, lacking_or_other
 from bayesclf.tables.columns import not_plain
+from bayesclf.tables.stream import Stream
 from bayesclf.tables.stream_paths import require_names, too_large
 from bayesclf.wording import counted
 
@@ -105,10 +106,8 @@ def _written_out(column: pa.ChunkedArray) -> int:
     )
 
 
-def stream(
-    paths: Sequence[Path], where: str, wanted: Wanted = ALL
-) -> tuple[tuple[str, ...], int, frozenset[str], Callable[..., Iterator[tuple[str, pd.DataFrame]]]]:
-    """Return the columns of some files, their rows, which are words, and a function that reads columns batch by batch.
+def stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> Stream:
+    """Return the stream of some files.
 
     Only the headers are read at first: they say what each column holds and how many rows there are. A column may be in
     another place in each file; each must have all of them, and hold numbers, or words, everywhere.
@@ -163,7 +162,7 @@ def stream(
                         yield str(path), table.astype(dict.fromkeys(empty, object)) if empty else table
                     after = 0
 
-    return names, rows, written, read
+    return Stream(where, names, rows, read, from_file=True, written=written, files=tuple(paths))
 
 
 def _rows_at_once(metadata: pq.FileMetaData, schema: pa.Schema, chosen: Sequence[str]) -> int:

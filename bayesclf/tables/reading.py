@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import zipfile
 import zlib
@@ -18,14 +19,13 @@ from bayesclf.constraints import PATH, Instance, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables import parquet
-from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind
 from bayesclf.tables.delimited import Read, Wish, default_separator, read_delimited
-from bayesclf.tables.json_tables import parse_json
 from bayesclf.tables.kinds import convert_columns, require_column
 from bayesclf.tables.layout import ReadOptions, decoded, encoding_of
 from bayesclf.tables.missing import emptied
-from bayesclf.tables.stream_paths import MAX_BYTES, TEXT_ENDINGS, too_large
-from bayesclf.wording import listed, one_line
+from bayesclf.tables.stream_paths import MAX_BYTES, TEXT_ENDINGS, require_names, too_large
+from bayesclf.wording import counted, listed, one_line, written
 
 SEPARATED = (*TEXT_ENDINGS, ".arff")
 PACKED_ENDINGS = tuple(f"{ending}{packed}" for ending in (*SEPARATED, ".jsonl", ".json") for packed in (".gz", ".zip"))
@@ -113,7 +113,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish, max_bytes: int = MAX_BYT
         read = read_delimited(data, path, "\t" if ending == ".tsv" else default_separator(path), wish)
     elif ending in (".json", ".jsonl"):
         encoding = wish.options.encoding or encoding_of(data, True, path)
-        read = Read(parse_json(decoded(data, encoding, path), path, max_bytes, ending == ".jsonl"))
+        read = Read(_parse_json(decoded(data, encoding, path), path, max_bytes, ending == ".jsonl"))
     else:
         read = Read(parquet.read(data, path, max_bytes))
     frame = read.frame
@@ -226,3 +226,64 @@ def _of_excel(data: bytes, path: Path, max_bytes: int) -> bytes:
     except (zipfile.BadZipFile, ValueError, KeyError) as error:
         raise InputError(f"{path} is not a whole Excel file ({one_line(error)}); save it again, or as csv") from error
     return frame.to_csv(index=False, header=False).encode()
+
+
+def _parse_json(text: str, path: Path, max_bytes: int, lines: bool) -> pd.DataFrame:
+    """Return the table of a text: an object a line, or, where `lines` is false, a list of objects."""
+    if lines or text.lstrip()[:1] == "{":
+        records = [
+            _parse_object(line, f"{path}: line {number}")
+            for number, line in enumerate(text.split("\n"), start=1)
+            if line.strip()
+        ]
+    else:
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path} is not valid JSON ({one_line(error)}); write a list of objects") from None
+        if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
+            raise InputError(f"{path} is no list of objects such as [{{'a': 1}}]; write one object for each row")
+        records = found
+    names = list(dict.fromkeys(name for record in records for name in record))
+    if not names:
+        raise InputError(f"{path} has no columns; each line needs an object such as {{'a': 1}}")
+    require_names(names, path)
+    absent = len(records) * len(names) - sum(map(len, records))
+    if absent > max_bytes // parquet.CELL:
+        size = f"{counted(len(records), 'line')} of {counted(len(names), 'key')} in all"
+        raise InputError(too_large(f"{path} has {size}, whose absent cells take", max_bytes))
+    columns = {name: [record.get(name) for record in records] for name in names}
+    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+
+
+def _parse_object(line: str, where: str) -> dict[str, Any]:
+    """Return the object that a line of JSON holds; `where` is how messages call the line."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        """Return a record of pairs, or refuse a name that stands twice."""
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InputError(f"{where} names {twice!r} twice; rename or remove one")
+        return record
+
+    try:
+        record = json.loads(line, object_pairs_hook=unique)
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        problem = f"{error.msg} at character {error.pos + 1}"
+        raise InputError(f"{where} is not valid JSON ({problem}); write one object per line") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where} cannot be read as JSON ({error}); write one object per line") from None
+    if not isinstance(record, dict):
+        found = "a list" if isinstance(record, list) else f"the value {written(record, LONGEST_VALUE)}"
+        raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object per line")
+    if "\\ud" in line.lower():
+        try:
+            json.dumps(record, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start])
+            raise InputError(f"{where} holds half a character ({half}); write it as UTF-8") from None
+    return record

@@ -227,14 +227,10 @@ def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str,
     }
     wanted = {name: kind for name, kind in kinds.items() if name not in words or kind == "number"}
     if from_file:
-        return convert_columns(table, wanted, where) if wanted or not _is_plain(table) else table
+        return convert_columns(table, wanted, where)
     if not wanted:
         return table
     return table.assign(**convert_columns(table[list(wanted)], wanted, where))
-
-
-def _is_plain(table: pd.DataFrame) -> bool:
-    return all(isinstance(dtype, pd.CategoricalDtype) or dtype.kind in "iuf" for dtype in set(table.dtypes))
 
 
 def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:

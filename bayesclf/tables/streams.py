@@ -1,4 +1,4 @@
-"""Tables that are read a batch of rows at a time: files, Arrow's data sets, lazy tables, iterables of tables."""
+"""What a table that is read a batch at a time may be: files, Arrow's data sets, lazy tables, iterables of tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_stream(
     Parameters
     ----------
     source
-        A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped), a folder of such files, or a glob; a pyarrow
+        A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob; a pyarrow
         data set, table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers
         Arrow's stream interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
     kinds
@@ -104,18 +104,11 @@ def _of_files(path: str, wish: Wish, wanted: Wanted) -> Stream:
     endings = {ending_of(one) for one in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
-    notes: tuple[str, ...] = ()
     if endings == {".parquet"}:
         from bayesclf.tables.parquet import stream
 
-        names, rows, written, read = stream(paths, path, wanted)
-    elif endings == {".jsonl"}:
-        from bayesclf.tables.json_tables import json_stream
-
-        names, rows, written, read = json_stream(paths, path, wish.kinds, wanted)
-    else:
-        names, rows, written, read, notes = csv_stream(paths, path, wish, wanted)
-    return Stream(path, names, rows, read, from_file=True, written=written, files=tuple(paths), notes=notes)
+        return stream(paths, path, wanted)
+    return csv_stream(paths, path, wish, wanted)
 
 
 def _of_arrow(source: Any) -> Stream | None:

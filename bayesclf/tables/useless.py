@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from scipy.special import gammaln
 from bayesclf.errors import InputError
 from bayesclf.tables import columns
 from bayesclf.tables.kinds import require_column
-from bayesclf.tables.writing import PLAIN, quoted
+from bayesclf.tables.writing import PLAIN
 from bayesclf.wording import listed
 
 FEWEST_ROWS = 20
@@ -178,7 +179,7 @@ def left_out(
         )
     found = useless(frame, target, keep, every_row)
     if found and len(found) == len(frame.columns) - (target is not None):
-        names = " ".join(f"--keep {quoted(name)}" for name in found)
+        names = " ".join(f"--keep {quote(name)}" for name in found)
         raise InputError(
             f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; {names} "
             f"(keep={list(found)!r}) takes what is to be used all the same"
@@ -188,5 +189,5 @@ def left_out(
 
 def _sentence(name: str, why: str) -> str:
     derived = "; derive numbers from it, such as the year or the days since the first" if why == "holds dates" else ""
-    alone = f"; --models text --text {quoted(name)} fits it alone" if why == "holds free text" else ""
-    return f"column {name!r} {why} and is left out (--keep {quoted(name)} takes it{derived}{alone})"
+    alone = f"; --models text --text {quote(name)} fits it alone" if why == "holds free text" else ""
+    return f"column {name!r} {why} and is left out (--keep {quote(name)} takes it{derived}{alone})"

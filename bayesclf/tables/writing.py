@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 from bayesclf.wording import IN_ALL, counted, listed
@@ -145,12 +146,12 @@ class Meaning:
     def notes(self, name: str, declared: bool) -> list[str]:
         """Return what was done, in sentences, each with the option that undoes it."""
         found = []
-        kept = f"--kind {quoted(name)}=category keeps what is written"
+        kept = f"--kind {quote(name)}=category keeps what is written"
         if self.style is not None:
             found.append(f"column {name!r} is read as numbers, {self.style} ({kept})")
         if self.padded and not declared:
             found.append(
-                f"column {name!r} has digits padded with zeros and is read as categories (--kind {quoted(name)}=number "
+                f"column {name!r} has digits padded with zeros and is read as categories (--kind {quote(name)}=number "
                 "reads numbers)"
             )
         some = [f"{word!r} ({counted(count, 'cell')})" for word, count in self.codes.items()]
@@ -160,20 +161,13 @@ class Meaning:
         elif some and self.held == "words" and not declared:
             codes = list(self.codes)
             if codes:
-                option = f"--missing {quoted(f'{name}={codes[0]}')}"
+                option = f"--missing {quote(f'{name}={codes[0]}')}"
                 found.append(f"column {name!r}: {listed(some, 8, IN_ALL)} among words is a level ({option} empties it)")
             else:
                 found.append(f"column {name!r}: {some[0]} taken for missing")
         if self.stripped > self.blanks and self.held == "words":
             found.append(f"column {name!r}: blanks around {counted(self.stripped - self.blanks, 'word')} are left out")
         return found
-
-
-def quoted(text: str) -> str:
-    """Return a text as a shell takes it."""
-    import shlex
-
-    return shlex.quote(text)
 
 
 @dataclass

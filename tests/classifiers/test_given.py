@@ -1,16 +1,12 @@
 """Classifiers that answer from given draws."""
 
-import warnings
-
 import numpy as np
 import pytest
-import xarray as xr
 from helpers.classifiers import NUMBERS, WORDS
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
-from bayesclf.engines.nuts import STATISTICS
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +50,6 @@ def test_the_mean_and_the_mode_are_of_the_given_posterior(table):
     np.testing.assert_allclose(unmoved.predict_proba(X, rule="map"), fitted.predict_proba(X, rule="map"))
 
 
-def test_the_group_alone_is_enough_and_advice_is_about_its_sampler(fitted, table):
-    again, X = fitted.with_posterior(fitted.posterior_["posterior"]), table[0]
-    np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X, rule="bayes-optimal"), rtol=1e-13)
-    with pytest.raises(InputError, match=r"no group 'posterior'; its groups are: prior$"):
-        fitted.with_posterior(xr.DataTree.from_dict({"prior": fitted.posterior_["posterior"].to_dataset()}))
-    posterior = fitted.posterior_["posterior"].to_dataset()
-    stats = {name: (("chain", "draw"), np.ones(tuple(posterior.sizes.values())[:2])) for name in STATISTICS}
-    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": xr.Dataset(stats)})
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        given = fitted.with_posterior(tree)
-    assert given.convergence_problems_[-1].endswith("pymc.sample(draws=2000, tune=1000), or use narrower priors")
-    (found,) = given.diagnose(*table, checks=["P05"]).issues
-    assert "pymc.sample(target_accept=0.999)" in found.next_step
-
-
 def test_what_is_in_closed_form_is_not_that_of_the_fit(fitted, table):
     given = fitted.with_posterior(fitted.posterior_)
     with pytest.raises(DoesNotExist, match="give it, with_posterior"):
@@ -99,13 +80,11 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     """Draws of another prior: what looks at the prior is skipped, and what comes from refits says so."""
     X, y = table
     fitted = bc.NaiveBayes(families="gaussian", inference=Exact(draws=200), random_state=1).fit(X, y)
-    assert all(
-        finding.section in ("passed", "tip") for finding in fitted.diagnose(X, y, checks=["M03", "M04"]).findings
-    )
+    assert fitted.diagnose(X, y, checks=["M03"])["M03"].section in ("passed", "tip")
     given = fitted.with_posterior(fitted.posterior_)
-    found = given.diagnose(X, y, checks=["M03", "M04", "Y01"])
+    found = given.diagnose(X, y, checks=["M03", "Y01"])
     unknown = "draws of the posterior were given, and under which prior is not known"
-    assert [(finding.section, finding.reason) for finding in found.skipped] == [("skipped", unknown)] * 2
+    assert [(finding.section, finding.reason) for finding in found.skipped] == [("skipped", unknown)]
     own = "by fits under the classifier's own prior rather than by the given draws"
     assert own in found.held_out.setting
     assert own in found.findings[-1].reason
@@ -115,22 +94,6 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert said[:-1] == fitted.prior_summary().attrs["model"]
     assert said[-1].startswith("draws of the posterior were given; these priors are those of the fit")
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_the_report_says_that_draws_were_given(fitted, tmp_path):
-    given = fitted.with_posterior(fitted.posterior_)
-    pages = []
-    for clf in (fitted, given):
-        clf.report(tmp_path / "page.html")
-        pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "posterior in closed form" in pages[0]
-    assert 'id="priors-title"' in pages[0]
-    assert "posterior from given draws (4 chains, 200 draws in all)" in pages[1]
-    assert 'id="priors-title"' not in pages[1]
-    assert "The fit&#39;s priors were" in pages[1]
-    assert "Answers are by draws that were given, 4 chains of 200 draws in all" in pages[1]
 
 
 def changed(draws, how):
@@ -163,11 +126,3 @@ def test_another_posterior_is_refused(how, message, fitted):
     draws = fitted.posterior_["posterior"].to_dataset()
     with pytest.raises(InputError, match=message):
         fitted.with_posterior(changed(draws, how))
-
-
-def test_a_point_of_another_shape_is_refused(fitted):
-    with pytest.raises(InputError, match="the point lacks 'pi'"):
-        fitted.with_posterior(fitted.posterior_, {})
-    point = {name: values[0] for name, values in fitted.hypotheses("map").parameters.items()}
-    with pytest.raises(InputError, match=r"'mu' of the point has shape \(2,\), not \(3, 2\)"):
-        fitted.with_posterior(fitted.posterior_, {**point, "mu": point["mu"][0]})

@@ -7,7 +7,7 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf.classifiers.training import DocumentLengths
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 
 TEXTS = [*["a b", "a b c", "c c a b a"] * 10, *["d", "d e d e d d", "e e e"] * 5]
 Y = np.array(["short"] * 30 + ["mixed"] * 15)
@@ -77,11 +77,6 @@ def test_a_model_of_which_words_there_are_takes_no_lengths():
         clf.sample(5, lengths=3)
 
 
-def test_documents_too_long_for_memory_are_refused():
-    with pytest.raises(Refused, match="2,000,000,000 words would take about"):
-        fitted("text").sample(2, lengths=10**9)
-
-
 def test_words_come_in_an_order_that_is_drawn():
     """Of two words of one document each order is as likely: they are drawn one by one."""
     documents = fitted("text").sample(4000, ["mixed"] * 4000, lengths=2)[0]["text"]
@@ -130,11 +125,6 @@ def test_lengths_are_those_of_a_stream_and_of_classes_that_come_late():
     streamed = counts().fit_stream([table[:20], table[20:]], "y")
     for found, expected in zip(histogram(streamed), histogram(fitted("counts")), strict=True):
         np.testing.assert_array_equal(found, expected)
-
-
-def test_forgotten_documents_count_less():
-    clf = counts().partial_fit(COUNTS, Y).partial_fit(COUNTS, Y, forget=0.5)
-    np.testing.assert_allclose(histogram(clf)[1], 1.5 * histogram(fitted("counts"))[1])
 
 
 def test_a_class_without_documents_has_the_lengths_of_all():

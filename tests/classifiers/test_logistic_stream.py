@@ -10,7 +10,6 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf.classifiers import logistic_stream
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.models.logistic.design import NumberMoments, moments
 
 FEATURES = ["age", "dose", "twice", "same", "ward", "some"]
 
@@ -124,21 +123,6 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
         clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within())
 
 
-def test_moments_of_parts_are_those_of_all():
-    rng = np.random.default_rng(0)
-    numbers = rng.normal(size=(90, 5)) * [1.0, 1e-98, 1e98, 1.0, 0.0] + [1e8, 0.0, 0.0, 7.0, 0.1]
-    numbers[rng.random(90) < 0.4, 3] = np.nan
-    numbers[:30, 0] = np.nan
-    weight = rng.uniform(0.1, 2.0, 90)
-    parts = [NumberMoments.of(numbers[rows], weight[rows]) for rows in (slice(0, 30), slice(30, 31), slice(31, 90))]
-    total = parts[0] + parts[1] + parts[2]
-    mean, sd = moments(numbers, weight)
-    assert (np.abs(total.mean - mean) <= 1e-12 * (sd + np.abs(mean))).all()
-    np.testing.assert_allclose(total.sd, sd, rtol=1e-9)
-    assert total.sd[4] == 0
-    assert total.gaps.tolist() == [True, False, False, True, False]
-
-
 def test_the_fitted_model_is_saved_without_rows(table, tmp_path):
     rows = table.drop(columns="weight")
     for prior_scale in (2.5, "learned"):
@@ -159,8 +143,6 @@ def test_what_needs_the_rows_is_refused(table):
         clf.predict_proba(X, "mle")
     with pytest.raises(Refused, match="NUTS and models of PyMC need all rows at once"):
         clf.model_.pymc()
-    with pytest.raises(Refused, match="does not hold its rows"):
-        clf.as_prior()
     assert "M01" in str(clf.diagnose())
     whole = bc.LogisticRegression(random_state=1).fit(X, rows["y"])
     assert abs(clf.loo(X, rows["y"]).elpd - whole.loo(X, rows["y"]).elpd) < 1e-3
@@ -187,7 +169,6 @@ def test_leaving_out_a_row_exactly_is_that_of_a_fit_in_memory(table):
         ({"inference": "nuts"}, "inference='nuts' needs all rows at once"),
         ({"inference": "mle"}, "inference='mle' needs all rows at once"),
         ({"inference": bc.engines.MAP(optimizer=bc.engines.GradientAscent())}, "needs all rows at once"),
-        ({"prior_scale": np.inf}, "over batches a flat prior is not allowed"),
         ({"intercept_scale": np.inf}, "over batches a flat prior is not allowed"),
     ],
 )
@@ -215,8 +196,6 @@ def test_rows_that_cannot_be_used_are_said(table):
             bc.LogisticRegression(prior_scale=200.0, inference=inference, random_state=1).fit_stream(few, "y")
     point = bc.LogisticRegression(prior_scale=200.0, inference="map").fit_stream(few, "y")
     assert point.predict(few[["x"]], rule="map").tolist() == list("aaabbb")
-    with pytest.raises(Refused, match="a posterior as prior is not taken over batches"):
-        bc.LogisticRegression(random_state=1).fit(rows[["age"]], rows["y"]).as_prior().fit_stream(rows, "y")
     with pytest.raises(TypeError, match="unsupported operand"):
         clf + 1
 
@@ -225,10 +204,3 @@ def test_the_model_says_how_many_rows_there_were(table):
     rows = table[["dose", "ward", "y"]]
     clf = bc.LogisticRegression(prior_scale=1.0, inference="map").fit_stream(batches(rows), "y")
     assert repr(clf.model_) == "StreamedModel(3 classes, rows of weight 400, 8 columns)"
-
-
-def test_moments_of_many_rows_are_those_of_numpy(rng):
-    numbers = 1e6 + rng.normal(size=(40_000, 2)) * [1.0, 1e-3]
-    found = NumberMoments.of_table(numbers, np.ones(40_000))
-    np.testing.assert_allclose(found.mean, numbers.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found.sd, numbers.std(axis=0), rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Documents that pass batch by batch: what `fit` learns of all at once, words chosen by all of them included."""
+"""Documents that pass batch by batch: what `fit` learns of all at once, whatever the batches."""
 
 import tracemalloc
 from types import SimpleNamespace
@@ -10,11 +10,10 @@ from helpers.suites import mainly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import murmurhash3_32
 
 import bayesclf as bc
-from bayesclf.classifiers.vocabulary import WordCounts
 from bayesclf.errors import InputError, Refused
 from bayesclf.tables import batches
 
@@ -29,12 +28,8 @@ TEXTS = [
 TABLE = pd.DataFrame({"text": TEXTS, "label": Y})
 CHOSEN = {
     "all": {},
-    "min_df": {"min_df": 3},
-    "shares": {"min_df": 0.03, "max_df": 0.3},
-    "max_features": {"max_features": 20},
-    "both": {"min_df": 2, "max_features": 25, "max_df": 20},
     "given": {"vocabulary": ["w1", "w5", "w7"]},
-    "pairs": {"ngram_range": (1, 2), "min_df": 2},
+    "pairs": {"ngram_range": (1, 2)},
 }
 every_event_model = pytest.mark.parametrize("event_model", ["multinomial", "bernoulli"])
 
@@ -80,19 +75,8 @@ def test_batches_of_empty_documents_count(event_model, place):
     assert_same(clone(clf).fit_stream(parts_of, "label", weight="weight"), whole)
 
 
-@every_event_model
-def test_weights_count_and_choose_no_words(event_model):
-    weight = np.random.default_rng(1).choice([0.0, 0.5, 2.0], ROWS)
-    clf = bc.TextNB(event_model, 2.0, vectorizer={"min_df": 3}, inference="map")
-    whole = clone(clf).fit(TABLE[["text"]], Y, sample_weight=weight)
-    table = TABLE.assign(weight=weight)
-    streamed = clone(clf).fit_stream([table[:17], table[17:60], table[60:]], "label", weight="weight")
-    assert_same(streamed, whole)
-
-
-@pytest.mark.parametrize("vectorizer", [{}, pytest.param({"min_df": 2}, marks=pytest.mark.slow)])
-def test_a_learned_concentration_lengths_and_posterior_are_those_of_fit(vectorizer):
-    clf = bc.TextNB(vectorizer=vectorizer, random_state=1)
+def test_a_learned_concentration_lengths_and_posterior_are_those_of_fit():
+    clf = bc.TextNB(random_state=1)
     whole, streamed = clone(clf).fit(TABLE[["text"]], Y), clone(clf).fit_stream(lambda: parts(3, 5), "label")
     assert_same(streamed, whole)
     assert streamed.notes_ == whole.notes_
@@ -106,7 +90,7 @@ def test_documents_in_files(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(batches, "BATCH_ROWS", 25)
     path = tmp_path / f"t.{ending}"
     TABLE.to_csv(path, index=False) if ending == "csv" else TABLE.to_parquet(path)
-    clf = bc.TextNB(alpha=2.0, vectorizer={"max_features": 30}, inference="map")
+    clf = bc.TextNB(alpha=2.0, inference="map")
     streamed = clone(clf).fit_stream(path, "label")
     assert_same(streamed, clone(clf).fit(TEXTS, Y))
     streamed.predict_stream(path, tmp_path / "answers.parquet", rule="map")
@@ -121,46 +105,20 @@ def test_documents_in_json_lines(tmp_path):
         with pd.read_json(tmp_path / "t.jsonl", lines=True, chunksize=25) as reader:
             yield from reader
 
-    clf = bc.TextNB(alpha=2.0, vectorizer={"min_df": 3}, inference="map")
+    clf = bc.TextNB(alpha=2.0, inference="map")
     streamed = clone(clf).fit_stream(documents, "label")
     assert_same(streamed, clone(clf).fit(TEXTS, Y))
-
-
-@given(st.lists(st.text("ab c", max_size=12), min_size=1, max_size=12), st.integers(1, 4), st.integers(0, 12))
-def test_the_words_are_those_that_scikit_learn_chooses(documents, most, cut):
-    """Ties among the most frequent words included."""
-    options = {"token_pattern": r"\S+", "max_features": most, "max_df": 0.9}
-    counts = WordCounts()
-    for some in (documents[:cut], documents[cut:]):
-        vectorizer = CountVectorizer(token_pattern=r"\S+")
-        if any(map(str.split, some)):
-            found = vectorizer.fit_transform(some)
-            counts.add(tuple(vectorizer.get_feature_names_out()), found)
-        else:
-            counts.documents += len(some)
-    try:
-        expected = tuple(CountVectorizer(**options).fit(documents).get_feature_names_out())
-    except ValueError:
-        with pytest.raises(InputError, match=r"no word at all|max_df is less than min_df"):
-            counts.chosen(options)
-    else:
-        assert counts.chosen(options) == expected
 
 
 def test_what_cannot_be_learned_of_documents_is_said():
     within = SimpleNamespace(compute=lambda graph: graph.compute(scheduler="synchronous"))
     clf = bc.TextNB(vectorizer={"min_df": 2}, inference="map")
-    with pytest.raises(InputError, match=r"'min_df' chooses words by all documents, which are read twice"):
-        clone(clf).fit_stream(iter(parts(1, 2)), "label")
-    with pytest.raises(Refused, match="'min_df' chooses words by all documents at once, and so is not for a cluster"):
-        clone(clf).fit_stream(parts(1, 2), "label", client=within)
-    with pytest.raises(InputError, match="max_df is less than min_df"):
-        clone(clf).set_params(vectorizer={"min_df": 5, "max_df": 2}).fit_stream(TABLE, "label")
-    with pytest.raises(InputError, match=r"the vectorizer cannot be used .The 'min_df' parameter"):
-        clone(clf).set_params(vectorizer={"min_df": -1}).fit_stream(TABLE, "label")
-    for vectorizer in ({}, {"min_df": 1}):
-        with pytest.raises(InputError, match="the training documents have no word at all"):
-            bc.TextNB(vectorizer=vectorizer).fit_stream(TABLE.assign(text="?"), "label")
+    for client in (None, within):
+        with pytest.raises(Refused, match="'min_df' chooses words by all documents at once, and so is not for a table"):
+            clone(clf).fit_stream(parts(1, 2), "label", client=client)
+    clf = bc.TextNB(inference="map")
+    with pytest.raises(InputError, match="the training documents have no word at all"):
+        clone(clf).fit_stream(TABLE.assign(text="?"), "label")
     with pytest.raises(InputError, match=r"takes one column of text, but the table has 2 \('text', 'more'\)"):
         clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
     with pytest.raises(InputError, match=r"leave out the others, with --drop COL \(drop=\[…\] of fit_stream\)"):
@@ -181,8 +139,7 @@ def test_a_batch_without_words_is_no_reason_to_stop():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("vectorizer", [{}, {"min_df": 2}])
-def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
+def test_memory_is_that_of_the_different_words_and_a_batch():
     """Four times as many documents of the same words take no more."""
 
     def documents(number):
@@ -193,7 +150,7 @@ def test_memory_is_that_of_the_different_words_and_a_batch(vectorizer):
 
     def peak(number):
         tracemalloc.start()
-        clf = bc.TextNB(alpha=2.0, vectorizer=vectorizer, inference="map")
+        clf = bc.TextNB(alpha=2.0, inference="map")
         clf.fit_stream(lambda: documents(number), "label")
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

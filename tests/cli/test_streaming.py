@@ -13,8 +13,7 @@ import bayesclf as bc
 from bayesclf.cli import models
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation import prediction_files
-from bayesclf.tables import batches, json_tables
-from bayesclf.tables.reading import read_table
+from bayesclf.tables import batches
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 ROWS = 60
@@ -224,32 +223,6 @@ def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch):
     pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), answers)
     command("predict", "m.nc", "big", "--output", "c.parquet", "--rule", "gibbs")
     pd.testing.assert_frame_equal(pd.read_parquet("c.parquet"), answers)
-
-
-@pytest.mark.slow
-def test_a_model_of_json_lines_is_that_of_the_same_rows_in_memory(monkeypatch):
-    monkeypatch.setattr(json_tables, "BLOCK", 1000)
-    rng = np.random.default_rng(0)
-    label = rng.choice(["no", "yes"], 90)
-    table = pd.DataFrame({"x": rng.normal(size=90) + (label == "yes"), "word": rng.choice(["01", "1"], 90)})
-    table["flag"], table["label"] = rng.random(90) < 0.4, label
-    Path("big").mkdir()
-    for start in (0, 40):
-        table[start : start + 50 if start else 40].to_json(f"big/{start}.jsonl", orient="records", lines=True)
-    table.to_json("t.jsonl.gz", orient="records", lines=True)
-    fit = ("--target", "label", "--model", "nb", "--inference", "map", "--output")
-    command("fit", "big", *fit, "folder.nc")
-    command("fit", "t.jsonl*", *fit, "stream.nc")
-    command("fit", "t.jsonl.gz", *fit, "memory.nc")
-    expected = bc.load("memory.nc").predict_proba(read_table("t.jsonl.gz"))
-    for name, source in (("folder.nc", "big"), ("stream.nc", "big/*.jsonl")):
-        command("predict", name, source, "--output", "answers.parquet")
-        answers = pd.read_parquet("answers.parquet")[["P(no)", "P(yes)"]]
-        np.testing.assert_allclose(answers.to_numpy(), expected, atol=1e-9)
-    command("predict", "folder.nc", "big", "--output", "parts/")
-    Path("parts/part-000000.parquet").unlink()
-    command("predict", "folder.nc", "big", "--output", "parts/")
-    np.testing.assert_allclose(pd.read_parquet("parts")[["P(no)", "P(yes)"]].to_numpy(), expected, atol=1e-9)
 
 
 def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):

@@ -58,7 +58,7 @@ def test_closed_form_is_the_predictive_of_the_model_without_the_row(case, class_
     X, y = rows_of(case)
     model, training = model_of(case, X, y, class_prior), TrainingRows(Rows((X,), len(y)), y)
     found = log_joint_without(model, training.rows, y)
-    for i, without, row in models_without(model, training, np.arange(len(y)), narrow=True):
+    for i, without, row in models_without(model, training, np.arange(len(y))):
         np.testing.assert_allclose(found[i], without.log_predictive(row)[0], rtol=1e-9, atol=1e-9)
 
 
@@ -69,7 +69,7 @@ def test_model_without_a_row_has_the_statistics_of_the_others(case, n):
     X, y = X[-n:], y[-n:]
     model, training = model_of(case, X, y), TrainingRows(Rows((X,), n), y)
     numbers = []
-    for i, without, _ in models_without(model, training, np.arange(n), narrow=False):
+    for i, without, _ in models_without(model, training, np.arange(n)):
         numbers.append(i)
         others = np.arange(n) != i
         expected = case.statistics(X[others], y[others]).arrays()

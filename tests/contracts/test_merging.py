@@ -1,4 +1,4 @@
-"""Adding two classifiers, and forgetting: weights of rows, and nothing else."""
+"""Adding two classifiers: weights of rows, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,21 +7,11 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.cases import CASES as FAMILY_CASES
 from helpers.classifiers import NUMBERS, WORDS, assert_same_answers, every_generative
 from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-
-
-@pytest.mark.parametrize("case", FAMILY_CASES, ids=[case.name for case in FAMILY_CASES])
-def test_discounted_statistics_are_those_of_rows_of_less_weight(case):
-    X, y = case.data()
-    weight = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    found = case.statistics(X, y, weight).discounted(0.3).arrays()
-    for name, values in case.statistics(X, y, 0.3 * weight).arrays().items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-12, atol=1e-14, err_msg=name)
 
 
 @every_generative
@@ -81,25 +71,3 @@ def test_what_cannot_be_added_is_refused(mixed_table):
     logistic = bc.LogisticRegression(inference="map").fit(X[NUMBERS], y)
     with pytest.raises(Refused, match="no function of statistics that add"):
         logistic + logistic
-
-
-@every_generative
-def test_forgetting_is_weighing_earlier_rows_less(case, mixed_table):
-    X, y = case.table(mixed_table)
-    clf, by_parts = case.make(inference="map"), case.make(inference="map")
-    for part in (slice(0, 40), slice(40, 70), slice(70, None)):
-        by_parts.partial_fit(X[part], y[part], classes=np.unique(y), forget=0.8)
-    weight = np.repeat([0.64, 0.8, 1.0], [40, 30, 20])
-    assert_same_answers(clf.partial_fit(X, y, sample_weight=weight), by_parts, X, ("map",), 1e-11)
-
-
-def test_forgetting_never_discounts_the_prior(mixed_table):
-    X, y = mixed_table
-    given = {"m": 1.0, "kappa": 3.0, "a": 2.0, "b": 3.0}
-    clf = bc.GaussianNB(**given, random_state=1)
-    for _ in range(60):
-        clf.partial_fit(X[NUMBERS], y, forget=0.5)
-    assert clf.class_count_.sum() == pytest.approx(2 * len(y))
-    np.testing.assert_allclose(clf.model_.blocks[0].family.kappa, 3.0)
-    with pytest.raises(InputError, match="forget must be"):
-        clf.partial_fit(X[NUMBERS], y, forget=1.5)

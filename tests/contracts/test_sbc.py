@@ -261,7 +261,7 @@ def assert_uniform(found, draws, bins):
     assert p.min() > FALSE_ALARM / len(p), p
 
 
-COMMON = {"class_concentration": CONCENTRATION}
+COMMON = {"class_prior": bc.families.LearntClassPrior(CONCENTRATION)}
 EXPLICIT = {"m": M, "kappa": KAPPA, **COMMON}
 
 

@@ -163,7 +163,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
     ),
     "to_datatree": (lambda **given: FIT.to_datatree(NUMBERS, LABELS, **given), {"draws": NO_COUNTS}),
     "to_logistic": (lambda **given: FIT.to_logistic(**given), {"intercept_at": NO_NUMBERS}),
-    "posterior_of": (lambda **given: FIT.posterior_of(**given), {"features": ["x", 1, None, ["x"]]}),
     "hypotheses": (lambda **given: FIT.hypotheses(**given), {"source": NO_NUMBERS}),
     "with_posterior": (
         lambda **given: FIT.with_posterior(**{"idata": FIT.posterior_, **given}),

@@ -1,12 +1,10 @@
 """Checks of the columns of a table, and of what a fit can and cannot learn from them."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
 from helpers.faults import diagnose, gaussian, logistic, missing_by_class, naive, normal_rows, word_rows
-from scipy import sparse, stats
+from scipy import stats
 
 import bayesclf as bc
 from bayesclf.diagnostics.columns import independence
@@ -70,17 +68,6 @@ def test_levels_are_collinear_only_with_other_columns():
     again = X.assign(gale=X["wind"].map({"weak": "no", "strong": "yes"}).astype(object))
     finding = found(logistic(again, y), "M02")
     assert finding.evidence["columns"] == "wind, gale"
-
-
-def test_columns_that_are_missing_together_are_not_called_weighted_sums():
-    X, y = normal_rows(100, 3)
-    X.loc[::7, ["x0", "x2"]] = np.nan
-    finding = found(logistic(X, y), "M02")
-    assert finding.section == "tip"
-    assert "cells of 'x0' and 'x2' are missing in the same rows" in finding.reason
-    assert "weighted sum" not in finding.reason
-    X["x1"] = X["x0"].isna() * 1.0
-    assert "a weighted sum of" in found(logistic(X, y), "M02").reason
 
 
 def test_levels_with_missing_cells_are_not_collinear_by_themselves():
@@ -216,69 +203,6 @@ def test_identifiers(cells, section):
     assert ("no column looks like" in finding.reason) == (section == "passed")
 
 
-@pytest.mark.parametrize("rows", [30, 400])
-def test_a_category_without_a_reference_level_does_not_make_a_prior_strong(rows):
-    """The sum of the levels' weights and the intercept trade off, which only the prior determines."""
-    case = logistic(*word_rows(rows), inference=bc.engines.Laplace(draws=500))
-    assert found(case, "M03").section == "passed"
-
-
-class TestInfluentialRows:
-    def test_few_rows_alone_are_not_called_influential(self):
-        findings = [found(gaussian(*normal_rows(16, 4, seed=seed)), "P09") for seed in range(6)]
-        assert sum(finding.section == "passed" for finding in findings) >= 5
-        silent = [finding for finding in findings if finding.section == "passed"]
-        assert all("few rows for 18 parameters" in finding.reason for finding in silent)
-
-    @pytest.mark.parametrize(
-        "fit", [gaussian, partial(logistic, inference=bc.engines.Laplace(draws=500, limit=np.inf))]
-    )
-    def test_a_row_unlike_the_others_is(self, fit):
-        X, y = normal_rows(30)
-        X.loc[3] = -14.0 if y[3] == "yes" else 14.0
-        finding = found(fit(X, y), "P09")
-        assert (finding.section, finding.evidence["row"].iloc[0]) == ("tip", 4)
-        assert "more than rows of this model do" in finding.reason
-
-
-def documents(seed, rows=20, odd=False):
-    """Return counts of words in documents of 2 to 6 words; if `odd`, one repeats a word that its class avoids."""
-    rng = np.random.default_rng(seed)
-    theta, y = rng.dirichlet(np.full(15, 2.0), size=2), np.arange(rows) % 2
-    counts = rng.multinomial(rng.integers(2, 7, size=rows), theta[y])
-    if odd:
-        counts[3] = 6 * (np.arange(15) == np.argmin(theta[1]))
-    return counts.astype(float), y
-
-
-def of_documents(X, y, classifier=bc.MultinomialNB):
-    """Return P09 of a fit with α = 2, that of the simulation."""
-    return found((classifier(alpha=2.0, random_state=1).fit(X, y), (X, y)), "P09")
-
-
-class TestInfluentialDocuments:
-    @pytest.mark.parametrize("classifier", [bc.MultinomialNB, bc.BernoulliNB])
-    def test_sparse_and_dense_tables_have_the_same_answer(self, classifier):
-        X, y = documents(0, rows=10, odd=True)
-        dense, in_sparse = of_documents(X, y, classifier), of_documents(sparse.csr_array(X), y, classifier)
-        assert "rows (k̂ above" in dense.reason
-        assert (dense.section, dense.reason) == (in_sparse.section, in_sparse.reason)
-
-    def test_few_short_documents_alone_are_not_called_influential(self):
-        assert [of_documents(*documents(seed)).section for seed in range(10)].count("tip") <= 1
-
-    @pytest.mark.slow  # `test_a_row_unlike_the_others_is` asks of numbers
-    def test_a_document_of_another_kind_among_short_ones_is(self):
-        findings = [of_documents(*documents(seed, rows=10, odd=True)) for seed in range(20)]
-        assert [finding.section for finding in findings].count("tip") >= 3  # 0 beside documents of 100 words
-
-    def test_counts_that_cannot_be_drawn_leave_the_cause_open(self):
-        X, y = documents(0, odd=True)
-        finding = of_documents(X + np.where(X > 0, 0.5, 0.0), y)
-        assert finding.section == "tip"
-        assert "few rows, errors" in finding.next_step
-
-
 def test_missing_cells_are_tested_by_class():
     clf, (X, y) = missing_by_class(0.4)
     missing = X["wind"].isna()
@@ -286,13 +210,6 @@ def test_missing_cells_are_tested_by_class():
     evidence = found((clf, (X, y)), "Y04").evidence
     assert evidence["p_value"][0] == pytest.approx(expected)
     assert evidence["most_missing"][0] == pytest.approx(missing[y == "yes"].mean())
-
-
-def test_independence_of_rare_classes_is_tested_exactly():
-    table = np.array([[6, 1], [291, 2]])
-    assert independence(table, 1) == pytest.approx(stats.fisher_exact(table).pvalue)
-    frequent = np.array([[40, 60], [260, 240]])
-    assert independence(frequent, 1) == pytest.approx(stats.chi2_contingency(frequent, correction=False).pvalue)
 
 
 def test_independence_of_rare_classes_is_that_of_shuffled_labels():

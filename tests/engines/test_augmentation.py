@@ -177,9 +177,7 @@ def test_short_chains_are_told(rng):
     X, y = frame(rng, share=0.5)
     with pytest.warns(ConvergenceWarning, match=r"inference=bc.engines.Augmentation\(draws=2000, tune=1000\)"):
         clf = bc.BayesNetClassifier(EDGES, inference=Augmentation(draws=50), random_state=1).fit(X, y)
-    findings = {found.code: found for found in clf.diagnose(checks=["P"]).findings}
-    assert "Augmentation(draws=2000" in findings["P02"].next_step
-    assert "NUTS" in str(findings["P05"])
+    assert "Augmentation(draws=2000" in clf.diagnose(checks=["P01"])["P01"].next_step
 
 
 @pytest.mark.slow
@@ -191,9 +189,6 @@ def test_what_stands_on_chains_works(rng, tmp_path):
     assert loaded.inference_ == clf.inference_
     np.testing.assert_array_equal(loaded.predict_proba(X), clf.predict_proba(X))
     assert {"ess_bulk", "ess_tail", "r_hat"} <= set(clf.summary().columns)
-    bc.plots.posterior_trace(clf)
-    with pytest.raises(Refused, match="energies"):
-        bc.plots.energy(clf)
     scores = bc.loo(clf, X, y)
     assert np.isfinite(scores.elpd)
     table = bc.compare({"tree": bc.BayesNetClassifier(EDGES)}, X, y, rules=["bayes-optimal", "predictive"], cv=2)

@@ -74,8 +74,8 @@ def test_log_weights_are_those_of_the_draws() -> None:
     model = intercept_only()
     sampled = sample(model, Laplace(draws=100, chains=1), seed=0)
     draws = sampled.parameters["intercept"][0]
-    approximation = model.laplace()
-    log_q = stats.t(laplace.LEAST_DEGREES, approximation.center[0], approximation.factor[0, 0]).logpdf(draws[:, 0])
+    center, root = model.lattice.modes.item(), model.lattice.roots.item()
+    log_q = stats.t(laplace.LEAST_DEGREES, center, root).logpdf(draws[:, 0])
     ratio = model.log_posterior(draws, np.zeros((100, 1, 0))) - log_q
     difference = ratio - sampled.stats["log_weight"].to_numpy()[0]
     np.testing.assert_allclose(difference, difference[0], atol=1e-9)
@@ -86,10 +86,11 @@ def test_log_weights_of_several_parameters() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 12))
     model = model_of(X, (X[:, 0] + rng.logistic(size=100) > 0).astype(int), LogisticPrior())
-    approximation = model.laplace()
+    center, root = model.lattice.modes[0, 0], model.lattice.roots[0, 0]
     proposals = laplace.propose(model, 200, np.random.default_rng(1))
-    theta = np.column_stack([proposals.parameters["intercept"], proposals.parameters["weight"][:, 0]])
-    density = stats.multivariate_t(approximation.center, approximation.factor @ approximation.factor.T, df=13)
+    weight = proposals.parameters["weight"][:, 0] * model.design.scale
+    theta = np.column_stack([proposals.parameters["intercept"], weight])
+    density = stats.multivariate_t(center, root @ root.T, df=13)
     difference = model.log_posterior(**proposals.parameters) - density.logpdf(theta) - proposals.log_weight
     np.testing.assert_allclose(difference, difference[0], atol=1e-8)
 
@@ -109,10 +110,11 @@ def test_the_long_side_of_a_skewed_posterior_is_reached(seed: int) -> None:
     """Eight separable rows under a wide prior: of proposals from a normal, too few come there, and none says so."""
     x = np.random.default_rng(9).normal(size=8)
     model = model_of(x[:, None], x > 0, LogisticPrior(prior_scale=5.0))
-    approximation = model.laplace()
     noise = np.stack(np.meshgrid(*[np.linspace(-7, 20, 600)] * 2), axis=-1).reshape(-1, 2)
-    grid = approximation.center + noise @ np.diag(np.sign(approximation.center)) @ approximation.factor.T
-    density = np.exp(model.log_posterior(**model.unravel(grid)) - model.log_posterior(**model.map()))
+    theta, _ = model.lattice.moved(np.zeros((len(noise), 2)), noise * np.sign(model.lattice.modes[0, 0]))
+    points = model.hypotheses(theta)
+    grid = np.column_stack([points["intercept"], points["weight"][:, 0]])
+    density = np.exp(model.log_posterior(**points) - model.log_posterior(**model.map()))
     density /= density.sum()
     sampled = sample(model, Laplace(draws=4000), seed)
     draws = np.column_stack([sampled.parameters["intercept"].ravel(), sampled.parameters["weight"].ravel()])

@@ -17,8 +17,7 @@ from helpers.families import PYTHON
 from nutpie.compile_pymc import CompiledPyMCModel
 from scipy import stats
 
-from bayesclf.engines import compiled as compiled_module
-from bayesclf.engines.compiled import compiled, finite_or_nan, start
+from bayesclf.engines.compiled import compiled, finite_or_nan
 from bayesclf.engines.convergence import convergence_problems
 from bayesclf.engines.nuts import (
     NUTS,
@@ -129,7 +128,7 @@ def test_other_hyperparameters_reach_the_same_machine_code():
 
 def test_constrain_reads_bounds_from_the_model_it_is_given():
     functions = compiled(skewed(), "skewed")
-    x = np.random.default_rng(0).normal(size=(2, 5, functions.size))
+    x = np.random.default_rng(0).normal(size=(2, 5, 4))
     narrow = functions.constrain(skewed(upper=1.0), x)
     wide = functions.constrain(skewed(upper=10.0), x)
     np.testing.assert_allclose(10 * narrow["share"], wide["share"])
@@ -231,19 +230,6 @@ def test_nutpie_takes_the_cores_that_are_given_or_all(cores, told, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         sample_machine_code(Target(1), NUTS(cores=cores), seed=7)
     assert found == [told]
-
-
-@pytest.mark.parametrize(("cores", "told"), [(2, 2), (None, 1)])
-def test_pymc_is_told_of_cores_and_to_be_silent(cores, told, monkeypatch):
-    def stop(**options):
-        found.append({name: options[name] for name in ("cores", "progressbar", "quiet", "compute_convergence_checks")})
-        raise ZeroDivisionError
-
-    found = []
-    monkeypatch.setattr("pymc.sample", stop)
-    with pytest.raises(ZeroDivisionError):
-        sample(skewed(), NUTS(sampler="pymc", cores=cores), seed=7, signature="skewed")
-    assert found == [{"cores": told, "progressbar": False, "quiet": True, "compute_convergence_checks": False}]
 
 
 def test_nutpie_still_has_the_fields_that_machine_code_fills():
@@ -348,22 +334,6 @@ def test_a_density_without_a_starting_point_is_refused():
         sample(model, SMALL, seed=1, signature="nowhere")
 
 
-def test_a_signature_of_another_structure_is_refused():
-    functions = compiled(skewed(), "skewed")
-    with pytest.raises(InputError, match="has the parameters intercept, weight"):
-        compiled(logistic(5), "skewed")
-    with pm.Model() as model:
-        pm.Gamma("precision", 3.0, 2.0)
-        pm.Dirichlet("theta", np.ones(3))
-        pm.Uniform("share")
-    with pytest.raises(InputError, match="has the data , but"):
-        compiled(model, "skewed")
-    with pytest.raises(InputError, match="has 4 unconstrained parameters, but the one"):
-        start(skewed(), functions.size + 1)
-    with pytest.raises(InputError, match="'design' has 1 dimensions of type float64"):
-        compiled_module.Slot("design", np.dtype(float), 2).fill({"design": np.zeros(3)})
-
-
 def test_what_cannot_be_sampled_is_refused():
     with pm.Model() as model:
         pm.Poisson("count", 3)
@@ -380,7 +350,6 @@ def test_what_cannot_be_sampled_is_refused():
         ({"chains": True}, "chains must be"),
         ({"cores": 0}, "cores must be"),
         ({"max_treedepth": -1}, "max_treedepth must be"),
-        ({"sampler": "stan"}, "must be one of 'nutpie', 'pymc', 'numpyro'"),
         ({"target_accept": 1.0}, "must be a number between 0 and 1"),
         ({"target_accept": float("nan")}, "must be a number between 0 and 1"),
     ],
@@ -392,12 +361,6 @@ def test_settings_are_checked(settings, message):
 
 def test_settings_take_numpy_integers():
     assert NUTS(draws=np.int64(10)).draws == 10
-
-
-def test_numpyro_that_is_missing_is_named(monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install bayesclf\[jax\]"):
-        sample(logistic(5), NUTS(sampler="numpyro"), 0, signature="logistic")
 
 
 def test_healthy_and_constant_draws_have_no_problems():
@@ -450,25 +413,3 @@ def test_a_few_saturated_draws_are_not_a_problem():
     reached[0, :5] = True
     drawn = xr.Dataset({"reached_max_treedepth": (("chain", "draw"), reached)})
     assert convergence_problems(dataset(healthy((4, 1000))), drawn, 10) == ()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["pymc", "numpyro"])
-def test_the_other_samplers_agree(sampler):
-    pytest.importorskip(sampler)
-    settings = NUTS(draws=2000, tune=500, sampler=sampler)
-    drawn = sample(skewed(), settings, seed=11, signature="skewed")
-    assert list(drawn.draws) == ["precision", "theta", "share"]
-    test_draws_follow_skewed_targets(drawn)
-    assert set(drawn.stats) == set(STATISTICS)
-    assert {name: drawn.stats[name].dtype for name in STATISTICS} == {k: np.dtype(v) for k, v in STATISTICS.items()}
-    assert not drawn.stats["reached_max_treedepth"].any()
-    assert drawn.draws["theta"].shape == (4, 2000, 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["nutpie", "pymc", "numpyro"])
-def test_saturated_trees_are_found_by_every_sampler(sampler):
-    pytest.importorskip(sampler)
-    settings = NUTS(draws=300, tune=200, max_treedepth=2, sampler=sampler)
-    assert_saturation_is_found(sample(slab(), settings, seed=5, signature="slab"), settings)

@@ -306,13 +306,7 @@ def test_rows_without_labels_help_where_classes_are_clusters():
     clf = bc.GaussianNB("feature", inference="map").fit(X, y, **USE)
     alone = bc.GaussianNB("feature", inference="map").fit(X[known], y[known], **USE)
     assert (clf.predict(X) == labels).mean() > (alone.predict(X) == labels).mean() + 0.02
-    changed = np.count_nonzero(clf.predict(X[~known]) != alone.predict(X[~known]))
     assert clf.notes_[0] == "394 of 400 training rows have no label, and count in each class by its probability"
-    shares = [f"'class {k}' {clf.class_prior_[k]:.2g} instead of 0.5" for k in (0, 1)]
-    assert clf.notes_[1] == f"by the rows without a label the class shares are {', '.join(shares)}"
-    assert f"{changed} of these get another most probable label than by the labeled rows alone" in clf.notes_[2]
-    right = [(one.predict(X[known]) == labels[known]).mean() for one in (clf, alone)]
-    assert f"{100 * right[0]:.1f} % are predicted right instead of {100 * right[1]:.1f} %" in clf.notes_[2]
 
 
 def test_words_of_documents_without_a_label_are_learned():
@@ -601,8 +595,8 @@ def test_what_rests_on_all_labels_says_so():
     there = y.notna()
     assert clf.score(X[there], y[there]) > 0.9
     assert not hasattr(clf, "inclusion_")
-    found = clf.diagnose(X[there], y[there], checks=["M03", "M04", "M05", "Y01"])
-    for code in ("M03", "M04", "M05"):
+    found = clf.diagnose(X[there], y[there], checks=["M03", "M05", "Y01"])
+    for code in ("M03", "M05"):
         assert found[code].reason.startswith("100 training rows have no label")
     assert "by fits that did not learn from the 100 rows without a label" in found.held_out.setting
 
@@ -650,7 +644,7 @@ def test_where_no_column_is_informative_the_rows_without_a_label_change_nothing(
 def test_a_model_without_parameters_has_answers_checks_and_rows_by_each_engine(engine):
     clf = bc.GaussianNB(inference=engine, class_prior="uniform", random_state=1).fit([[3.5]] * 4, list("aabb"))
     np.testing.assert_array_equal(clf.predict_proba([[3.5]]), [[0.5, 0.5]])
-    assert "no draw can be looked at: the model has none" in str(clf.diagnose(checks=["P04"]))
+    assert "no parameter varies" in str(clf.diagnose(checks=["M03"]))
     X, y = clf.sample(3)
     assert X.shape == (3, 1)
     assert len(y) == 3

@@ -171,7 +171,7 @@ def test_results_keep_command_settings_and_versions(tmp_path):
     assert "numpy" in made["packages"]
     page = (tmp_path / "results.html").read_text(encoding="utf-8")
     assert "bayesclf experiment ng-jordan --splits 60" in page
-    places = [page.index(words) for words in (question, background[:60], "the paper&#39;s claim", cautions[:60])]
+    places = [page.index(words) for words in (question, background[:60], "the paper&#x27;s claim", cautions[:60])]
     assert places == sorted(places)
 
 

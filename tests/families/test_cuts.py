@@ -70,9 +70,10 @@ def log_beta(alpha):
     return gammaln(alpha).sum() - gammaln(alpha.sum())
 
 
-def every_set(segments):
+def every_set(segments, place=0):
     """Return log p(cuts, rows), E[θ] (outcome, cell), and the bin of each cell, of each set of cuts, term by term."""
-    size, prior, found = len(segments.prior), segments.prior, []
+    prior, found = segments.prior[place], []
+    size = len(prior)
     for cuts in itertools.product([0, 1], repeat=size - 1):
         of_cell = np.cumsum([0, *cuts])
         bins = [np.flatnonzero(of_cell == place) for place in range(of_cell[-1] + 1)]
@@ -97,10 +98,10 @@ def every_set(segments):
     return found
 
 
-def enumerated(smoothings):
+def enumerated(segments):
     """Return log p(rows), E[θ | rows], and the probability and E[θ | cuts, rows] of each concentration and cuts."""
-    found = [one for segments in smoothings.each for one in every_set(segments)]
-    log_joint = np.array([one[0] for one in found]) - np.log(len(smoothings.each))
+    found = [one for place in range(len(segments.prior)) for one in every_set(segments, place)]
+    log_joint = np.array([one[0] for one in found]) - np.log(len(segments.prior))
     weights = np.exp(log_joint - logsumexp(log_joint))
     means = np.array([one[1] for one in found])
     return logsumexp(log_joint), np.einsum("s,skl->kl", weights, means), weights, means
@@ -115,7 +116,7 @@ def test_evidence_mean_and_mode_are_those_of_all_sets_of_cuts(case):
         prior.log_evidence(statistics),
     )
     for feature, own in enumerate(prior._slices):
-        log_evidence, expected, weights, means = enumerated(posterior.smoothings[feature])
+        log_evidence, expected, weights, means = enumerated(posterior.segments[feature])
         assert_allclose(evidence[feature], log_evidence, rtol=1e-10, atol=1e-10)
         assert_allclose(mean[:, own], expected, rtol=1e-10)
         assert_allclose(mode[:, own], means[weights.argmax()], rtol=1e-12)
@@ -123,23 +124,23 @@ def test_evidence_mean_and_mode_are_those_of_all_sets_of_cuts(case):
 
 def test_sums_over_cuts_survive_thousands_of_nats(rng):
     score = 4000 * rng.normal(size=(8, 8))
-    cuts = CutSets(score)
+    cuts = CutSets(score[None])
     log_joint = []
     for chosen in itertools.product([False, True], repeat=6):
         ends = [0, *(1 + np.flatnonzero(chosen)), 7]
         total = sum(score[i, j] for i, j in itertools.pairwise(ends))
         log_joint.append(total + cuts.log_prior[len(ends) - 2])
-    assert_allclose(cuts.log_sum(), logsumexp(log_joint), rtol=1e-13)
+    assert_allclose(cuts.log_sum()[0], logsumexp(log_joint), rtol=1e-13)
     assert_allclose(np.exp(cuts.log_prior) @ [1, 6, 15, 20, 15, 6, 1], 1.0, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["histogram of few cells", "ordinal alpha=2.5"])
 def test_drawn_cuts_follow_their_probabilities(name, rng):
     prior, statistics = CASES[name]()
-    smoothings = prior.posterior(statistics).smoothings[0]
-    log_joint = np.array([one[0] for one in every_set(smoothings.each[0])])
+    segments = prior.posterior(statistics).segments[0]
+    log_joint = np.array([one[0] for one in every_set(segments)])
     weights = np.exp(log_joint - logsumexp(log_joint))
-    drawn = smoothings.each[0].cuts.draw(rng, 20_000)[:, 1:]
+    drawn = segments.cuts.draw(0, rng, 20_000)[:, 1:]
     found = np.bincount(drawn @ 2 ** np.arange(drawn.shape[1])[::-1], minlength=len(weights)) / len(drawn)
     assert (np.abs(found - weights) < 5 * np.sqrt(weights * (1 - weights) / len(drawn)) + 5 / len(drawn)).all()
 
@@ -164,9 +165,10 @@ def test_draws_share_what_the_classes_share(rng):
     one, other = (np.array([rng.choice(4, p=theta) for theta in draws[:, k]]) for k in (0, 2))
     found = np.bincount(one * 4 + other, minlength=16)
     expected = np.zeros((4, 4))
-    for segments in posterior.smoothings[0].each:
-        for log_joint, mean, of_level in every_set(segments):
-            shared = segments.prior + segments.counts.sum(axis=0)
+    segments = posterior.segments[0]
+    for place, prior_of_levels in enumerate(segments.prior):
+        for log_joint, mean, of_level in every_set(segments, place):
+            shared = prior_of_levels + segments.counts.sum(axis=0)
             product = np.outer(mean[0], mean[2])
             for run in range(of_level[-1] + 1):
                 own = np.flatnonzero(of_level == run)
@@ -199,9 +201,9 @@ def test_pymc_has_the_most_probable_cuts_and_their_density(name):
         frame = pd.DataFrame(X, columns=["u", "v", "w"]).astype(object).where(X >= 0, None)
     clf = bc.NaiveBayes({tuple(frame): name}, random_state=1).fit(frame, y)
     family, counts = clf.model_.blocks[0].family, clf.model_.blocks[0].family.binned(clf.model_.blocks[0].statistics)
-    modes = [own.most_probable for own in family.posterior(clf.model_.blocks[0].statistics).smoothings]
-    begins = np.concatenate([own for _, own in modes])
-    alpha = np.concatenate([segments.prior for segments, _ in modes])
+    segments = family.posterior(clf.model_.blocks[0].statistics).segments
+    begins = np.concatenate([own.most_probable[1] for own in segments])
+    alpha = np.concatenate([own.prior[own.most_probable[0]] for own in segments])
     starts = np.flatnonzero(begins)
     lengths = np.diff(np.append(starts, begins.size))
     assert 0 < (lengths > 1).sum() < len(lengths)

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from bayesclf.families import gaussian
-from bayesclf.families.gaussian import NormalScores, StudentScores
+from bayesclf.families import normal_scores
+from bayesclf.families.normal_scores import NormalScores, StudentScores
 
 RNG = np.random.default_rng(3)
 MU = RNG.normal(size=(5, 3, 7)) * 4
@@ -23,7 +23,7 @@ def holed(cells):
 @pytest.mark.parametrize("cells", [X, holed(X)], ids=["complete", "holes"])
 @pytest.mark.parametrize("draws", [1, 5])
 def test_normal(cells, draws, monkeypatch):
-    monkeypatch.setattr(gaussian, "CACHED_CELLS", 50)
+    monkeypatch.setattr(normal_scores, "CACHED_CELLS", 50)
     mu, sigma2 = MU[:draws], np.exp(MU[:draws])
     of_cells = stats.norm.logpdf(cells[None, :, None], mu[:, None], np.sqrt(sigma2[:, None]))
     expected = np.where(np.isnan(of_cells), 0.0, of_cells).sum(axis=3)
@@ -53,7 +53,7 @@ def t_cells(cells, nu, m, scale):
     ids=["few", "many rows", "by class", "by feature", "by cell"],
 )
 def test_student(cells, nu, monkeypatch):
-    monkeypatch.setattr(gaussian, "CACHED_CELLS", 50)
+    monkeypatch.setattr(normal_scores, "CACHED_CELLS", 50)
     m, scale = MU[0], np.exp(MU[1])
     of_cells = t_cells(cells, np.broadcast_to(nu, m.shape), m, scale)
     expected = np.where(np.isnan(of_cells), 0.0, of_cells).sum(axis=2).astype(float)

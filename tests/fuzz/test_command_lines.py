@@ -125,7 +125,7 @@ def folder(tmp_path, monkeypatch):
         "empty.csv": "",
         "bad.csv": 'a,b\n1,"2\n',
         "one.csv": "a,class\n1,p\n",
-        "cost.csv": "0,1\n2,0\n",
+        "cost.csv": ",p,q\np,0,1\nq,2,0\n",
     }.items():
         (source / name).write_text(text, encoding="utf-8")
     monkeypatch.chdir(source)

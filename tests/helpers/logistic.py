@@ -9,7 +9,6 @@ import numpy as np
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 
 INF = float("inf")
@@ -67,22 +66,12 @@ def mixed_model(n_labels: int, prior: LogisticPrior | None = None, n: int = 40) 
     return model_of(numbers, y, prior, codes=codes, levels=LEVELS, weight=weight)
 
 
-def of_kind[M: LogisticModel](kind: type[M], model: LogisticModel, prior: LogisticPrior) -> M:
-    """Return the model of a kind with the rows of another."""
-    return kind(model.labels, model.design, model.X, model.y, model.sample_weight, prior)
-
-
-def mixed_of_kind[M: LogisticModel](kind: type[M], n_labels: int, prior: LogisticPrior, n: int = 40) -> M:
-    """Return the model of a kind with the rows of `mixed`."""
-    return of_kind(kind, mixed_model(n_labels, n=n), prior)
-
-
-def scaled_points(model: LearnedScaleModel, number: int) -> dict[str, Array]:
+def scaled_points(model: LogisticModel, number: int) -> dict[str, Array]:
     """Draw some parameters of a model of a learned scale, (draw, …)."""
     rng = np.random.default_rng(3)
     theta = rng.normal(size=(number, len(model.labels) - 1, 1 + len(model.design)))
     rho = rng.uniform(0.05, 0.95, size=number)
-    fixed = model.scale_prior.correlation
+    fixed = model.weight_prior.correlation
     return {
         **model.hypotheses(theta),
         "prior_scale": np.exp(rng.normal(size=number)),
@@ -93,10 +82,10 @@ def scaled_points(model: LearnedScaleModel, number: int) -> dict[str, Array]:
 PRIORS = {
     "default": LogisticPrior(),
     "reference": LogisticPrior(prior_form="reference", prior_mean=0.3, prior_scale=0.7),
-    "zero": LogisticPrior(intercept_at="zero", intercept_mean=1.0, prior_scale=1.5),
-    "reference, zero": LogisticPrior(prior_form="reference", intercept_at="zero", intercept_scale=2.0),
-    "own units": LogisticPrior(standardize=False, prior_mean=0.1, prior_scale=0.4),
+    "zero": LogisticPrior(intercept_at="zero", prior_scale=1.5),
+    "reference, zero": LogisticPrior(
+        prior_form="reference", intercept_at="zero", intercept_mean=1.0, intercept_scale=2.0
+    ),
+    "own units": LogisticPrior(standardize=False, prior_form="reference", prior_mean=0.1, prior_scale=0.4),
     "free intercept": LogisticPrior(intercept_scale=INF),
-    "free weight": LogisticPrior(prior_scale={"x0": INF}),
-    "reference, free weights": LogisticPrior(prior_form="reference", prior_scale={"x0": INF, "x1": INF}),
 }

@@ -171,14 +171,14 @@ def with_levels(number):
     """Return a change of a state that gives each column the same levels, wherever they are listed."""
 
     def change(state):
-        texts = iter([{"texts": [f"v{place}" for place in range(number)]}])
+        texts = {"tuple": [f"v{place}" for place in range(number)]}
 
         def levels(node, key):
             if key != "levels" or not (isinstance(node, dict) and node.get("tuple")):
                 return None
             if not _of_columns(node):
-                return next(texts, {"again": 0})
-            return {"tuple": [next(texts, {"again": 0}) for _ in node["tuple"]]}
+                return texts
+            return {"tuple": [texts for _ in node["tuple"]]}
 
         changed = {part: _walked(inner, levels) for part, inner in state.items()}
         state.update(changed)
@@ -189,16 +189,16 @@ def with_levels(number):
 def with_columns(number, levels):
     """Return a change of a state that has other columns, of the same levels each, wherever they are listed."""
     names = [f"c{place}" for place in range(number)]
+    texts = {"tuple": [f"v{level}" for level in range(levels)]}
 
     def column(place):
-        of = {"texts": [f"v{level}" for level in range(levels)]} if place == 0 else {"again": 0}
         return {
             "class": {
                 "name": "Column",
                 "values": {
                     "name": names[place],
                     "kind": "category",
-                    "levels": of,
+                    "levels": texts,
                     "of_numbers": False,
                     "ordered": False,
                 },
@@ -216,7 +216,7 @@ def with_columns(number, levels):
             case "columns":
                 return {"dict": [[names[place], column(place)] for place in range(number)]}
             case "levels":
-                return {"tuple": [{"again": 0}] * number} if _of_columns(node) else {"again": 0}
+                return {"tuple": [texts] * number} if _of_columns(node) else texts
 
     def change(state):
         changed = {part: _walked(inner, columns) for part, inner in state.items()}
@@ -259,7 +259,7 @@ def with_classes(number):
 
 GROWN = (
     *(with_levels(number) for number in (30, 3_000, 100_000)),
-    *(with_columns(number, levels) for number in (40, 2_000) for levels in (10, 2_000)),
+    *(with_columns(number, levels) for number in (40, 500) for levels in (10, 500)),
     *(with_draws(number, block) for number in (10, 50_000, 2**27, 2**40) for block in (1, 100_000, 2**40)),
     *(with_classes(number) for number in (4, 50_000)),
 )

@@ -215,10 +215,8 @@ VALUES = (
 )  # fmt: skip
 """What a parameter may be set to; few fit."""
 GOOD = {
-    "class_prior": ("empirical", "uniform", [0.5, 0.5]),
-    "class_concentration": (0.5, 3.0),
+    "class_prior": ("empirical", "uniform", [0.5, 0.5], 0.5, 3.0),
     "missing": ("ignore", "level", "impute", "error", "augment"),
-    "unseen": ("ignore", "error"),
     "alpha": (1.0, 0.5, 1),
     "variance": ("feature", "class", "shared"),
     "covariance": ("class", "shared"),

@@ -57,7 +57,7 @@ def test_nuts_of_a_joint_table_beside_two_levels(table):
     columns = [*JOINT, "a"]
     clf = bc.NaiveBayes(blocks, alpha=2.0, random_state=1).fit(X[columns], y)
     nuts = bc.NaiveBayes(
-        blocks, alpha=2.0, random_state=1, inference=bc.engines.NUTS(draws=300, tune=200, chains=2, sampler="pymc")
+        blocks, alpha=2.0, random_state=1, inference=bc.engines.NUTS(draws=300, tune=200, chains=2)
     ).fit(X[columns], y)
     assert list(nuts.posterior_["posterior"].data_vars) == list(clf.posterior_["posterior"].data_vars)
     for one in ("theta", "theta_2"):

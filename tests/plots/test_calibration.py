@@ -1,19 +1,22 @@
 """Reliability in all and by class: curves are isotonic fits, drawn as they are, and bands hold as they say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from arviz_stats.helper_stats import _isotonic_fit
-from helpers.drawn import of_color, texts
-from scipy.special import logsumexp
+from helpers.drawn import line, of_color, texts
+from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
 from sklearn.isotonic import IsotonicRegression
 
 import bayesclf as bc
 from bayesclf import plots
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.errors import InputError, Refused
+from bayesclf.decisions import Costs
+from bayesclf.errors import InputError
+from bayesclf.evaluation import comparison as comparison_module
 from bayesclf.evaluation import scores
-from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.plots import calibration, style
 from bayesclf.plots.calibration import class_curve
 
@@ -144,69 +147,6 @@ def test_the_band_holds_a_calibrated_class_as_often_as_it_says():
     assert np.mean(inside) == pytest.approx(CI_PROB, abs=3.5 * np.sqrt(CI_PROB * (1 - CI_PROB) / 100))
 
 
-def of_model(seed, rows):
-    """Return a fit to rows drawn from the model under parameters of its prior, and the rows; None where levels lack."""
-    rng = np.random.default_rng(seed)
-    pi, theta = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (3, 4))
-    y = rng.choice(3, p=pi, size=rows)
-    X = (rng.random((rows, 4, 1)) > theta[y].cumsum(axis=2)).sum(axis=2)
-    whole = len(set(y.tolist())) == 3 and all(len(set(column)) == 3 for column in X.T.tolist())
-    X = np.char.add("level ", X.astype(str))
-    return (bc.CategoricalNB(alpha=1.0, random_state=1).fit(X, y), X, y) if whole else None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("rows", "rate"), [(60, 0.95), (400, 0.92)])
-def test_leave_one_out_curves_of_a_true_model_stay_inside_the_band_more_often(rows, rate):
-    """The rows' own labels set the level of their probabilities, so that curves vary less than drawn labels would."""
-    inside = []
-    for found in (of_model(seed, rows) for seed in range(150)):
-        if found is not None:
-            scores = left_out(*found, "predictive")
-            for k in range(3):
-                curve = class_curve(scores.log_proba, scores.y, k, 0)
-                share = np.interp(curve.places, curve.confidence, curve.accuracy)
-                inside.append(((curve.low <= share) & (share <= curve.high)).mean())
-    assert len(inside) > 300
-    assert np.mean(inside) == pytest.approx(rate, abs=0.02)
-    assert np.mean(inside) > CI_PROB
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", ["predictive", "bayes-optimal"])
-@pytest.mark.parametrize("method", ["exact", "psis"])
-def test_leave_one_out_probabilities_are_those_of_fits_without_the_row(rule, method):
-    X, y = load_iris(return_X_y=True)
-    X, y = X[::5], y[::5]
-    clf = bc.CategoricalNB(alpha=1.0, inference=bc.engines.Exact(draws=4_000), random_state=0).fit(X > 2, y)
-    found = left_out(clf, X > 2, y, rule, method)
-    np.testing.assert_allclose(logsumexp(found.log_proba, axis=1), 0, atol=1e-9)
-    np.testing.assert_array_equal(found.without, found.log_proba[np.arange(len(y)), y])
-    for i in range(0, len(y), 7):
-        others = np.arange(len(y)) != i
-        fit = bc.CategoricalNB(alpha=1.0, inference=bc.engines.Exact(draws=4_000), random_state=1).fit(
-            (X > 2)[others], y[others]
-        )
-        expected = fit.predict_proba((X > 2)[[i]], rule)[0]
-        np.testing.assert_allclose(
-            np.exp(found.log_proba[i]), expected, atol=1e-9 if rule == "predictive" and method == "exact" else 0.03
-        )
-
-
-def test_panels_hold_the_curves_of_leave_one_out_probabilities():
-    data = load_iris(as_frame=True)
-    clf = bc.GaussianNB(random_state=1).fit(data.data, data.target_names[data.target])
-    figure = plots.loo_calibration(clf, data.data, data.target_names[data.target], "predictive")
-    found = left_out(clf, data.data, data.target_names[data.target], "predictive")
-    assert [ax.get_title(loc="left") for ax in figure.axes] == list(data.target_names)
-    for k, ax in enumerate(figure.axes):
-        (line,) = of_color(ax.lines, style.RULE_STYLE["predictive"].color)
-        p, share = line.get_xydata().T
-        other = IsotonicRegression().fit(np.exp(found.log_proba[:, k]), data.target == k)
-        np.testing.assert_allclose(share, other.predict(p), atol=1e-12)
-    assert "Leave-one-out calibration by class" in texts(figure)
-
-
 def test_a_comparison_draws_its_best_rule_and_two_classes_are_one_panel(comparison, two_classes):
     (ax,) = plots.class_calibration(two_classes, "nb").axes
     assert ax.get_title(loc="left") == "<yes>"
@@ -221,31 +161,6 @@ def test_a_comparison_draws_its_best_rule_and_two_classes_are_one_panel(comparis
     assert [ax.get_title(loc="left") for ax in figure.axes] == ["virginica"]
 
 
-def test_of_many_classes_the_commonest_are_drawn():
-    rng = np.random.default_rng(0)
-    y = np.repeat(np.arange(9), np.arange(11, 2, -1))
-    X = rng.normal(size=(len(y), 1)) + y[:, None]
-    figure = plots.loo_calibration(bc.GaussianNB(inference="map").fit(X, y), X, y, "map")
-    assert [ax.get_title(loc="left") for ax in figure.axes] == list("012345")
-
-
-def test_what_cannot_be_drawn_is_said(comparison):
-    X, y = load_iris(return_X_y=True)
-    clf = bc.GaussianNB(random_state=1).fit(X, y)
-    with pytest.raises(InputError, match="outcome must be one of the classes 0, 1, 2, not 7"):
-        plots.loo_calibration(clf, X, y, "predictive", outcomes=[7])
-    with pytest.raises(InputError, match="outcomes must name at least one of the labels 0, 1, 2"):
-        plots.loo_calibration(clf, X, y, "predictive", outcomes=[])
-    with pytest.raises(Refused, match="Gibbs"):
-        plots.loo_calibration(clf, X, y, "gibbs")
-    with pytest.raises(InputError, match="training rows"):
-        plots.loo_calibration(clf, X[:100], y[:100])
-    with pytest.raises(InputError, match="clf must be a fitted classifier"):
-        plots.loo_calibration("nb", X, y)
-    with pytest.raises(InputError, match="no model 'gda'"):
-        plots.class_calibration(comparison, "gda")
-
-
 def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
     X, y = load_iris(return_X_y=True)
     clf = bc.NaiveBayes().fit(X[::2], y[::2])
@@ -255,3 +170,79 @@ def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
     np.testing.assert_allclose(drawn.get_ydata(), curve.accuracy)
     with pytest.raises(InputError):
         clf.plot_reliability(X[1::2], y[::3])
+
+
+def test_of_many_classes_the_commonest_are_drawn_and_others_on_request(rng):
+    y = np.repeat(np.arange(9), np.arange(11, 2, -1))
+    found = bc.compare({"nb": bc.GaussianNB(inference="map")}, rng.normal(size=(63, 1)), y, cv=2, rules=["map"])
+    titles = [ax.get_title(loc="left") for ax in plots.class_calibration(found, "nb").axes]
+    assert titles == list("012345")
+    for outcomes, sentence in (([70], "outcome must be one of the classes"), ([], "outcomes must name at least one")):
+        with pytest.raises(InputError, match=sentence):
+            plots.class_calibration(found, "nb", outcomes=outcomes)
+    with pytest.raises(InputError, match="no model 'gda'"):
+        plots.class_calibration(found, "gda")
+
+
+def test_lines_of_thresholds_are_the_curve(comparison):
+    left, right = plots.threshold_curve(comparison, "nb", rules=["mle", "gibbs"]).axes
+    for rule in ("mle", "gibbs"):
+        curve = comparison.threshold_curve("nb", rule)
+        drawn = line(left, rule)
+        np.testing.assert_allclose(drawn, curve[["coverage", "accuracy"]].iloc[-len(drawn) :])
+        np.testing.assert_allclose(line(right, rule), curve[["threshold", "net_benefit"]])
+        assert drawn[0, 0] * 150 >= calibration.LEAST_KEPT > 0.9 * drawn[0, 0] * 150
+        accuracy = comparison.table.set_index(["model", "rule"]).loc[("nb", rule), "accuracy"]
+        if rule == "mle":  # that of gibbs is an expectation over hypotheses, the curve one run
+            np.testing.assert_allclose(drawn[-1], [1, accuracy])
+
+
+def test_thresholds_on_costs(two_classes):
+    cost = [[0, 1], [5, 0]]
+    left = plots.threshold_curve(two_classes, "nb", rules=["map"], cost=cost).axes[0]
+    curve = two_classes.threshold_curve("nb", "map", cost=cost)
+    np.testing.assert_allclose(line(left, "map")[-1], [1, curve["cost"].iloc[-1]])
+    assert left.get_ylabel() == "mean cost of the rows decided"
+    for matrix, label in ((cost, "mean cost of the rows decided"), (None, "accuracy on the rows decided")):
+        asked = replace(two_classes, costs=Costs.checked(2, matrix, reject=0.2))
+        assert plots.threshold_curve(asked, "nb", rules=["map"]).axes[0].get_ylabel() == label
+
+
+def test_thresholds_on_the_risk_of_a_class(two_classes):
+    figure = plots.threshold_curve(two_classes, "nb", ["map"], "<yes>", thresholds=[0.1, 0.3, 0.6])
+    table = two_classes.threshold_curve("nb", "map", "<yes>", thresholds=[0.1, 0.3, 0.6])
+    right = figure.axes[1]
+    np.testing.assert_allclose(line(right, "map"), table[["threshold", "net_benefit"]])
+    np.testing.assert_allclose(right.lines[1].get_xydata(), table[["threshold", "net_benefit_all"]])
+    assert "risk of <yes> from which one acts" in texts(figure)
+
+
+def test_a_comparison_plots_itself(comparison):
+    for figure, title in (
+        (comparison.plot_thresholds("nb"), "nb: what passes a threshold"),
+        (comparison.plot_reliability("nb", rules=["map"]), "nb: reliability (calibration error)"),
+        (comparison.plot_scores("brier"), "nb"),
+    ):
+        assert title in texts(figure)
+
+
+def test_every_rule_of_a_comparison_has_its_look_in_all_figures(comparison):
+    ax = plots.threshold_curve(comparison, "nb").axes[0]
+    looks = {line.get_label(): line.get_color() for line in ax.lines}
+    assert looks == {rule: style.RULE_STYLE[rule].color for rule in comparison.rules_of("nb")}
+
+
+def test_no_rule_that_could_answer(comparison):
+    silent = replace(comparison, answers={("nb", "map"): comparison_module.Answers((), "no")})
+    with pytest.raises(InputError, match="no answers under any rule"):
+        plots.reliability(silent, "nb")
+
+
+def test_drawing_on_given_axes(comparison):
+    figure = Figure()
+    ax = figure.subplots()
+    for drawn in (
+        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
+        plots.rule_scores(comparison, ax=ax),
+    ):
+        assert drawn is figure

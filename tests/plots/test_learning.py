@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,17 +53,6 @@ def test_rules_keep_their_look_and_models_get_lines():
     assert len({line.get_color() for line in models}) == 2
 
 
-def test_names_stand_at_the_ends_and_do_not_overlap():
-    figure = plots.learning_curve(curves(HOSTILE, ["map", "mle"], sizes=(4, 4_000_000)))
-    words = texts(figure)
-    assert {"$x$ map", "<script> mle"} <= set(words)
-    boxes = sorted((text.get_window_extent() for text in figure.axes[0].texts), key=lambda box: box.y0)
-    assert len(boxes) == 6
-    assert all(below.y1 <= above.y0 + 2 for below, above in pairwise(boxes))
-    assert boxes[0].y0 >= figure.axes[0].get_window_extent().y0 - 2
-    assert all(box.x1 <= figure.bbox.width for box in boxes)
-
-
 def test_axes_are_logarithmic_or_not_and_numbers_plain():
     figure = plots.learning_curve(curves(["nb"], ["map"]))
     assert figure.axes[0].get_xscale() == "log"
@@ -72,41 +60,23 @@ def test_axes_are_logarithmic_or_not_and_numbers_plain():
     assert plots.learning_curve(curves(["nb"], ["map"]), log=False).axes[0].get_xscale() == "linear"
 
 
-@pytest.mark.parametrize("sizes", [(4, 1000), (4, 750), (4, 6), (9, 234), (20, 100_000), (7,)])
-@pytest.mark.parametrize("width", [2.4, 6.0])
-def test_numbers_of_rows_are_whole_and_apart(sizes, width):
-    figure, ax = plt.subplots(figsize=(width, 2.4))
-    plots.learning_curve(curves(["nb"], ["map"], sizes), labels=False, ax=ax)
-    figure.canvas.draw()
-    low, high = ax.get_xlim()
-    shown = [label for label, at in zip(ax.get_xticklabels(), ax.get_xticks(), strict=True) if low <= at <= high]
-    boxes = [label.get_window_extent() for label in shown]
-    plt.close(figure)
-    assert len(shown) >= min(len(sizes), 2)
-    assert all(label.get_text().replace(",", "").isdecimal() for label in shown)
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
-
-
-@pytest.mark.parametrize(
-    ("sizes", "width", "numbers"),
-    [
-        ((4, 1000), 2.4, ["10", "100", "1,000"]),
-        ((4, 750), 2.4, ["10", "30", "100", "300"]),
-        ((4, 750), 6.0, ["5", "10", "20", "50", "100", "200", "500"]),
-    ],
-)
-def test_numbers_of_rows_are_as_many_as_have_room(sizes, width, numbers):
-    figure, ax = plt.subplots(figsize=(width, 2.4))
-    plots.learning_curve(curves(["nb"], ["map"], sizes), labels=False, ax=ax)
-    figure.canvas.draw()
-    assert [label.get_text() for label in ax.get_xticklabels()] == numbers
-    plt.close(figure)
-
-
 def test_one_size_is_a_point_and_names_can_be_left_out():
     ax = plots.learning_curve(curves(["nb"], ["map"], sizes=(7,)), labels=False).axes[0]
     assert ax.lines[0].get_marker() == "o"
-    assert not ax.texts
+    assert ax.get_legend() is None
+
+
+@pytest.mark.parametrize("sizes", [(4, 1000), (4, 750), (9, 234), (20, 100_000)])
+def test_curves_of_hostile_names_and_numbers_of_rows_are_named_in_plain(sizes):
+    figure = plots.learning_curve(curves(HOSTILE, ["map", "mle"], sizes))
+    ax = figure.axes[0]
+    assert {"$x$ map", "<script> mle"} <= set(texts(figure))
+    low, high = ax.get_xlim()
+    shown = [label for label, at in zip(ax.get_xticklabels(), ax.get_xticks(), strict=True) if low <= at <= high]
+    boxes = [label.get_window_extent() for label in shown]
+    assert len(shown) >= 2
+    assert all(label.get_text().replace(",", "").isdecimal() for label in shown)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 @pytest.mark.parametrize(
@@ -119,10 +89,3 @@ def test_one_size_is_a_point_and_names_can_be_left_out():
 def test_a_table_that_cannot_be_drawn(table, sentence):
     with pytest.raises(InputError, match=sentence):
         plots.learning_curve(table)
-
-
-def test_apart_moves_as_little_as_it_can():
-    heights = np.array([5.0, 0.0, 5.5, 20.0])
-    placed = style.apart(heights, 2.0)
-    np.testing.assert_allclose(placed, [4.25, 0, 6.25, 20])
-    assert style.apart(np.array([1.0, 1.0]), 3.0, floor=1.0).tolist() == [1.0, 4.0]

@@ -2,14 +2,11 @@
 
 import copy
 import pickle
-from types import SimpleNamespace
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import nbformat
-import numpy as np
 import pytest
-import xarray as xr
 from IPython.core.formatters import DisplayFormatter
 from matplotlib.figure import Figure
 from nbclient import NotebookClient
@@ -73,23 +70,12 @@ def test_a_figure_can_be_pickled_and_copied():
 def test_each_way_to_a_figure_leaves_it_open(comparison):
     for draw in (
         lambda: bc.plots.rule_scores(comparison),
-        lambda: bc.plots.confusion(comparison, "nb"),
-        lambda: style.of_arviz(SimpleNamespace(viz={"figure": xr.DataArray(plt.figure())})),
-        lambda: bc.plots.optimizer_trace({"newton": lr_trace()}),
+        lambda: bc.plots.reliability(comparison, "nb"),
     ):
         figure = draw()
         assert isinstance(figure, Figure)
         assert plt.get_fignums() == [figure.number]
         plt.close(figure)
-
-
-def lr_trace():
-    X = np.linspace(-1, 1, 20)[:, None]
-    return (
-        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton()))
-        .fit(X, np.arange(20) % 3 > 0)
-        .trace_
-    )
 
 
 def test_a_figure_begun_before_an_error_is_closed():

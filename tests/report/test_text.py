@@ -1,4 +1,4 @@
-"""Reports without figures: Markdown that a stranger's names do not mark up, and JSON with the numbers themselves."""
+"""The writers of a report: Markdown that a stranger's names do not mark up, and JSON with the numbers themselves."""
 
 import json
 
@@ -14,7 +14,7 @@ from bayesclf.cli import run
 from bayesclf.interpretation.summary import priors_of
 from bayesclf.report import page
 from bayesclf.report.methods import _priors, of_comparison
-from bayesclf.report.text import Part, TextReport
+from bayesclf.report.tree import Beside, Report, Section, Table, html, markdown, to_json
 from bayesclf.report.verdict import verdict
 
 NAMED = "1. nb\n## <b>hacked</b> ![i](p.png)"
@@ -84,22 +84,50 @@ def test_each_table_has_the_same_width_in_every_line(written, name):
             widths = []
 
 
+def tables(parts):
+    """Yield the tables of parts of a report in JSON, those of nested parts too."""
+    for part in parts:
+        if "table" in part:
+            yield part["table"]
+        yield from tables(part.get("parts", []))
+
+
+def sections(path):
+    document = json.loads(path.read_text())
+    return document, {section["heading"]: section["parts"] for section in document["sections"]}
+
+
 def test_json_has_the_numbers_of_the_comparison(written, comparison):
-    document = json.loads((written / "comparison.json").read_text())
-    scores = next(part for part in document["parts"] if part["heading"].startswith("Scores"))["table"]
-    expected = comparison.table
+    document, parts = sections(written / "comparison.json")
+    (scores, *_) = tables(parts["Scores"])
     known = [line["log_loss"] for line in scores if line["log_loss"] is not None]
-    assert known == pytest.approx(expected["log_loss"].dropna().tolist())
+    assert known == pytest.approx(comparison.table["log_loss"].dropna().tolist())
     assert document["made"]["Seed"] == str(comparison.seed)
 
 
 def test_json_has_the_numbers_of_the_fit(written, fit):
-    document = json.loads((written / "fit.json").read_text())
-    parts = {part["heading"]: part for part in document["parts"]}
+    _, parts = sections(written / "fit.json")
     summary = fit.summary().reset_index()
-    assert [line["mean"] for line in parts["Posterior"]["table"]] == pytest.approx(summary["mean"].tolist())
-    assert [line["prior"] for line in parts["Model and priors"]["table"]] == list(fit.prior_summary()["prior"])
-    assert {line["code"] for line in parts["Checks"]["table"]} >= {"P01", "M03", "Y02"}
+    (posterior,) = tables(parts["Posterior"])
+    assert [line["mean"] for line in posterior] == pytest.approx(summary["mean"].tolist())
+    (priors,) = tables(parts["Model and priors"])
+    assert [line["prior"] for line in priors] == list(fit.prior_summary()["prior"])
+    (checks,) = tables(parts["Checks"])
+    assert {line["code"] for line in checks} >= {"P01", "M03", "Y02"}
+
+
+@pytest.mark.usefixtures("unwritten_figures")
+def test_all_forms_say_the_same(comparison):
+    found = page.tree(comparison)
+    first = found.sections[0]
+    judged = verdict(comparison, comparison.table)
+    paragraphs = [judged.headline, *judged.findings]
+    words, document = Page(html(found)).words.replace("\N{NO-BREAK SPACE}", " "), to_json(found)
+    for sentence in paragraphs:
+        assert " ".join(sentence.split()) in words
+        assert json.dumps(sentence, ensure_ascii=False) in document
+    assert first.heading == "Verdict"
+    assert markdown(found).startswith(r"# Predicting 1.\ \<b\>kind") or "kind" in markdown(found).splitlines()[0]
 
 
 def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison):
@@ -116,17 +144,21 @@ def test_the_paragraph_says_what_was_compared_and_under_which_priors(comparison)
     assert said.endswith("seed 0.")
 
 
+def of_table(values, **options):
+    return Report("t", "s", [Section("p", [Beside([Table(values, **options)])])], [])
+
+
 def test_a_table_that_is_not_finite_is_json():
     table = pd.DataFrame({"value": [np.nan, np.inf, -np.inf, 1.5], "flag": [True, False, True, False]})
-    document = json.loads(TextReport("t", "s", [Part("p", table=table)], []).json())
-    assert [line["value"] for line in document["parts"][0]["table"]] == [None, "inf", "-inf", 1.5]
-    assert document["parts"][0]["table"][0]["flag"] is True
+    (found,) = tables(json.loads(to_json(of_table(table)))["sections"][0]["parts"])
+    assert [line["value"] for line in found] == [None, "inf", "-inf", 1.5]
+    assert found[0]["flag"] is True
 
 
 def test_long_tables_say_how_many_lines_are_left_out():
-    part = Part("p", table=pd.DataFrame({"value": range(1_200)}), shown=10)
-    text = TextReport("t", "s", [part], []).markdown()
-    assert "… and 1,190 more lines." in text
+    found = of_table(pd.DataFrame({"value": range(1_200)}), most=10)
+    for form in (markdown, html):
+        assert "… and 1,190 more lines." in form(found)
 
 
 def test_the_command_writes_markdown(tmp_path, capsys):
@@ -184,19 +216,6 @@ def test_costs_are_part_of_the_text():
     costs = 1 - np.eye(3)
     costs[2, 0] = 7.5
     comparison = bc.compare({"gnb": bc.GaussianNB(inference="map")}, X, y, cv=3, cost=costs, reject=0.3, rules=["map"])
-    text = page.text(comparison).markdown()
-    assert "## Costs" in text
-    assert "A rejected row costs 0.3." in text
+    text = markdown(page.tree(comparison))
+    assert "a rejected row costs 0.3" in text
     assert "| 2 | 7.5 | 1 | 0 |" in text
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-def test_the_standard_error_is_one_everywhere(comparison):
-    text, markup = page.text(comparison), Page(page.render(comparison)).words
-    parts = {part.heading: part for part in text.parts}
-    error = "one standard error over the rows"
-    assert f"± is {error}, with Nadeau and Bengio's allowance" in parts["Verdict"].sentences[-1]
-    assert parts["Scores"].sentences == [f"Columns that end in se are {error}."]
-    assert f"± is {error}. Hover over" in markup
-    assert f"± is {error}. Δ columns" in markup
-    assert "Calibration by class" in markup

@@ -95,27 +95,15 @@ def test_more_draws_are_made_again_of_a_file_that_is_trusted(tmp_path, monkeypat
     assert bc.load(tmp_path / "model.nc", max_bytes=2**34).draws_.seeded.draws == 2**25
 
 
-@pytest.mark.parametrize(
-    ("make", "reason"),
-    [
-        (lambda: bc.CategoricalNB(inference="map"), ""),
-        (lambda: bc.JointBayes(inference="map"), "names"),
-        (lambda: bc.BayesNetClassifier(inference="map"), "names"),
-    ],
-    ids=["nb", "joint", "tan"],
-)
-@pytest.mark.parametrize(
-    "change",
-    [with_levels(10_000), pytest.param(with_columns(1_000, 1_000), marks=pytest.mark.slow)],
-    ids=["levels", "columns"],
-)
-def test_columns_that_share_thousands_of_levels(make, reason, change, tmp_path):
-    """A few thousand words in a file, each of which is a level of each of its columns, are millions of names."""
+@pytest.mark.parametrize("make", [bc.CategoricalNB, bc.JointBayes, bc.BayesNetClassifier])
+@pytest.mark.parametrize("change", [with_levels(10_000), with_columns(100, 100)], ids=["levels", "columns"])
+def test_columns_of_many_levels(make, change, tmp_path):
+    """A few thousand words in a file, levels of several columns, are millions of names of cells."""
     path = tmp_path / "model.nc"
-    make().fit(WORDS, Y).save(path)
+    make(inference="map").fit(WORDS, Y).save(path)
     tamper(path, change)
     before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    with pytest.raises(InputError, match=f"{DAMAGED}.*{reason}"):
+    with pytest.raises(InputError, match=DAMAGED):
         bc.load(path)
     assert time.process_time() - start < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000

@@ -56,10 +56,10 @@ VARIANTS = {
         "shared", inference=bc.engines.Exact(draws=7, chains=np.int64(2)), random_state=np.int64(5)
     ),
     "softmax": bc.CategoricalNB(
-        0.5, basis="softmax", unseen="error", random_state=7, class_prior={"no": 0.5, "perhaps": 0.2, "yes": 0.3}
+        0.5, basis="softmax", random_state=7, class_prior={"no": 0.5, "perhaps": 0.2, "yes": 0.3}
     ),
     "blocks": bc.NaiveBayes(
-        {("u", "v"): Gaussian("feature"), "sky": Categorical(3)}, missing="level", class_concentration=2, random_state=2
+        {("u", "v"): Gaussian("feature"), "sky": Categorical(3)}, missing="level", class_prior=2, random_state=2
     ),
     "weights": bc.LogisticRegression(
         prior_scale={"u": 1.0}, intercept_scale=math.inf, prior_form="reference", inference="map"

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-import bayesclf as bc
-from bayesclf.tables import batches, stream
+from bayesclf.tables import stream
 from bayesclf.tables.stream import read_ahead
 from bayesclf.tables.streams import open_stream
 
@@ -83,37 +82,6 @@ def test_only_files_are_read_in_another_thread(tmp_path):
     assert len(list(replace(of_file, read=read).batches())) == 1
     assert names
     assert all(name.startswith("bayesclf reads ahead") for name in names)
-
-
-def test_the_next_rows_are_read_while_answers_are_given(tmp_path, monkeypatch):
-    frame = pd.DataFrame({"x": [1.0, 1.2, 3.1, 2.9], "y": ["low", "low", "high", "high"]})
-    clf = bc.GaussianNB(random_state=1).fit(frame[["x"]], frame["y"])
-    for number in range(3):
-        frame.assign(x=frame["x"] + number).to_parquet(tmp_path / f"{number}.parquet")
-    read, begun = [], threading.Event()
-    encode = bc.GaussianNB.encode
-    to_table = batches.to_table
-
-    def reading(*given):
-        """Return the next rows, and note that they are read."""
-        read.append(threading.current_thread().name)
-        if len(read) == 2:
-            begun.set()
-        return to_table(*given)
-
-    def answering(self, rows):
-        """Answer the first rows once the second are read."""
-        assert begun.wait(WAIT)
-        return encode(self, rows)
-
-    monkeypatch.setattr(batches, "to_table", reading)
-    monkeypatch.setattr(bc.GaussianNB, "encode", answering)
-    assert clf.predict_stream(str(tmp_path / "*.parquet"), tmp_path / "answers.csv", progress=False) == 12
-    assert len(read) == 3
-    assert all(name.startswith("bayesclf reads ahead") for name in read)
-    monkeypatch.undo()
-    answers = pd.read_csv(tmp_path / "answers.csv")["predicted"]
-    assert answers.tolist() == [label for n in range(3) for label in clf.predict(frame[["x"]] + n)]
 
 
 def test_a_second_interruption_is_an_interruption(monkeypatch):

@@ -104,14 +104,6 @@ def test_what_is_not_a_table(X, match):
     assert "\n" not in str(refusal.value)
 
 
-def test_a_table_of_many_columns_is_checked_at_once(monkeypatch):
-    """Each dtype is looked at once, and no name is searched for among all of them."""
-    looked = []
-    monkeypatch.setattr(columns, "_check_dtype", lambda dtype, name: looked.append(name))
-    columns.to_frame(pd.DataFrame(np.zeros((1, 50_000)), columns=[f"c{j}" for j in range(50_000)]))
-    assert looked == ["c0"]
-
-
 @pytest.mark.parametrize(
     "weight",
     [np.zeros(N), -np.ones(N), np.full(N, np.nan), np.full(N, np.inf), ["a"] * N, np.ones(3), np.ones((N, 2))],
@@ -237,50 +229,10 @@ def test_numbers_are_those_of_each_column(changes):
     assert frame.loc[1, "c"] == 2.0
 
 
-def test_the_first_column_with_infinite_cells_is_named():
-    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [np.inf, -np.inf], "c": [np.inf, 0.0]})
-    with pytest.raises(InputError, match=r"column 'b' has 2 infinite values \(inf; rows 1, 2\)"):
-        columns.numbers(frame, ("a", "b", "c"))
-
-
-WIDE = 12
-"""Columns of a table that is converted as a whole here."""
-OF_NUMBERS = {
-    "floats": lambda column: column,
-    "whole": lambda column: (10 * column).round().astype(int),
-    "truths": lambda column: column > 0,
-    "singles": lambda column: column.astype("float32"),
-    "gaps": lambda column: column.where(column > 0),
-    "nullable": lambda column: column.where(column > 0).astype("Float64"),
-    "objects": lambda column: column.astype(object),
-}
-
-
-def wide_table(rows=4):
-    return pd.DataFrame(np.random.default_rng(1).normal(size=(rows, WIDE)), columns=[f"c{j}" for j in range(WIDE)])
-
-
-@pytest.mark.parametrize("kind", OF_NUMBERS)
-def test_a_wide_table_has_the_numbers_of_its_columns(kind):
-    frame = wide_table()
-    frame = frame.assign(c7=OF_NUMBERS[kind](frame["c7"]))
-    names = tuple(frame.columns[::-1])
-    one_by_one = np.column_stack([columns.numbers(frame, (name,)) for name in names])
-    together = columns.numbers(frame, names)
-    np.testing.assert_array_equal(together, one_by_one)
-    assert together.flags.c_contiguous
-
-
-def test_a_wide_table_with_a_cell_that_is_no_number():
-    for cell, match in (
-        (np.inf, "column 'c7' has 1 infinite value"),
-        ("word", "column 'c7' holds 'word', which is not"),
-    ):
-        frame = wide_table()
-        frame["c7"] = frame["c7"].astype(object)
-        frame.loc[2, "c7"] = cell
-        with pytest.raises(InputError, match=match):
-            columns.numbers(frame, tuple(frame.columns))
+def test_a_cell_that_is_no_number_is_named():
+    frame = pd.DataFrame({"a": [0.5, 1.5], "b": [1.0, "word"]})
+    with pytest.raises(InputError, match=r"column 'b' holds 'word', which is not a number \(row 2\)"):
+        columns.numbers(frame, ("a", "b"))
 
 
 def test_kinds_of_all_columns_are_those_of_each():

@@ -19,15 +19,11 @@ IN_MEMORY = X.assign(**{name: X[name].astype("category") for name in CATEGORIES}
 CLASSIFIERS = [bc.NaiveBayes(random_state=1), bc.BayesNetClassifier(random_state=1)]
 
 
-@pytest.fixture(params=["csv", "parquet", "jsonl"])
+@pytest.fixture(params=["csv", "parquet"])
 def file(request, tmp_path):
     """Return a file of the table."""
     path = tmp_path / f"t.{request.param}"
-    writers = {"csv": TABLE.to_csv, "parquet": TABLE.to_parquet}
-    if request.param == "jsonl":
-        TABLE.to_json(path, orient="records", lines=True)
-    else:
-        writers[request.param](path, index=False)
+    {"csv": TABLE.to_csv, "parquet": TABLE.to_parquet}[request.param](path, index=False)
     return path
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.tables import columns, numbers
+from bayesclf.tables import columns
 from bayesclf.tables.numbers import Numbers
 
 RNG = np.random.default_rng(0)
@@ -28,8 +28,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("name", FRAMES)
-def test_rows_are_those_of_the_table(name, monkeypatch):
-    monkeypatch.setattr(numbers, "FOLDED", 2)
+def test_rows_are_those_of_the_table(name):
     frame = FRAMES[name]
     expected = np.column_stack([frame[c].to_numpy(dtype=float, na_value=np.nan) for c in "abcd"])
     read = columns.read_numbers(frame, tuple("abcd"))

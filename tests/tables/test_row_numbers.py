@@ -9,7 +9,6 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.tables.columns import some_rows
 
 Y = ["a", "b", "a", "b", "a", "b"]
 WEIGHT = [1.0, 0.0, 1.0, 0.0, 1.0, 1.0]
@@ -55,11 +54,3 @@ def test_rows_without_a_label_are_counted_with_those_of_weight_0():
     clf = bc.NaiveBayes(families=("exponential", "log-normal"), random_state=1, inference="map")
     clf.fit(X, ["a", "b", "a", "b", "a", "b", None], sample_weight=[1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0], unlabeled="use")
     assert any("(rows 7); there it counts as missing" in note for note in clf.notes_)
-
-
-def test_checks_name_rows_of_the_table_before_rows_were_left_out():
-    x, kept = np.sin(np.arange(30.0)), np.arange(30) % 3 > 0
-    x[29] = 9.0
-    X, y = some_rows(pd.DataFrame({"x": x}), kept), np.array(["a", "b"])[np.arange(20) % 2]
-    (found,) = bc.GaussianNB(random_state=1).fit(X, y).diagnose(X, y, checks=["P09"]).findings
-    assert found.evidence["row"].iloc[0] == 30

@@ -25,11 +25,11 @@ from scipy.special import gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import LOST, Axes
-from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
 from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
 from bayesclf.families.networks.network import ConditionalTables
+from bayesclf.families.normal_scores import log_student_t
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING

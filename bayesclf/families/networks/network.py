@@ -237,7 +237,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
             tables.append(PageTable((names[-1],), factor.of, levels, cells, given, factor.class_free))
         return tables
 
-    @override
     def page_theta(self, alpha: Any, suffix: str) -> Any:
         """Add θ of each column, or of all combinations."""
         import pymc as pm
@@ -248,9 +247,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return pm.Dirichlet(f"theta{suffix}", alpha, dims=("outcome", f"cell{suffix}"))
 
     @override
-    def page_cells(self, X: Integers, row: Any, theta: Any, suffix: str) -> None:
-        """Observe the level codes of rows."""
-        self.page_columns(X, row, theta, suffix)
+    def page(self, X: Integers, row: Any, suffix: str) -> None:
+        """Add θ, observing the level codes of rows."""
+        self.page_columns(X, row, self.page_theta(self.simplexes()[0], suffix), suffix)
 
     def page_columns(self, X: Integers, row: Any, theta: Any, suffix: str) -> dict[int, Any]:
         """Observe the level codes of rows; return the variables of the columns by their positions.

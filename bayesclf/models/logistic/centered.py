@@ -166,11 +166,6 @@ def dense(X: Matrix) -> Array:
     return X.toarray() if isinstance(X, CenteredRows) else X
 
 
-def in_units(X: Matrix, scale: Array) -> Matrix:
-    """Return standardized rows in the units of their columns, of scales (column)."""
-    return X.scaled(scale) if isinstance(X, CenteredRows) else X * scale
-
-
 def sparse_moments(cells: sparse.csr_array, weight: Array) -> tuple[Array, Array]:
     """Return weighted mean and sd of each column of a sparse table, cells that are not stored being 0.
 

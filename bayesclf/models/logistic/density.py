@@ -1,83 +1,33 @@
-"""Log posteriors of logistic regression as functions of coordinates in which they are nearly standard normal.
+"""The log posterior of logistic regression as a function of coordinates in which it is nearly standard normal.
 
-That suits NUTS. `kernel` has the machine code that they call.
+That suits NUTS. `kernel` has the machine code that it calls.
 """
 
 from __future__ import annotations
 
 import ctypes
-from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, override
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.kernel import (
-    ROWS,
-    compiled,
-    log_density,
-    log_density_of_normal,
-    log_density_of_scale,
-    sparse_log_density,
-)
+from bayesclf.models.logistic.centered import dense
+from bayesclf.models.logistic.kernel import ROWS, compiled
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.nodes import STEPS, Lattice
-from bayesclf.models.logistic.prior import NormalWeightPrior, WeightPrior, of_outcomes
 
-
-class CompiledDensity:
-    """A log density of z (coordinate), up to a constant, and its gradient, computed by machine code."""
-
-    target_accept: ClassVar[float | None] = None
-    nutpie_options: ClassVar[Mapping[str, Any]] = {}
-
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        """Return the log density up to a constant, NaN or infinite where it overflows, and its gradient."""
-        at = np.ascontiguousarray(z, dtype=np.float64)
-        value, gradient = np.empty(1), np.empty(self.size)
-        function = self.function.ctypes
-        arguments = zip((at, gradient, value, self.addresses), function.argtypes[1:], strict=True)
-        function(self.size, *(ctypes.cast(array.ctypes.data, kind) for array, kind in arguments))
-        return float(value[0]), gradient
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    @abstractmethod
-    def function(self) -> Any:
-        """The machine code, with its ``address``."""
-
-    @abstractmethod
-    def parameters(self, z: Array, rng: np.random.Generator, /) -> Parameters:
-        """Return the model's parameters (...) at points z (..., coordinate); some may be drawn."""
-
-    @cached_property
-    def addresses(self) -> NDArray[np.uintp]:
-        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
-        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
-
-    @cached_property
-    def _arrays(self) -> tuple[Array, ...]:
-        """The arrays that the machine code reads, in its order."""
-        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in self._data)
-
-    @property
-    @abstractmethod
-    def _data(self) -> tuple[NDArray[Any], ...]:
-        """The same, as numbers of any type."""
+OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
+"""Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
+together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
 
 def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
-    """Return dense rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
-    X = np.asarray(likelihood.X)
+    """Return rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
+    X = dense(likelihood.X)
     blocks = -(-len(X) // ROWS)
     filled = (0, blocks * ROWS - len(X))
     cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, X.shape[1]).transpose(0, 2, 1)
@@ -85,25 +35,20 @@ def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class LogisticDensity(CompiledDensity):
-    """log p(θ, D), up to a constant, and its gradient, of z in θ = center + factor z; computed by machine code.
+class LogisticDensity:
+    """log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z); by machine code.
 
-    With center and factor from the Laplace approximation, z is nearly standard normal, which NUTS
-    samples with few leapfrog steps. θ has its weights per sd of a column; raveled, the intercepts come before the
-    weights, label by label.
+    See `Lattice.moved` for γ; the first two coordinates are in posterior sds from their posterior means. Where no scale
+    is learned, x is z, and γ is θ.
 
     Attributes
     ----------
     likelihood
-        Of the training rows; its first column is the intercept's.
-    prior
-        Of θ.
-    center
-        θ raveled at z = 0 (parameter).
-    factor
-        (parameter, parameter), lower triangular; for sparse rows also (parameter), the diagonal of a diagonal matrix.
-    scale
-        Sds of the columns (feature).
+        Of the rows, its first column the intercept's.
+    lattice
+        The nodes.
+    of_coordinates
+        From γ, (log s, logit ρ) and a random generator to the parameters (draw, …).
 
     Examples
     --------
@@ -115,121 +60,80 @@ class LogisticDensity(CompiledDensity):
     """
 
     likelihood: Likelihood
-    prior: WeightPrior | NormalWeightPrior
-    center: Array
-    factor: Array
-    scale: Array
-
-    @override
-    @property
-    def size(self) -> int:
-        """Number of parameters."""
-        return len(self.center)
-
-    @override
-    @property
-    def function(self) -> Any:
-        """The machine code, `log_density`, `sparse_log_density` or `log_density_of_normal`, with its ``address``."""
-        if isinstance(self.likelihood.X, CenteredRows):
-            return compiled(sparse_log_density)
-        return compiled(log_density_of_normal if self._has_matrix else log_density)
-
-    @property
-    def _has_matrix(self) -> bool:
-        """Whether the weights of different columns depend on each other under the prior."""
-        return isinstance(self.prior, NormalWeightPrior)
-
-    @override
-    @property
-    def _data(self) -> tuple[NDArray[Any], ...]:
-        likelihood, prior, X = self.likelihood, self.prior, self.likelihood.X
-        vectors, columns = prior.mean.shape
-        if isinstance(prior, NormalWeightPrior):
-            precision, symmetric, shift = prior.precision(), False, np.zeros(columns)
-        else:
-            symmetric, shift = prior.symmetric, np.concatenate([[0.0], prior.shift])
-            with np.errstate(divide="ignore"):
-                precision = 1 / prior.scale
-        common = (self.center, self.factor, prior.mean, precision, shift)
-        sizes = (vectors, columns)
-        if isinstance(X, CenteredRows):
-            stored = (X.data, X.indices, X.indptr, X.shift)
-            sparse_sizes = np.array([*sizes, len(X), symmetric, len(X.data), self.factor.ndim == 1])
-            return sparse_sizes, *common, *stored, likelihood.y, likelihood.weight
-        cells, y, weight = row_blocks(likelihood)
-        return np.array([*sizes, len(cells), symmetric]), *common, cells, y, weight
-
-    def parameters(self, z: Array, rng: np.random.Generator | None = None, /) -> Parameters:
-        """Return intercept (..., outcome) and weight (..., outcome, feature), per unit, at z (..., parameter)."""
-        return self.of_theta(self.center + (z * self.factor if self.factor.ndim == 1 else z @ self.factor.T))
-
-    def of_theta(self, theta: Array) -> Parameters:
-        """Return the same of θ raveled (..., parameter), the intercepts before the weights."""
-        vectors, columns = self.prior.mean.shape
-        weight = theta[..., vectors:].reshape(*theta.shape[:-1], vectors, columns - 1)
-        symmetric = self.prior.unseen.symmetric
-        return {
-            "intercept": of_outcomes(theta[..., :vectors], symmetric),
-            "weight": of_outcomes(weight / self.scale, symmetric, axis=-2),
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class ScaledDensity(CompiledDensity):
-    """log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z).
-
-    See `Lattice.moved` for γ; the first two coordinates are in posterior sds from their posterior means.
-
-    Attributes
-    ----------
-    likelihood
-        Of γ against the reference, its first column the intercept's.
-    lattice
-        The nodes.
-    of_directions
-        From γ, (log s, logit ρ) and a random generator to the parameters (draw, …).
-    """
-
-    likelihood: Likelihood
     lattice: Lattice
-    of_directions: Callable[[Array, Array, np.random.Generator], Parameters]
-    target_accept: ClassVar[float | None] = 0.9
-    nutpie_options: ClassVar[Mapping[str, Any]] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
-    """Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all
-    rows together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
+    of_coordinates: Callable[[Array, Array, np.random.Generator], Parameters]
 
-    @override
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        """Return the log density up to a constant, NaN or infinite where it overflows, and its gradient."""
+        at = np.ascontiguousarray(x, dtype=np.float64)
+        value, gradient = np.empty(1), np.empty(self.size)
+        function = self.function.ctypes
+        arguments = zip((at, gradient, value, self.addresses), function.argtypes[1:], strict=True)
+        function(self.size, *(ctypes.cast(array.ctypes.data, kind) for array, kind in arguments))
+        return float(value[0]), gradient
+
+    @property
+    def scaled(self) -> bool:
+        """Whether a scale is learned, so that (log s, logit ρ) are coordinates."""
+        return self.lattice.prior.settings is not None
+
+    @property
+    def target_accept(self) -> float | None:
+        """Mean acceptance rate that the step size is adapted to where the user says none."""
+        return 0.9 if self.scaled else None
+
+    @property
+    def nutpie_options(self) -> Mapping[str, Any]:
+        """Further options of nutpie."""
+        return OPTIONS if self.scaled else {}
+
     @property
     def size(self) -> int:
         """Number of coordinates."""
-        return 2 + int(self.lattice.modes.shape[-1])
+        return 2 * self.scaled + int(self.lattice.modes.shape[-1])
 
-    @override
     @property
     def function(self) -> Any:
-        """The machine code, `log_density_of_scale`, with its ``address``."""
-        return compiled(log_density_of_scale)
+        """The machine code, with its ``address``."""
+        return compiled()
 
-    @override
-    @property
-    def _data(self) -> tuple[NDArray[Any], ...]:
-        lattice, prior = self.lattice, self.lattice.prior
-        cells, y, weight = row_blocks(self.likelihood)
+    @cached_property
+    def addresses(self) -> NDArray[np.uintp]:
+        """Addresses of the arrays that the machine code reads; this object keeps them alive."""
+        return np.array([array.ctypes.data for array in self._arrays], dtype=np.uintp)
+
+    @cached_property
+    def _arrays(self) -> tuple[Array, ...]:
+        """The arrays that the machine code reads, in its order."""
+        lattice, prior, settings = self.lattice, self.lattice.prior, self.lattice.prior.settings
         rows, others = lattice.modes.shape[:2]
-        learns = prior.correlation is None
-        sizes = np.array([len(prior.mean), 1 + prior.seen, len(cells), rows, others, learns])
-        settings, (center, unit) = prior.settings, lattice.density.moments
-        fixed = 0.0 if learns else prior.correlation
-        place = np.concatenate([lattice.first, STEPS, center, unit, [settings.log_median, settings.spread, fixed]])
-        values, learned = (np.concatenate([[0.0], own[: prior.seen]]) for own in (prior.values, prior.learned))
-        of_prior = (values, learned, prior.sd[: 1 + prior.seen], prior.mean, prior.contrast)
-        return sizes, place, *of_prior, lattice.modes, lattice.roots, cells, y, weight
+        sizes = [len(prior.mean), 1 + prior.seen, -(-len(self.likelihood.X) // ROWS), rows, others]
+        of_scale = [settings.log_median, settings.spread] if settings else [0.0, 1.0]
+        center, unit = self._moments
+        place = [*lattice.first, *STEPS, *center, *unit, *of_scale, prior.correlation or 0.0]
+        values, learned, offset = (
+            np.concatenate([[0.0], own[: prior.seen]]) for own in (prior.values, prior.learned, prior.offset)
+        )
+        identity = np.eye(len(prior.mean))
+        # the contrast comes between rows and γ, or, where γ is θ, between γ and the prior
+        turns = (identity, prior.contrast) if settings else (np.linalg.inv(prior.contrast), identity)
+        data = (
+            *([*sizes, self.scaled, prior.correlation is None], place, values, learned),
+            *(prior.sd[: 1 + prior.seen], prior.mean[:, : 1 + prior.seen], 0 * offset if settings else offset, *turns),
+            *(prior.order, lattice.modes, lattice.roots, *row_blocks(self.likelihood)),
+        )
+        return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in data)
+
+    @property
+    def _moments(self) -> tuple[Array, Array]:
+        """Means and sds of (log s, logit ρ), or 0 and 1 where these are no coordinates."""
+        return self.lattice.density.moments if self.scaled else (np.zeros(2), np.ones(2))
 
     def parameters(self, x: Array, rng: np.random.Generator, /) -> Parameters:
-        """Return the parameters (…) of x (…, coordinate), those that the rows do not tell of drawn."""
-        center, unit = self.lattice.density.moments
+        """Return the parameters (…) of x (…, coordinate); those that the rows do not tell of are drawn."""
+        center, unit = self._moments
         flat = x.reshape(-1, x.shape[-1])
-        at = center + unit * flat[:, :2]
-        gamma, _ = self.lattice.moved(at, flat[:, 2:])
-        found = self.of_directions(gamma, at, rng)
+        at = center + unit * flat[:, :2] if self.scaled else np.zeros((len(flat), 2))
+        gamma, _ = self.lattice.moved(at, flat[:, 2 * self.scaled :])
+        found = self.of_coordinates(gamma, at, rng)
         return {name: values.reshape(*x.shape[:-1], *values.shape[1:]) for name, values in found.items()}

@@ -5,10 +5,8 @@ Training rows with weights, in which duplicate rows are merged, and their column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,9 +16,10 @@ from scipy import sparse
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import InputError
+from bayesclf.families.base import Axes
+from bayesclf.families.moments import Moments
 from bayesclf.models.base import Rows
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
-from bayesclf.models.logistic.likelihood import CodedRows, Likelihood, LogPosterior, Prior, blocks
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of
@@ -104,16 +103,28 @@ class LogisticDesign:
         if not (sample_weight > 0).all():
             present = np.flatnonzero(sample_weight > 0)
             numbers, sample_weight = numbers[present], sample_weight[present]
-        gaps = np.empty(0, dtype=np.intp)
         if isinstance(numbers, np.ndarray | Numbers):
-            found = NumberMoments.of_table(numbers, sample_weight)
-            mean, sd, gaps = found.mean, found.sd, np.flatnonzero(found.gaps & (found.weight > 0))
-        else:
-            mean, sd = sparse_moments(numbers, sample_weight)
-        return cls.of_moments(mean, sd, gaps, number_names, category_names, levels)
+            found = moments_of(numbers, sample_weight, number_names)
+            return cls.of_moments(found, gaps_of(numbers), number_names, category_names, levels)
+        mean, sd = sparse_moments(numbers, sample_weight)
+        return cls._of(mean, sd, np.empty(0, dtype=np.intp), number_names, category_names, levels)
 
     @classmethod
     def of_moments(
+        cls,
+        found: Moments,
+        gaps: NDArray[np.bool_],
+        number_names: tuple[str, ...],
+        category_names: tuple[str, ...],
+        levels: tuple[tuple[Hashable, ...], ...],
+    ) -> LogisticDesign:
+        """Resolve columns from the moments of the numbers, and whether these have missing cells (number)."""
+        n = found.n[0]
+        sd = np.sqrt(found.without_rounding()[0] / np.where(n > 0, n, 1.0))
+        return cls._of(found.mean[0], sd, np.flatnonzero(gaps & (n > 0)), number_names, category_names, levels)
+
+    @classmethod
+    def _of(
         cls,
         mean: Array,
         sd: Array,
@@ -122,7 +133,6 @@ class LogisticDesign:
         category_names: tuple[str, ...],
         levels: tuple[tuple[Hashable, ...], ...],
     ) -> LogisticDesign:
-        """Resolve columns from the numbers' means and sds (number), and the positions of those with gaps."""
         varying = np.flatnonzero(sd > 0)
         level_names = [f"{name}={v}" for name, values in zip(category_names, levels, strict=True) for v in values]
         indicators = [f"{number_names[j]} is missing" for j in gaps]
@@ -184,29 +194,6 @@ class LogisticDesign:
         if n_gaps:
             out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
 
-    def coded(self, numbers: Numbers, codes: Sequence[Integers]) -> CodedRows:
-        """Return the columns of rows whose categories stay codes, one array (row) each; as `matrix` has them."""
-        n_numbers, n_gaps = len(self.varying), len(self.gaps)
-        standardized = np.empty((1 + n_numbers, len(numbers)))
-        standardized[0] = 1.0
-        gaps = set(self.gaps)
-        for own, j, center, scale in zip(standardized[1:], self.varying, self.centre, self.scale, strict=False):
-            np.subtract(numbers.columns[j], center, out=own)
-            own /= scale
-            if j in gaps:
-                own[np.isnan(own)] = 0.0
-        width = 1 + len(self)
-        places = np.empty((n_gaps + len(self.sizes), len(numbers)), dtype=np.int32)
-        start = 1 + n_numbers
-        for own, j in zip(places, self.gaps, strict=False):
-            own[:] = np.where(np.isnan(numbers.columns[j]), start, width)
-            start += 1
-        for own, found, size in zip(places[n_gaps:], codes, self.sizes, strict=True):
-            np.add(found, start, out=own, casting="same_kind")
-            own[found < 0] = width
-            start += size
-        return CodedRows(standardized, places, width)
-
     def _centered(self, numbers: sparse.csr_array) -> CenteredRows:
         """Return the columns of a sparse table; those of missing cells are 0, as it has none."""
         cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
@@ -218,80 +205,16 @@ class LogisticDesign:
         return np.asarray(rows.parts[1] == UNSEEN)
 
 
-@dataclass(frozen=True, eq=False)
-class NumberMoments:
-    """Weight, mean and sd of the observed cells of each number, which add.
-
-    Attributes
-    ----------
-    weight, mean, sd
-        (number).
-    low, high
-        Smallest and largest cell, (number): a number is constant where they are equal, whatever rounding makes of sds.
-    gaps
-        Whether a cell is missing, (number).
-    """
-
-    weight: Array
-    mean: Array
-    sd: Array
-    low: Array
-    high: Array
-    gaps: NDArray[np.bool_]
-
-    @classmethod
-    def of_table(cls, numbers: Numbers | Array, weight: Array) -> NumberMoments:
-        """Return those of rows (row, number) with weights (row), read as many at a time as stay in the cache.
-
-        All are measured from the smallest cell, so that means which are stored in between are rounded by little.
-        """
-        if np.prod(numbers.shape) <= BLOCK_CELLS:
-            return cls.of(numbers[:], weight)
-        numbers = numbers if isinstance(numbers, Numbers) else Numbers(tuple(numbers.T), len(numbers))
-        low, high = numbers.extremes
-        origin = np.where(low <= high, low, 0.0)
-        parts = (cls.of(numbers[rows] - origin, weight[rows], (low, high)) for rows in blocks_of(*numbers.shape))
-        total = reduce(add, parts)
-        return replace(total, mean=total.mean + origin, low=low, high=high)
-
-    @classmethod
-    def of(cls, numbers: Array, weight: Array, ends: tuple[Array, Array] | None = None) -> NumberMoments:
-        """Return those of rows, numbers (row, number) and weights (row); `ends` are smallest and largest if known."""
-        mean, sd = moments(numbers, weight)
-        seen = ~np.isnan(numbers)
-        low, high = ends or (np.fmin.reduce(numbers, initial=np.inf), np.fmax.reduce(numbers, initial=-np.inf))
-        return cls(weight @ seen, mean, sd, low, high, ~seen.all(axis=0))
-
-    def __add__(self, other: NumberMoments) -> NumberMoments:
-        """Return those of both; neither distant origins nor large or small units cost digits."""
-        total = self.weight + other.weight
-        mine, theirs = (part.weight / np.where(total > 0, total, 1.0) for part in (self, other))
-        step = other.mean - self.mean
-        within = np.hypot(np.sqrt(mine) * self.sd, np.sqrt(theirs) * other.sd)
-        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
-        sd = np.where(low < high, np.hypot(within, np.sqrt(mine * theirs) * step), 0.0)
-        mean = np.where(self.weight > 0, self.mean + theirs * step, other.mean)
-        return NumberMoments(total, mean, sd, low, high, self.gaps | other.gaps)
+def moments_of(numbers: Array | Numbers, weight: Array, names: tuple[str, ...]) -> Moments:
+    """Return the moments of the observed cells of numbers, (row, number), over all rows with their weights (row)."""
+    return Moments.of(numbers, np.zeros(len(weight), dtype=np.intp), Axes(("all",), names), weight)
 
 
-def moments(numbers: Array, weight: Array) -> tuple[Array, Array]:
-    """Return weighted mean and sd of the observed cells of each column; sd 0 where constant or empty.
-
-    Everything is measured from a cell of the column in units of its range: neither a distant origin nor a large or
-    small unit costs digits, and a constant column has an sd of exactly 0.
-    """
-    seen = ~np.isnan(numbers)
-    total = weight @ seen
-    if not len(numbers):
-        return total, total
-    origin = numbers[seen.argmax(axis=0), np.arange(numbers.shape[1])]
-    origin[total == 0] = 0.0
-    deviation = np.where(seen, numbers - origin, 0.0)
-    width = np.ptp(deviation, axis=0)
-    z = deviation / np.where(width > 0, width, 1.0)
-    share = weight[:, None] * seen / np.where(total > 0, total, 1.0)
-    middle = np.sum(share * z, axis=0)
-    return origin + width * middle, width * np.sqrt(np.sum(share * (z - middle) ** 2, axis=0))
+def gaps_of(numbers: Array | Numbers) -> NDArray[np.bool_]:
+    """Return whether a cell of a number is missing, (number)."""
+    if isinstance(numbers, Numbers):
+        return np.array([np.isnan(column).any() for column in numbers.columns], dtype=bool)
+    return np.asarray(np.isnan(numbers).any(axis=0))
 
 
 WORTHWHILE = 0.9
@@ -448,7 +371,7 @@ class LinearScores:
         """Return the scores of each row under its own hypothesis `drawn` (row), shape (row, outcome)."""
         scores = np.empty((len(rows), self.labels - 1))
         size = max(1, OWN_BYTES // self.coefficient[..., 0].nbytes)
-        for some in blocks(len(rows), size):
+        for some in blocks_of(len(rows), 1, size):
             z = self.columns(rows[some])
             own = self.coefficient[: z.shape[1], :, drawn[some]]
             if isinstance(z, CenteredRows):
@@ -473,84 +396,6 @@ class LinearModel(Protocol):
 
     def linear_scores(self, parameters: Parameters) -> LinearScores:
         """Return the scores under each hypothesis."""
-
-
-@dataclass(frozen=True, eq=False)
-class OwnUnits:
-    """The linear map θ = M w from (w_0 at x = 0, weights per unit) to (intercept at the means, weights per sd).
-
-    Attributes
-    ----------
-    centre, scale
-        Origin and unit of each column, (column).
-    """
-
-    centre: Array
-    scale: Array
-
-    @classmethod
-    def of(cls, design: LogisticDesign) -> OwnUnits:
-        """Return the map of a design's columns."""
-        return cls(design.centre, design.scale)
-
-    def standardized(self, w: Array) -> Array:
-        """Return θ = M w, (outcome, 1 + column)."""
-        weights = w[:, 1:]
-        return np.column_stack([w[:, 0] + weights @ self.centre, weights * self.scale])
-
-    def slope(self, of_theta: Array) -> Array:
-        """Return the gradient in w, Mᵀ g, from the one in θ, g (…, outcome, 1 + column)."""
-        first = of_theta[..., :1]
-        return np.concatenate([first, first * self.centre + of_theta[..., 1:] * self.scale], axis=-1)
-
-    def objective(self, objective: Likelihood | LogPosterior) -> Likelihood | LogPosterior:
-        """Return the same function of w: its rows are x itself, the first column being 1."""
-        if isinstance(objective, LogPosterior):
-            assert isinstance(objective.likelihood, Likelihood)  # an optimizer is watched on rows in memory
-            prior = OwnUnitsPrior(objective.prior, self)
-            return LogPosterior(self._likelihood(objective.likelihood), prior)
-        return self._likelihood(objective)
-
-    def _likelihood(self, likelihood: Likelihood) -> Likelihood:
-        return replace(likelihood, X=self._rows(likelihood.X))
-
-    def _rows(self, X: Matrix) -> Matrix:
-        """Return rows with a column of ones in the columns' own units."""
-        scale = np.concatenate([[1.0], self.scale])
-        if isinstance(X, CenteredRows):
-            return replace(X.scaled(scale), shift=np.zeros(X.shape[1]))  # what is stored is x/sd
-        return np.asarray(X * scale + np.concatenate([[0.0], self.centre]))
-
-
-@dataclass(frozen=True, eq=False)
-class OwnUnitsPrior:
-    """A prior of θ as a function of w; its density is still that of θ, so that objectives compare.
-
-    Attributes
-    ----------
-    prior
-        Of θ = M w.
-    units
-        M.
-    """
-
-    prior: Prior
-    units: OwnUnits
-
-    def log_density(self, w: Array) -> Array:
-        """Return log p(M w), shape (draw), of w (draw, outcome, 1 + column)."""
-        return self.prior.log_density(np.stack([self.units.standardized(one) for one in w]))
-
-    def gradient(self, w: Array) -> Array:
-        """Return Mᵀ ∂ log p(θ)/∂θ, (outcome, 1 + column), of one w (outcome, 1 + column)."""
-        return self.units.slope(self.prior.gradient(self.units.standardized(w)))
-
-    def precision(self) -> Array:
-        """Return Mᵀ P M of w raveled, label by label."""
-        P = self.prior.precision()
-        shape = (len(P), -1, 1 + len(self.units.scale))
-        half = self.units.slope(P.reshape(shape)).reshape(P.shape)
-        return self.units.slope(half.T.reshape(shape)).reshape(P.shape)
 
 
 MOST_LEVELS, MANY_LEVELS = 100, 20

@@ -1,21 +1,19 @@
-"""The conditional likelihood and the posterior density of logistic regression, with their derivatives.
-
-The normal approximation of a posterior at its mode.
-"""
+"""The conditional likelihood and the posterior density of logistic regression, with their derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.centered import CenteredRows, Matrix
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
+from bayesclf.tables.numbers import blocks_of
+
+if TYPE_CHECKING:
+    from bayesclf.models.logistic.prior import WeightPrior
 
 PART_CELLS = 2**16
 """Number of cells in rows over which derivatives are summed, times the weight vectors, so that they fit in the cache;
@@ -67,10 +65,10 @@ class Likelihood:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
         members = (self.y[:, None] == np.arange(self.vectors)) * self.weight[:, None]
         out: Array = np.einsum("dkj,kj->d", theta, members.T @ self.X)
-        for draws in blocks(len(theta), BLOCK_DRAWS):
+        for draws in blocks_of(len(theta), 1, BLOCK_DRAWS):
             some = theta[draws]
             stacked = np.ascontiguousarray(some.transpose(2, 1, 0).reshape(theta.shape[2], -1))
-            for rows in blocks(len(self.X), BLOCK_ROWS):
+            for rows in blocks_of(len(self.X), 1, BLOCK_ROWS):
                 eta = (self.X[rows] @ stacked).reshape(-1, self.vectors, len(some))
                 out[draws] -= self.weight[rows] @ log_normalizer(eta, axis=1)
         return out
@@ -102,7 +100,7 @@ class Likelihood:
         size = max(PART_CELLS // (self.vectors * self.X.shape[1]), BLOCK_ROWS)
         if isinstance(self.X, CenteredRows) or len(self.X) <= size:
             return []
-        return [replace(self, X=self.X[i], y=self.y[i], weight=self.weight[i]) for i in blocks(len(self.X), size)]
+        return [replace(self, X=self.X[i], y=self.y[i], weight=self.weight[i]) for i in blocks_of(len(self.X), 1, size)]
 
     def some(self, step: int) -> Likelihood | None:
         """Return that of every `step`-th row of many dense ones, for as many; None where that might lack a class."""
@@ -131,35 +129,14 @@ class Likelihood:
         return residual.T @ self.X
 
     def _curvature(self, P: Array, P_reference: Array) -> Array:
-        """Return Σ w P_k (1[k = l] − P_l) x xᵀ.
-
-        Off the diagonal it is −AᵀA with the rows √w P_k x side by side, one product for all pairs of labels; on it
-        1 − P_k is summed from the other labels, as it may be tiny. NumPy computes only half of a product RᵀR.
-        """
-        if isinstance(self.X, CenteredRows):
-            return self._sparse_curvature(self.X, P, P_reference)
-        X, w, vectors, columns = self.X, self.weight, self.vectors, self.X.shape[1]
-        size = vectors * columns
-        out = np.zeros((vectors, columns, vectors, columns))
-        if vectors > 1:
-            A = ((np.sqrt(w)[:, None] * P)[:, :, None] * X[:, None, :]).reshape(-1, size)
-            out -= (A.T @ A).reshape(out.shape)
-        for k in range(vectors):
-            rest = P_reference + np.delete(P, k, axis=1).sum(axis=1) if vectors > 1 else P_reference
-            R = np.sqrt(w * P[:, k] * rest)[:, None] * X
-            out[k, :, k] = R.T @ R
-        return out.reshape(size, size)
-
-    def _sparse_curvature(self, X: CenteredRows, P: Array, P_reference: Array) -> Array:
-        """Return the same pair by pair of labels."""
-        columns = X.shape[1]
+        """Return Σ w P_k (1[k = l] − P_l) x xᵀ; 1 − P_k is summed from the other labels, as it may be tiny."""
+        columns = self.X.shape[1]
         out = np.empty((self.vectors, columns, self.vectors, columns))
         for k in range(self.vectors):
             rest = P_reference + np.delete(P, k, axis=1).sum(axis=1)
-            out[k, :, k] = X.gram(self.weight * P[:, k] * rest)
+            out[k, :, k] = gram(self.X, self.weight * P[:, k] * rest)
             for other in range(k):
-                between = X.gram(self.weight * P[:, k] * P[:, other])
-                out[k, :, other] = out[other, :, k] = -between
+                out[k, :, other] = out[other, :, k] = -gram(self.X, self.weight * P[:, k] * P[:, other])
         return out.reshape(self.vectors * columns, -1)
 
 
@@ -230,25 +207,12 @@ class MappedLikelihood:
         return slope if self.contrast is None else np.asarray(self.contrast.T @ slope)
 
 
-class Prior(Protocol):
-    """A normal prior of θ in numbers."""
-
-    def log_density(self, theta: Array, /) -> Array:
-        """Return log p(θ), shape (draw), of θ (draw, outcome, column)."""
-
-    def gradient(self, theta: Array, /) -> Array:
-        """Return ∂ log p(θ)/∂θ, (outcome, column), of one θ."""
-
-    def precision(self) -> Array:
-        """Return the precision matrix of θ raveled, label by label."""
-
-
 @dataclass(frozen=True, eq=False)
 class LogPosterior:
     """Log likelihood plus log prior, of θ with the weights per sd of a column."""
 
     likelihood: SumOverRows
-    prior: Prior
+    prior: WeightPrior
 
     def value(self, theta: Array) -> float:
         """Return log p(θ, D)."""
@@ -283,68 +247,6 @@ def log_normalizer(eta: Array, axis: int = -1) -> Array:
     odds = eta - np.expand_dims(top, axis)
     np.exp(odds, out=odds)
     return np.asarray(top + np.log(np.exp(-top) + odds.sum(axis=axis)))
-
-
-def blocks(length: int, size: int) -> Iterator[slice]:
-    """Return the slices of at most `size` that make up a length."""
-    for start in range(0, length, size):
-        yield slice(start, start + size)
-
-
-LARGE_FACTOR, CELLS_SHARE = 2**20, 10
-"""Numbers in a matrix of coordinates, which no cache holds then, and in it for each stored cell of sparse rows, from
-which on scales alone are used: a gradient takes a seventh of the time or less, and a draw up to twice as many."""
-
-
-@dataclass(frozen=True, eq=False)
-class LaplaceApproximation:
-    """The normal approximation N(center, factor factorᵀ) at the posterior mode of logistic regression.
-
-    Attributes
-    ----------
-    center
-        The mode: intercept at the means, then weight raveled.
-    factor
-        Lower triangular root of the inverse of minus the log posterior's Hessian.
-    """
-
-    center: Array
-    factor: Array
-
-    @classmethod
-    def at(cls, mode: Array, curvature: Array, scale: Array) -> LaplaceApproximation:
-        """Find it from the mode and minus the Hessian there.
-
-        The Hessian is factored with the weights per sd of a column and the factor scaled afterward, so that units cost
-        no digits.
-
-        Parameters
-        ----------
-        mode
-            θ (outcome, 1 + column), weights per sd of a column.
-        curvature
-            Minus the Hessian of the log posterior, of θ raveled.
-        scale
-            The columns' sds (column).
-        """
-        positions = np.arange(mode.size).reshape(mode.shape)
-        order = np.concatenate([positions[:, 0], positions[:, 1:].ravel()])
-        unit = np.concatenate([np.ones(len(mode)), np.tile(scale, len(mode))])
-        # H = U Uᵀ with U upper triangular, from the Cholesky factor of H in reverse order; then H⁻¹ = U⁻ᵀ U⁻¹.
-        reverse = order[::-1]
-        upper = np.linalg.cholesky(curvature[np.ix_(reverse, reverse)])[::-1, ::-1]
-        factor = linalg.solve_triangular(upper, np.eye(mode.size), lower=False, trans="T")
-        return cls(mode.ravel()[order] / unit, factor / unit[:, None])
-
-    def coordinates(self, X: Matrix) -> Array:
-        """Return the factor for z in center + factor z, or the sds of parameters given all others, (parameter).
-
-        These take the place of the factor where its product would cost much more than a pass over sparse rows.
-        """
-        if not isinstance(X, CenteredRows) or self.factor.size <= max(LARGE_FACTOR, CELLS_SHARE * len(X.data)):
-            return self.factor
-        inverse = linalg.solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
-        return np.asarray(1 / np.linalg.norm(inverse, axis=0))  # 1/√H_jj with H⁻¹ = factor factorᵀ
 
 
 LEAST_EFFECTIVE = 100
@@ -410,112 +312,3 @@ def _effective(log_weight: Array) -> float:
     """Return the effective number of draws of weights given by their logs, the largest of which is 0."""
     weight = np.exp(log_weight)
     return float(weight.sum() ** 2 / (weight**2).sum())
-
-
-DENSE_ROWS = 2048
-"""Rows that are made dense at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class CodedRows:
-    """Rows (row, 1 + column) of a design with a column of ones before the others.
-
-    Attributes
-    ----------
-    numbers
-        Ones, and the numbers standardized, (1 + number, row).
-    places
-        Which 0/1 column each category has in a row, counting that of ones, (category, row); ``width`` where it has
-        none, as its cell is missing. An indicator of missing cells is a category with one level. Each category has
-        columns after those of the one before.
-    width
-        Number of columns, that of ones included.
-    """
-
-    numbers: Array
-    places: NDArray[np.int32]
-    width: int
-
-    def __len__(self) -> int:
-        return len(self.numbers.T)
-
-    def __getitem__(self, rows: slice | Integers) -> CodedRows:
-        return CodedRows(self.numbers[:, rows], self.places[:, rows], self.width)
-
-    @property
-    def cells(self) -> int:
-        """Number of cells that are held."""
-        return int(self.numbers.size + self.places.size)
-
-    def dense(self) -> Array:
-        """Return the columns, (row, 1 + column); for some rows only."""
-        out = np.zeros((len(self), self.width + 1))
-        out[:, : len(self.numbers)] = self.numbers.T
-        for places in self.places:
-            out[np.arange(len(self)), places] = 1.0
-        return out[:, : self.width]
-
-
-@dataclass(frozen=True, eq=False)
-class CodedLikelihood:
-    """The conditional likelihood of rows, as `Likelihood`, of rows whose categories are codes.
-
-    Attributes
-    ----------
-    X
-        The rows.
-    y, weight, vectors
-        As of `Likelihood`.
-
-    Examples
-    --------
-    >>> X = CodedRows(np.ones((1, 3)), np.array([[1, 2, 3]], dtype=np.int32), 3)
-    >>> part = CodedLikelihood(X, np.array([0, -1, 0]), np.ones(3), 1)
-    >>> value, slope, _ = part.derivatives(np.zeros((1, 3)))
-    >>> round(value / np.log(0.5)), slope
-    (3, array([[ 0.5,  0.5, -0.5]]))
-    """
-
-    X: CodedRows
-    y: Integers
-    weight: Array
-    vectors: int
-
-    def values(self, theta: Array) -> Array:
-        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
-        out: Array = np.zeros(len(theta))
-        for part in self.dense_parts():
-            out += part.values(theta)
-        return out
-
-    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
-        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
-        from bayesclf.models.logistic.kernel import add_derivatives
-
-        X, width = self.X, self.X.width
-        padded = np.pad(np.ascontiguousarray(theta), ((0, 0), (0, 1)))
-        slope = np.zeros_like(padded)
-        pairs = np.zeros((self.vectors * (self.vectors + 1) // 2, width + 1, width + 1))
-        value = add_derivatives(padded, X.numbers, X.places, self.y, self.weight, slope, pairs)
-        return value, slope[:, :width], self._curvature(pairs[:, :width, :width])
-
-    def dense_parts(self) -> Iterator[Likelihood]:
-        """Yield likelihoods of some rows each, whose columns are an array."""
-        for rows in blocks(len(self.X), DENSE_ROWS):
-            yield Likelihood(self.X[rows].dense(), self.y[rows], self.weight[rows], self.vectors)
-
-    def _curvature(self, pairs: Array) -> Array:
-        """Return minus the Hessian, given what `add_derivatives` sums up."""
-        width, levels = self.X.width, slice(len(self.X.numbers), None)
-        lower = np.tril(pairs, -1)
-        whole = lower + lower.transpose(0, 2, 1)
-        at = np.arange(width)
-        whole[:, at, at] = pairs[:, at, at]
-        whole[:, at[levels], at[levels]] = pairs[:, levels, 0]
-        out = np.empty((self.vectors, width, self.vectors, width))
-        for pair, (k, other) in enumerate(zip(*np.tril_indices(self.vectors), strict=True)):
-            if k == other:
-                out[k, :, k] = whole[pair]
-            else:
-                out[k, :, other] = out[other, :, k] = -whole[pair]
-        return out.reshape(self.vectors * width, -1)

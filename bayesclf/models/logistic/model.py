@@ -2,75 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Block, Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments, dense, in_units, with_ones
+from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments, dense, with_ones
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     Separation,
     collinear_features,
-    determined,
     find_separation,
     plain_separation,
-    recedes,
 )
-from bayesclf.models.logistic.likelihood import (
-    LaplaceApproximation,
-    Likelihood,
-    LogPosterior,
-    MappedLikelihood,
-    Proposal,
-)
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, newton
-from bayesclf.models.logistic.prior import (
-    LOG_2_PI,
-    LogisticPrior,
-    NormalPrior,
-    NormalWeightPrior,
-    UnseenPrior,
-    WeightPrior,
-    against_reference,
-    of_outcomes,
-)
-from bayesclf.wording import AND_MORE, counted, listed
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, Proposal
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal, newton
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
+from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.wording import counted
 
 if TYPE_CHECKING:
     import pymc as pm
 
-    from bayesclf.models.logistic.density import CompiledDensity, LogisticDensity
+    from bayesclf.models.logistic.density import LogisticDensity
 
 __all__ = ["LogisticModel", "LogisticPrior"]
 
-LISTED_COLUMNS = 5
-
-NO_WEIGHTS = "a PyMC model has no weights; give each row as often as it counts, or fit by sampler='nutpie'"
 SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
+LARGEST_LOGIT = 30.0
+"""Logits of ρ are cut here, where ρ is 0 or 1 but for rounding."""
+
+
+def not_learnable(X: Matrix, weights: int) -> str:
+    """Return why the scale of a number of weights on some rows cannot be learned, or would take too long; or ""."""
+    if isinstance(X, CenteredRows):
+        return "the table is sparse"
+    if weights > DENSE_PARAMETERS:
+        return f"the model has {weights:,} weights and the limit is {DENSE_PARAMETERS:,}"
+    return ""
 
 
 @dataclass(frozen=True, eq=False)
 class LogisticModel:
     """P(y = k | x) ∝ exp(b_k + w_k·(x − center)), where the reference class has b = w = 0.
 
-    ========= ======= ============================================== ==============================
-    parameter support prior (symmetric)                              axes
-    ========= ======= ============================================== ==============================
-    intercept real    N(m, s²) for the log-odds of any two classes    (outcome), the log-odds at the means
-    weight    real    N(m_j, s_j²/sd_j²) for any two classes          (outcome, feature), per unit of x_j
-    ========= ======= ============================================== ==============================
+    ================= =========== ============================================ =====================================
+    parameter         support     prior (symmetric)                            axes
+    ================= =========== ============================================ =====================================
+    intercept         real        N(m, s²) for the log-odds of any two classes (outcome), the log-odds at the means
+    weight            real        N(m_j, s_j²/sd_j²) for any two classes       (outcome, feature), per unit of x_j
+    ================= =========== ============================================ =====================================
+
+    Where the prior's scale is learned, there are two more, and the weights depend on them:
+
+    ================= =========== ============================================ =====================================
+    prior_scale       above 0     LogNormal(log median, spread)                ()
+    prior_correlation [0, 1]      Uniform(0, 1), or a number                   ()
+    weight            real        N(0, s² [(1 − ρ) I + ρ C]) per sd, for any   (outcome, feature), per unit of x_j
+                                  two classes, given s and ρ
+    ================= =========== ============================================ =====================================
+
+    C is the covariance of the standardized columns, see `LearnedScale`. MAP is then the mode of (log s, logit ρ) given
+    D, and the mode of the weights given these. Their joint density has no useful maximum: it is unbounded as s → 0. The
+    evidence of s and ρ is Laplace's approximation; importance weights of draws, or NUTS, correct it.
 
     The reference is the last class, or the first of two, so that weights are then log-odds of the second. The others'
     intercepts and weights per sd are θ (vector, 1 + column). The label axis of the parameters holds the other
@@ -90,11 +96,12 @@ class LogisticModel:
     sample_weight
         (row), at least 0.
     prior
-        The user's settings, or an earlier posterior.
+        The user's settings.
 
     References
     ----------
-    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients).
+    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients). MacKay (1992), The evidence
+    framework applied to classification networks, doi:10.1162/neco.1992.4.5.720 (a scale that is learned).
     """
 
     labels: tuple[str, ...]
@@ -102,7 +109,7 @@ class LogisticModel:
     X: Matrix
     y: Integers
     sample_weight: Array
-    prior: LogisticPrior | NormalPrior
+    prior: LogisticPrior
     generative: ClassVar[bool] = False
     blocks: ClassVar[tuple[Block, ...]] = ()
 
@@ -114,7 +121,19 @@ class LogisticModel:
     def __post_init__(self) -> None:
         if len(self.labels) < 2:
             raise InputError(f"logistic regression needs at least two classes, not {len(self.labels)}")
+        if self.learns and (reason := not_learnable(self.X, self.size)):
+            raise Refused(f"the prior scale is not learned, because {reason}; take a number, such as prior_scale=2.5")
         _ = self.weight_prior  # raises here if a setting does not fit the columns
+
+    @property
+    def learns(self) -> bool:
+        """Whether the prior's scale is learned."""
+        return self.prior.learned is not None
+
+    @property
+    def size(self) -> int:
+        """Number of intercepts and weights."""
+        return (len(self.labels) - 1) * (1 + len(self.design))
 
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate, of least norm for collinear columns.
@@ -143,7 +162,7 @@ class LogisticModel:
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
-        return self.parameters(space.weights(optimum.theta))
+        return {**self.parameters(space.weights(optimum.theta)), **self.unmoved("mle")}
 
     def _stored(self, theta: Array) -> tuple[Any, Integers, Array]:
         """Return rows, codes and θ for the search of a separation, which does not depend on where columns have 0."""
@@ -167,14 +186,14 @@ class LogisticModel:
         return space, replace(likelihood, X=space.coordinates(X))
 
     def map(self) -> Parameters:
-        """Return the posterior mode.
+        """Return the posterior mode, of the weights given s and ρ at the mode of (log s, logit ρ) where learned.
 
         Raises
         ------
         DoesNotExist
             If the intercept is free (infinite scale) and a class has no rows.
         """
-        return self.parameters(self._mode)
+        return {**self.parameters(self._mode), **self.unmoved("map")}
 
     def collinear(self) -> tuple[str, ...]:
         """Return the numbers, "… is missing" and categories whose weights the likelihood does not determine.
@@ -184,8 +203,12 @@ class LogisticModel:
         """
         if len(self.design) > DENSE_PARAMETERS:
             return ()
-        X, _, weight = self._present
-        return collinear_features(self.design, X, weight, self.moments)
+        return collinear_features(self.design, self.moments, self._variances)
+
+    def _variances(self, sums: Array) -> Array:
+        """Return the variances over the training rows of weighted sums (column, sum) of the columns."""
+        deviations = np.asarray(self.X @ sums) - self.moments.mean @ sums
+        return np.asarray(self.sample_weight @ deviations**2) / self.sample_weight.sum()
 
     @cached_property
     def moments(self) -> Moments:
@@ -200,20 +223,14 @@ class LogisticModel:
         rows = np.flatnonzero(self.sample_weight > 0)
         return self.X[rows], self._codes[rows], self.sample_weight[rows]
 
-    def log_posterior(self, intercept: Array, weight: Array) -> Array:
-        """Return log p(θ) + Σ w log P(y | x, θ), constants included, shape (draw).
+    def log_posterior(self, intercept: Array, weight: Array, **scales: Array) -> Array:
+        """Return log p(θ, log s, logit ρ) + Σ w log P(y | x, θ) of parameters (draw, …), shape (draw).
 
-        It is the density of the weights in the columns' own units, the logp of the PyMC model.
-
-        Parameters
-        ----------
-        intercept
-            (draw, outcome).
-        weight
-            (draw, outcome, feature).
+        Constants are included. It is the density of the weights in the columns' own units, the logp of the PyMC model.
         """
-        theta = self._theta(intercept, weight)
-        return np.asarray(self._likelihood.values(theta) + self.weight_prior.log_density(theta) + self._log_units)
+        log_prior = self.log_prior({"intercept": intercept, "weight": weight, **scales})
+        log_likelihood = self._likelihood.values(self._theta(intercept, weight))
+        return np.asarray(log_likelihood + sum(log_prior.values()) + self._log_units)
 
     def _theta(self, intercept: Array, weight: Array) -> Array:
         """Return θ (draw, outcome, 1 + column), the weights per sd of a column."""
@@ -223,7 +240,7 @@ class LogisticModel:
     @property
     def symmetric(self) -> bool:
         """Whether the parameters are those of every class, adding up to 0, and not against the reference."""
-        return self.weight_prior.unseen.symmetric
+        return self.weight_prior.symmetric
 
     @property
     def level_means(self) -> Array | None:
@@ -238,15 +255,23 @@ class LogisticModel:
 
     @property
     def _log_units(self) -> float:
-        """Log of the factor sd for each weight that turns a density per sd of the columns into one per unit.
-
-        A flat prior counts as 1 in any unit.
-        """
-        return float((~self.weight_prior.flat_weights * np.log(self.design.scale)).sum())
+        """Log of the factor sd for each weight that turns a density per sd of the columns into one per unit."""
+        return float((len(self.labels) - 1) * np.log(self.design.scale).sum())
 
     def log_prior(self, parameters: Parameters) -> dict[str, Array]:
-        """Return the log density (draw) of the prior of the weights, up to a constant."""
-        return {"weights": self.weight_prior.log_density(self._theta(parameters["intercept"], parameters["weight"]))}
+        """Return the log density (draw) of the prior of the weights per sd, and of (log s, logit ρ)."""
+        theta, prior = self._theta(parameters["intercept"], parameters["weight"]), self.weight_prior
+        if not self.learns:
+            return {"weights": prior.log_density(theta)}
+        at = self._scales_of(parameters)
+        return {"prior_scale": prior.log_density_of_scales(*at), "weights": prior.log_density(theta, *at)}
+
+    @staticmethod
+    def _scales_of(parameters: Parameters) -> tuple[Array, Array]:
+        """Return log s and logit ρ of parameters (draw, …); 0 where they are not among these."""
+        if "prior_scale" not in parameters:
+            return (np.zeros(len(parameters["intercept"])),) * 2
+        return np.log(parameters["prior_scale"]), logits(parameters["prior_correlation"])
 
     def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw parameters (draw, …) from the prior.
@@ -256,18 +281,21 @@ class LogisticModel:
         Refused
             For a flat prior.
         """
-        self.refuse_flat()
-        return self.hypotheses(self.weight_prior.draw(rng, draws))
-
-    def refuse_flat(self) -> None:
-        """Raise where nothing can be drawn from the prior."""
-        if self.weight_prior.flat_intercept:
+        if self.weight_prior.flat:
             raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
-        if self.weight_prior.flat_weights.any():
-            raise Refused("the prior of some weights is flat, and nothing can be drawn from it")
+        theta, log_scale, of_rho = self.weight_prior.draw(rng, draws)
+        return self._with_scales(theta, np.column_stack([log_scale, of_rho]))
 
-    def laplace(self) -> LaplaceApproximation:
-        """Return the normal approximation at the mode.
+    def _with_scales(self, theta: Array, at: Array) -> Parameters:
+        """Return the parameters (draw, …) of θ (draw, vector, 1 + column) and (log s, logit ρ) (draw, 2)."""
+        if not self.learns:
+            return self.hypotheses(theta)
+        scales = {"prior_scale": np.exp(at[:, 0]), "prior_correlation": self.weight_prior.rho(at[:, 1])}
+        return {**self.hypotheses(theta), **scales}
+
+    @cached_property
+    def lattice(self) -> Lattice:
+        """The posterior of (log s, logit ρ) on a lattice; one node where no scale is learned.
 
         Raises
         ------
@@ -276,59 +304,117 @@ class LogisticModel:
         Refused
             If there are more than `DENSE_PARAMETERS` parameters.
         """
-        size = self.weight_prior.mean.size
-        if size > DENSE_PARAMETERS:
-            raise Refused(f"the Laplace approximation of {size} parameters is refused: the limit is {DENSE_PARAMETERS}")
-        mode = self._mode
-        _, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(mode)
-        return LaplaceApproximation.at(mode, curvature, self.design.scale)
+        if reason := self.improper():
+            raise DoesNotExist(reason)
+        if self.size > DENSE_PARAMETERS:
+            raise Refused(
+                f"the Laplace approximation of {self.size} parameters is refused: the limit is {DENSE_PARAMETERS}; "
+                "take inference='map', or fewer columns"
+            )
+        start = self._seen(LogisticModel.objective(self, "mle")[1]) if self.learns else self._mode
+        return Lattice.explored(self.weight_prior, self._find_modes, start)
+
+    def _objective_at(self, at: Array) -> LogPosterior:
+        """Return the log posterior of the coordinates that are searched, given (log s, logit ρ)."""
+        return LogPosterior(self._searched, self.weight_prior.along(*at))
+
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian of the coordinates at each (log s, logit ρ), given a start."""
+        found = []
+        for each, start in zip(at, starts, strict=True):
+            objective = self._objective_at(each)
+            gamma = maximize(objective, start, NODE_CONVERGED) if self.learns else start
+            value, _, curvature = objective.derivatives(gamma)
+            found.append((value, gamma, curvature))
+        return found
+
+    @cached_property
+    def _searched(self) -> Likelihood | MappedLikelihood:
+        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
+        if not self.learns:
+            return self._likelihood
+        contrast = self.weight_prior.contrast
+        return MappedLikelihood(self._reduced, contrast=contrast if self.symmetric else None)
+
+    @cached_property
+    def _reduced(self) -> Likelihood:
+        """The likelihood against the reference, of rows along these directions."""
+        prior = self.weight_prior
+        return replace(self._likelihood, X=self._likelihood.X @ prior.columns[: 1 + prior.seen].T)
+
+    def _seen(self, theta: Array) -> Array:
+        """Return γ along the directions that the rows tell of."""
+        return self.weight_prior.coordinates(theta)[..., : 1 + self.weight_prior.seen]
+
+    def _of_coordinates(self, gamma: Array, at: Array, rng: np.random.Generator) -> Parameters:
+        """Return the parameters (draw, …) of the coordinates that are searched, and of (log s, logit ρ).
+
+        Along directions of which the rows tell nothing, the weights are drawn from their prior.
+        """
+        prior = self.weight_prior
+        theta = prior.theta(prior.draw_unseen(rng, gamma, at[:, 0], at[:, 1])) if self.learns else gamma
+        return self._with_scales(theta, at)
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """The mode of (log s, logit ρ) given D."""
+        log_scale, of_rho = self.lattice.best.at
+        return float(log_scale), float(of_rho)
+
+    def unmoved(self, name: str) -> Parameters:
+        """Return s and ρ where they are learned, which `objective` takes as given: for ``"mle"`` of a flat prior."""
+        if not self.learns:
+            return {}
+        log_scale, of_rho = (np.inf, 0.0) if name == "mle" else self.best
+        return {
+            "prior_scale": np.array([np.exp(log_scale)]),
+            "prior_correlation": self.weight_prior.rho(np.array([of_rho])),
+        }
 
     def propose(self, number: int, of_z: Proposal, rng: np.random.Generator) -> tuple[Parameters, Array, Array]:
         """Return proposals (draw, …), their log importance ratios (draw) up to a constant, and z (draw, parameter).
 
-        θ is the mode and z times a root of the inverse curvature there.
+        (log s, logit ρ) are drawn from their density by the nodes' evidences, with some from their prior; given both,
+        γ = m + D R z. Weights correct the evidences and the shape.
         """
-        approximation = self._approximation
-        z, log_q = of_z.draw(rng, number, len(approximation.center))
-        parameters = self.unravel(approximation.center + z @ approximation.factor.T)
-        return parameters, self.log_posterior(**parameters) - log_q, z
+        lattice, prior = self.lattice, self.weight_prior
+        at, log_q = lattice.density.draw(rng, number) if self.learns else (np.zeros((number, 2)), np.zeros(number))
+        z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
+        gamma, log_determinant = lattice.moved(at, z)
+        log_prior = prior.along(0.0, 0.0).log_density(gamma)
+        if self.learns:
+            sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
+            moved = (gamma - prior.mean[:, : 1 + prior.seen])[..., prior.flat :]
+            log_prior = -0.5 * np.sum((moved / sd[..., prior.flat :]) ** 2, axis=(1, 2))
+            log_prior -= len(prior.mean) * np.log(sd[..., prior.flat :]).sum(axis=(1, 2))
+            log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
+        log_ratio = self._searched.values(gamma) + log_prior + log_determinant - log_q - log_t
+        return self._of_coordinates(gamma, at, rng), log_ratio, z
 
-    @cached_property
-    def _approximation(self) -> LaplaceApproximation:
-        return self.laplace()
+    def near_normal(self) -> LogisticModel:
+        """Return the model with proposals by one normal, that nearest to the posterior at the mode of s and ρ."""
+        node = self.lattice.best
+        objective = self._objective_at(node.at)
+        mean, precision = nearest_normal(objective, node.gamma, objective.derivatives(node.gamma)[2])
+        only = Node.of(self.weight_prior, node.at, (objective.value(mean), mean, precision))
+        model = replace(self)
+        vars(model)["lattice"] = replace(self.lattice, only=only)
+        return model
 
     def log_evidence(self) -> float:
-        """Return Laplace's approximation of log p(y | x), the log probability of the labels under the prior.
+        """Return log p(y | x), the log probability of the labels under the prior, by Laplace's approximation.
 
-        log p(θ̂, D) + ½ d log 2π − ½ log |H|, with H minus the Hessian of the log posterior at its mode θ̂. What has a
-        flat prior counts as a density of 1, so that only models with the same flat parameters compare. Raises as
-        `laplace`.
+        log p(θ̂, D) + ½ d log 2π − ½ log |H|, with H minus the Hessian of the log posterior at its mode θ̂; where the
+        scale is learned, that of p(D | s, ρ), summed over cells. A flat prior counts as a density of 1, so that only
+        models with the same flat parameters compare. Raises as `lattice`.
         """
-        value, _, curvature = LogPosterior(self._likelihood, self.weight_prior).derivatives(self._mode)
-        return value + 0.5 * len(curvature) * LOG_2_PI - float(np.log(np.diag(np.linalg.cholesky(curvature))).sum())
+        return self.lattice.density.log_evidence if self.learns else self.lattice.best.log_evidence
 
-    def density(self) -> CompiledDensity:
-        """Return log p(θ, D) in the coordinates z of ``laplace().center + laplace().factor z``; raises as `laplace`."""
-        return self._whitened(self.laplace(), self.weight_prior)
-
-    def _whitened(self, approximation: LaplaceApproximation, prior: WeightPrior | NormalWeightPrior) -> LogisticDensity:
-        """Return log p(θ, D) under a prior, in the coordinates of a normal approximation."""
+    def density(self) -> LogisticDensity:
+        """Return the log posterior in coordinates in which it is nearly standard normal; raises as `lattice`."""
         from bayesclf.models.logistic.density import LogisticDensity
 
-        scale, vectors = self.design.scale, len(self.labels) - 1
-        unit = np.concatenate([np.ones(vectors), np.tile(scale, vectors)])
-        factor = approximation.coordinates(self.X)
-        units = unit[:, None] if factor.ndim == 2 else unit
-        return LogisticDensity(self._likelihood, prior, approximation.center * unit, factor * units, scale)
-
-    def unravel(self, values: Array) -> Parameters:
-        """Return the parameters from vectors (draw, value) in the order of `laplace`, weights per unit."""
-        vectors = len(self.labels) - 1
-        weight = values[:, vectors:].reshape(len(values), vectors, len(self.design))
-        return {
-            "intercept": of_outcomes(values[:, :vectors], self.symmetric),
-            "weight": of_outcomes(weight, self.symmetric, axis=1),
-        }
+        return LogisticDensity(self._reduced if self.learns else self._likelihood, self.lattice, self._of_coordinates)
 
     def hypotheses(self, theta: Array) -> Parameters:
         """Return the parameters (draw, …) of θ (draw, vector, 1 + column), weights per sd of a column."""
@@ -336,29 +422,24 @@ class LogisticModel:
         return {"intercept": every[:, :, 0], "weight": every[:, :, 1:] / self.design.scale}
 
     def pymc(self) -> pm.Model:
-        """Return the PyMC model of the training rows.
-
-        It is that of `pymc_models` where there is one for the prior, with a row of weight n as n rows.
+        """Return the PyMC model of `pymc_models` of the training rows, with a row of weight n as n rows.
 
         Raises
         ------
         Refused
-            For weights that are not whole numbers, where the model has none.
+            For weights that are not whole numbers, and for a flat prior.
         """
-        if not self.has_page:
-            return self._observed(self.X, self.y, self.sample_weight)
         times = self.sample_weight.round().astype(int)
         if not np.allclose(times, self.sample_weight, rtol=1e-12):
-            raise Refused(NO_WEIGHTS)
-        return self._page(np.repeat(np.asarray(self.X), times, axis=0), np.repeat(self.y, times))
+            raise Refused("a PyMC model has no weights; give each row as often as it counts")
+        return self._page(np.repeat(dense(self.X), times, axis=0), np.repeat(self.y, times))
 
     def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
-        X = self.design.matrix(self.known_levels(rows))
-        return self._page(np.asarray(X), y) if self.has_page else self._observed(X, y, np.ones(len(y)))
+        return self._page(dense(self.design.matrix(self.known_levels(rows))), y)
 
     def of_page(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, …) of the PyMC model, that of NUTS being the same."""
+        """Return the parameters from draws (draw, …) of the PyMC model."""
         return self.from_pymc(draws)
 
     def shown_coords(self) -> dict[str, Any]:
@@ -366,30 +447,30 @@ class LogisticModel:
         return self.coords()
 
     @property
-    def has_page(self) -> bool:
-        """Whether the model is one of `pymc_models`: rows are dense, and weights are finite and around 0."""
+    def _of_page(self) -> dict[str, Any]:
+        """Directions and prior, as arguments of `pymc_models.logistic_regression`."""
         prior = self.weight_prior
-        return (
-            isinstance(prior, WeightPrior)
-            and not isinstance(self.X, CenteredRows)
-            and bool(np.isfinite(prior.scale).all() and not prior.mean[:, 1:].any())
-            and bool((prior.scale == prior.scale[0]).all())
-            and not (self.symmetric and prior.mean.any())  # a mean that is against the reference
-        )
-
-    @property
-    def page_settings(self) -> dict[str, Any]:
-        """Directions and prior, as arguments of `pymc_models.logistic_regression`: each column is a direction."""
-        sd = self.weight_prior.scale[0, 1:]  # type: ignore[union-attr]
-        return {"directions": (np.eye(len(sd)), np.ones(len(sd))), "prior_scale": 1.0, "correlation": 0.0, "given": sd}
+        U = np.eye(len(prior.offset)) if prior.directions is None else prior.directions
+        given = prior.sd_of_epsilon(np.zeros(1), np.zeros(1))[0]
+        found = {"directions": (U, prior.values), "prior_mean": prior.mean[0, 1:]}
+        if prior.settings is None:
+            return {**found, "prior_scale": 1.0, "correlation": 0.0, "given": given}
+        return {
+            **found,
+            "correlation": "learned" if prior.correlation is None else prior.correlation,
+            "median": prior.settings.median,
+            "spread": prior.settings.spread,
+            "given": None if prior.learned.all() else np.where(prior.learned, np.nan, given),
+        }
 
     def _page(self, X: Array, y: Integers) -> pm.Model:
         """Return the page of `pymc_models` for standardized rows (row, column) and label codes (row)."""
         from bayesclf import pymc_models
 
-        assert isinstance(self.prior, LogisticPrior)
-        design, settings = self.design, self.page_settings
-        center = design.centre - self.weight_prior.shift * design.scale
+        if self.weight_prior.flat:
+            raise Refused("a PyMC model has no flat prior; give intercept_scale a number, such as 100")
+        design, settings = self.design, self._of_page
+        center = design.centre + self.weight_prior.offset * design.scale
         labels = np.array(self.labels, dtype=object)
         return pymc_models.logistic_regression(
             pd.DataFrame(X * design.scale + design.centre, columns=list(design.names)),
@@ -402,14 +483,6 @@ class LogisticModel:
             **settings,
         )
 
-    def _observed(self, X: Matrix, y: Integers, weight: Array) -> pm.Model:
-        """Return the PyMC model of any other prior, or of sparse rows; its X is measured from the means."""
-        from bayesclf.models.logistic.pymc import build
-
-        coords = {**self.coords(), "outcome": list(self.labels[self._others])}
-        prior: Any = self.weight_prior
-        return build(in_units(X, self.design.scale), y, weight, prior, self.design.scale, coords)
-
     def known_levels(self, rows: Rows) -> Rows:
         """Return rows, or raise `Refused` where one has a level that the training rows lack."""
         if self.design.unseen(rows).any():
@@ -417,18 +490,18 @@ class LogisticModel:
         return rows
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return intercept and weight, from these or from the free variables; without columns there is no weight."""
-        intercept = draws["intercept"]
-        if not len(self.design):
-            weight = np.zeros((*intercept.shape, 0))
-        elif "weight" in draws:
-            weight = draws["weight"]
-        else:
-            scale: Any = self.page_settings["given"] / self.design.scale
-            weight = draws["epsilon"].swapaxes(1, 2) * scale
-        if self.symmetric and intercept.shape[-1] < len(self.labels):
-            intercept, weight = of_outcomes(intercept, True), of_outcomes(weight, True, axis=1)
-        return {"intercept": self.at_means(intercept, weight), "weight": weight}
+        """Return the parameters from draws (draw, …) of the PyMC model's variables, or of its free ones."""
+        found, prior, scales = dict(draws), self.weight_prior, {}
+        if self.learns:
+            fixed = np.full(len(draws["intercept"]), prior.correlation, dtype=float)
+            scale = draws["prior_scale"] if "prior_scale" in draws else np.exp(draws["log_prior_scale"])
+            scales = {"prior_scale": scale, "prior_correlation": draws.get("prior_correlation", fixed)}
+        if "weight" not in found:
+            at = self._scales_of({"intercept": draws["intercept"], **scales})
+            w = prior.sd_of_epsilon(*at)[:, :, None] * draws["epsilon"]
+            w = w if prior.directions is None else prior.directions @ w
+            found["weight"] = (w.swapaxes(1, 2) + prior.mean[0, 1:]) / self.design.scale
+        return {"intercept": self.at_means(found["intercept"], found["weight"]), "weight": found["weight"], **scales}
 
     def at_means(self, intercept: Array, weight: Array) -> Array:
         """Return the intercepts of the parameters, (…, outcome), from those that users see; `shown` does the reverse.
@@ -440,35 +513,26 @@ class LogisticModel:
         weight
             Per unit of the columns, (…, outcome, feature).
         """
-        return np.asarray(intercept + weight @ (self.weight_prior.shift * self.design.scale))
+        return np.asarray(intercept - weight @ (self.weight_prior.offset * self.design.scale))
 
     def shown(self, parameters: Parameters) -> Parameters:
-        """Return parameters as the PyMC model has them, the intercept where the prior has it."""
-        moved = parameters["weight"] @ (self.weight_prior.shift * self.design.scale)
-        found = {**parameters, "intercept": parameters["intercept"] - moved}
-        if self.has_page:
-            epsilon = of_outcomes(self.innovations(parameters), self.symmetric, axis=1)
-            found["epsilon"] = epsilon.transpose(0, 2, 1)
+        """Return parameters as the PyMC model has them, its free variables among them."""
+        prior = self.weight_prior
+        moved = parameters["weight"] @ (prior.offset * self.design.scale)
+        found = {**parameters, "intercept": parameters["intercept"] + moved}
+        if not prior.flat:
+            w = self._theta(parameters["intercept"], parameters["weight"])[..., 1:] - prior.mean[:, 1:]
+            w = w if prior.directions is None else w @ prior.directions
+            epsilon = w / prior.sd_of_epsilon(*self._scales_of(parameters))[:, None]
+            found["epsilon"] = of_outcomes(epsilon, self.symmetric, axis=1).transpose(0, 2, 1)
+        if self.learns:
+            found["log_prior_scale"] = np.log(parameters["prior_scale"])
         return found
-
-    def innovations(self, parameters: Parameters) -> Array:
-        """Return ε (draw, vector, direction) of parameters (draw, …), against the reference: weights over their sds."""
-        theta = self._theta(parameters["intercept"], parameters["weight"])
-        return np.asarray(theta[..., 1:] / self.weight_prior.scale[:, 1:])  # type: ignore[union-attr]
 
     def shown_dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of what `shown` returns."""
-        return {**self.dims(), **({"epsilon": ("direction", "outcome")} if self.has_page else {})}
-
-    def signature(self) -> Hashable:
-        """Return what fixes the compiled form: shapes and the prior's form, but no data, rows or hyperparameters."""
-        prior = self.weight_prior
-        if isinstance(prior, NormalWeightPrior):
-            return ("logistic", len(self.labels), len(self.design), "normal")
-        intercept = "flat" if prior.flat_intercept else "moved" if prior.shift.any() else "means"
-        stored = "sparse" if isinstance(self.X, CenteredRows) else "dense"
-        form = (prior.symmetric, intercept, prior.flat_weights.tobytes() if prior.flat_weights.any() else b"")
-        return ("logistic", len(self.labels), len(self.design), *form, stored)
+        free = {} if self.weight_prior.flat else {"epsilon": ("direction", "outcome")}
+        return {**self.dims(), **free, **({"log_prior_scale": ()} if self.learns else {})}
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return the log-odds against the reference (draw, row, outcome), its own being 0.
@@ -484,7 +548,7 @@ class LogisticModel:
         drawn from `unseen_prior`, or the prior's mean.
         """
         weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
-        unseen = parameters.get("unseen", self.weight_prior.unseen_mean[None]).transpose(2, 1, 0)
+        unseen = parameters.get("unseen", self.weight_prior.unseen.mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
         coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
         coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
@@ -503,43 +567,15 @@ class LogisticModel:
 
     def unseen_prior(self, parameters: Parameters) -> UnseenPrior:
         """Return the prior of the weights of unseen levels, given draws (draw, …) of the parameters."""
-        return self.weight_prior.unseen
-
-    def unseen_prior_of_all(self, parameters: Parameters) -> UnseenPrior:
-        """Return the normal of the same moments, averaged over draws (draw, …) of the parameters."""
-        prior = self.unseen_prior(parameters)
-        sds = np.sqrt(np.mean(prior.scale**2, axis=0)) if prior.scale.ndim > prior.mean.ndim else prior.scale
-        return replace(prior, scale=sds)
+        return self.weight_prior.unseen_given(parameters["prior_scale"]) if self.learns else self.weight_prior.unseen
 
     def improper(self) -> str:
         """Return why the posterior cannot be normalized, as a sentence; empty where it can."""
-        counts = self.label_counts
-        if self.weight_prior.flat_intercept and not counts.all():
-            cause = f"class {self.labels[int(np.argmin(counts))]!r} has no rows and the intercept's prior is flat"
-            return f"{cause}, so the posterior has neither a maximum nor a finite mass; take a finite intercept_scale"
-        flat = self.weight_prior.flat_weights.any(axis=0)
-        return self._free_direction(np.flatnonzero(flat)) if flat.any() else ""
-
-    def _free_direction(self, flat: Integers) -> str:
-        """Return in which direction neither the likelihood nor the prior bounds weights with a flat prior, if any."""
-        likelihood = self._likelihood
-        with_intercept = self.weight_prior.flat_intercept
-        chosen = np.concatenate([[0] if with_intercept else [], 1 + flat]).astype(np.intp)
-        what = listed((repr(self.design.names[j]) for j in flat), LISTED_COLUMNS, AND_MORE)
-        if not determined(likelihood.X, chosen, likelihood.weight):
+        if self.weight_prior.flat and not self.label_counts.all():
+            empty = self.labels[int(np.argmin(self.label_counts))]
             return (
-                f"some of the columns {what} are weighted sums of others{' or constant' * with_intercept}, so that "
-                "with a flat prior their weights are not determined; take a finite prior_scale for these"
-            )
-        rows, codes, _ = self._stored(np.zeros(self.weight_prior.mean.shape))
-        if with_intercept or not isinstance(likelihood.X, CenteredRows):
-            unbounded = recedes(rows[:, chosen], codes, likelihood.vectors, with_intercept)
-        else:  # without an intercept of its own, where the columns have 0 matters
-            unbounded = recedes(dense(likelihood.X)[:, chosen], codes, likelihood.vectors, with_intercept)
-        if unbounded:
-            return (
-                f"weights on {what} separate the classes, and with a flat prior nothing keeps them finite, so that the "
-                "posterior has neither a maximum nor a finite mass; take a finite prior_scale"
+                f"class {empty!r} has no rows and the intercept's prior is flat, so the posterior has no maximum "
+                "and no finite mass; take a finite intercept_scale"
             )
         return ""
 
@@ -563,7 +599,8 @@ class LogisticModel:
 
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words."""
-        return {"intercept": ("outcome",), "weight": ("outcome", "feature")}
+        scales: dict[str, tuple[str, ...]] = {"prior_scale": (), "prior_correlation": ()} if self.learns else {}
+        return {"intercept": ("outcome",), "weight": ("outcome", "feature"), **scales}
 
     def coords(self) -> dict[str, Any]:
         """Return the labels, without the reference unless all have parameters, and the columns."""
@@ -572,34 +609,36 @@ class LogisticModel:
         return {"outcome": list(labels), "feature": names, "direction": list(range(len(names)))}
 
     @cached_property
-    def weight_prior(self) -> WeightPrior | NormalWeightPrior:
+    def weight_prior(self) -> WeightPrior:
         """The prior in numbers."""
-        if isinstance(self.prior, NormalPrior):
-            return self.prior.resolve(self.design, len(self.labels) - 1)
-        return self.prior.resolve(self.design, len(self.labels) - 1, means=self.level_means)
+        own = (self.moments.mean, self.moments.covariance) if self.learns else (self.level_means, None)
+        return self.prior.resolve(self.design, len(self.labels) - 1, *own)
 
     @cached_property
     def _mode(self) -> Array:
-        """The posterior mode θ (outcome, 1 + column), weights per sd."""
+        """The posterior mode θ (outcome, 1 + column), weights per sd; given that of (log s, logit ρ) where learned."""
         if reason := self.improper():
             raise DoesNotExist(reason)
+        if self.learns:
+            node, prior = self.lattice.best, self.weight_prior
+            gamma = maximize(self._objective_at(node.at), node.gamma)
+            return prior.theta(np.pad(gamma, ((0, 0), (0, len(prior.values) - prior.seen))))
         objective, start = self.objective("map")
-        few = self._likelihood.some(SKIPPED)
-        if few is not None and not self.weight_prior.flat_weights.any():
+        if (few := self._likelihood.some(SKIPPED)) is not None:
             start = maximize(LogPosterior(few, self.weight_prior), start, NEAR)
         return maximize(objective, start)
 
     def objective(self, name: str) -> tuple[Likelihood | LogPosterior, Array]:
-        """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd."""
-        start = self.weight_prior.mean.copy()
-        counts = self.label_counts
-        start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))
-        likelihood = self._likelihood
-        return (likelihood if name == "mle" else LogPosterior(likelihood, self.weight_prior)), start
+        """Return what ``"mle"`` or ``"map"`` maximizes, and a start θ (outcome, 1 + column), weights per sd.
 
-    def unmoved(self, name: str) -> Parameters:
-        """Return the parameters (draw axis of length 1) that `objective` of ``"mle"`` or ``"map"`` takes as given."""
-        return {}
+        The latter is given s and ρ at their mode, where they are learned.
+        """
+        prior, counts = self.weight_prior, self.label_counts
+        start = prior.mean.copy()
+        start[:, 0] = np.log((counts[self._others] + 1) / (counts[self._reference] + 1))
+        if name == "mle":
+            return self._likelihood, start
+        return LogPosterior(self._likelihood, prior.given(*self.best) if self.learns else prior), start
 
     @cached_property
     def _likelihood(self) -> Likelihood:
@@ -656,3 +695,8 @@ class LogisticModel:
         """Raise `DoesNotExist` if the classes are separable."""
         if found is not None:
             raise DoesNotExist(found.sentence(self.design.names))
+
+
+def logits(correlation: Array) -> Array:
+    """Return logit ρ of ρ, finite."""
+    return np.clip(logit(correlation), -LARGEST_LOGIT, LARGEST_LOGIT)

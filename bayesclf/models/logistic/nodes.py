@@ -1,7 +1,8 @@
 """The posterior of a learned scale and correlation on a lattice: mode and curvature of the weights at each node.
 
 Between the nodes mode and curvature are interpolated. So any posterior draw has coordinates (log s, logit ρ, z) in
-which the posterior is nearly a product, z being nearly standard normal: what samplers and importance weights need.
+which the posterior is nearly a product, z being nearly standard normal: what samplers and importance weights need. A
+prior whose scales are given has one node.
 """
 
 from __future__ import annotations
@@ -17,8 +18,7 @@ from scipy.interpolate import make_interp_spline
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.prior import LOG_2_PI
-from bayesclf.models.logistic.scaled_prior import ScaledPrior
+from bayesclf.models.logistic.prior import LOG_2_PI, WeightPrior
 
 STEPS = 0.7, 1.5
 """Distances of the nodes in log s and logit ρ."""
@@ -57,7 +57,8 @@ class Node:
     gamma
         The mode of γ given both, (contrast, 1 + direction).
     root
-        Lower triangular root of the inverse of minus the Hessian of γ raveled, its rows in units of the prior's scales.
+        Lower triangular root of the inverse of minus the Hessian of γ, raveled in the prior's order, its rows in units
+        of the prior's scales.
     log_evidence
         log p(D | s, ρ) by Laplace's approximation.
     """
@@ -68,14 +69,15 @@ class Node:
     log_evidence: float
 
     @classmethod
-    def of(cls, prior: ScaledPrior, at: Array, found: Found) -> Node:
+    def of(cls, prior: WeightPrior, at: Array, found: Found) -> Node:
         """Return the node of a mode."""
         value, gamma, curvature = found
-        upper = np.linalg.cholesky(curvature[::-1, ::-1])[::-1, ::-1]  # H = U Uᵀ
+        reverse = prior.order[::-1]
+        upper = np.linalg.cholesky(curvature[np.ix_(reverse, reverse)])[::-1, ::-1]  # H = U Uᵀ
         factor = linalg.solve_triangular(upper, np.eye(gamma.size), lower=False, trans="T")
         log_evidence = value + 0.5 * gamma.size * LOG_2_PI - float(np.log(np.diag(upper)).sum())
-        scales = prior.scales(*at)[: 1 + prior.seen]
-        return cls(at, gamma, factor / np.tile(scales, len(gamma))[:, None], log_evidence)
+        scales = np.tile(prior.scales(*at)[: 1 + prior.seen], len(gamma))[prior.order]
+        return cls(at, gamma, factor / scales[:, None], log_evidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +96,13 @@ class Lattice:
         A node whose center and root stand for those of all others, if any.
     """
 
-    prior: ScaledPrior
+    prior: WeightPrior
     find: FindModes
     nodes: Mapping[Place, Node]
     only: Node | None = None
 
     @classmethod
-    def explored(cls, prior: ScaledPrior, find: FindModes, start: Array) -> Lattice:
+    def explored(cls, prior: WeightPrior, find: FindModes, start: Array) -> Lattice:
         """Explore from the prior median in rounds, each of which adds the neighbors of nodes that are not hopeless.
 
         Parameters
@@ -136,12 +138,14 @@ class Lattice:
 
     def position(self, place: Place) -> Array:
         """Return (log s, logit ρ) of a place."""
-        return np.array([self.prior.settings.log_median + STEPS[0] * place[0], STEPS[1] * place[1]])
+        middle = self.prior.settings.log_median if self.prior.settings else 0.0
+        return np.array([middle + STEPS[0] * place[0], STEPS[1] * place[1]])
 
     def neighbors(self, place: Place) -> Iterable[Place]:
-        """Return the places beside one."""
+        """Return the places beside one; none where all scales are given."""
         i, j = place
-        yield from ((i - 1, j), (i + 1, j))
+        if self.prior.settings:
+            yield from ((i - 1, j), (i + 1, j))
         if self.prior.correlation is None:
             yield from ((i, other) for other in (j - 1, j + 1) if abs(other) <= OUTERMOST)
 
@@ -170,6 +174,8 @@ class Lattice:
     def best(self) -> Node:
         """The mode of (log s, logit ρ) given D, by parabolas through nodes ever closer to it."""
         top = max(self.nodes.values(), key=self.log_density)
+        if len(self.nodes) == 1:
+            return top
         axes = [0] if self.prior.correlation is not None else [0, 1]
         for distance in (1.0, *MODE_STEPS):
             shifts = [np.zeros(2)]
@@ -188,15 +194,13 @@ class Lattice:
     @cached_property
     def single(self) -> bool:
         """Whether one node has to do."""
-        return (
-            self.only is not None
-            or len(self.axes[0]) * len(self.axes[1]) * self.filled[0][0].root.size > LARGEST_LATTICE
-        )
+        places = len(self.axes[0]) * len(self.axes[1])
+        return self.only is not None or places * self.filled[0][0].root.size > LARGEST_LATTICE
 
     @cached_property
     def modes(self) -> Array:
-        """γ of all places, (log s, logit ρ, parameter)."""
-        return np.array([[node.gamma.ravel() for node in row] for row in self._used])
+        """γ of all places in the prior's order, (log s, logit ρ, parameter)."""
+        return np.array([[node.gamma.ravel()[self.prior.order] for node in row] for row in self._used])
 
     @cached_property
     def roots(self) -> Array:
@@ -214,7 +218,7 @@ class Lattice:
         γ = m + D R z, where m and R are interpolated and D are the scales of the prior; and log |D R| (draw).
         """
         scales = self.prior.scales(at[:, 0], at[:, 1])[:, : 1 + self.prior.seen]
-        scales = np.tile(scales, len(self.prior.mean))
+        scales = np.tile(scales, len(self.prior.mean))[:, self.prior.order]
         sizes = np.array(self.modes.shape[:2])
         place = np.clip((at - self.first) / STEPS, 0, sizes - 1)
         # a node's share falls linearly to 0 at its neighbors
@@ -227,22 +231,18 @@ class Lattice:
             center[rows] += own * self.modes[i, j]
             spread[rows] += own * (z[rows] @ self.roots[i, j].T)
             diagonal[rows] += own * np.diag(self.roots[i, j])
-        gamma = center + scales * spread
+        gamma = np.empty_like(z)
+        gamma[:, self.prior.order] = center + scales * spread
         return gamma.reshape(len(z), len(self.prior.mean), -1), np.log(scales * diagonal).sum(axis=1)
 
     @cached_property
     def density(self) -> Density:
         """The density of (log s, logit ρ) given D, by the nodes' evidences."""
         lowest = min(node.log_evidence for node in self.nodes.values())
-        evidence = np.array(
-            [
-                [
-                    self.nodes[i, j].log_evidence if (i, j) in self.nodes else min(lowest, node.log_evidence - DEPTH)
-                    for j, node in zip(self.axes[1].tolist(), row, strict=True)
-                ]
-                for i, row in zip(self.axes[0].tolist(), self.filled, strict=True)
-            ]
-        )
+        evidence = np.array([[node.log_evidence for node in row] for row in self.filled])
+        for i, j in np.ndindex(evidence.shape):
+            if (int(self.axes[0][i]), int(self.axes[1][j])) not in self.nodes:
+                evidence[i, j] = min(lowest, evidence[i, j] - DEPTH)
         learns = self.prior.correlation is None
         t = _middles(self.first[0] - STEPS[0], self.first[0] + STEPS[0] * len(evidence), STEPS[0] / FINE)
         u = _middles(-REACH, REACH, STEPS[1] / FINE) if learns else np.zeros(1)
@@ -273,7 +273,7 @@ class Density:
     width_t: float
     width_u: float
     log_density: Array
-    prior: ScaledPrior
+    prior: WeightPrior
 
     @cached_property
     def log_evidence(self) -> float:
@@ -302,20 +302,16 @@ class Density:
         )
         free = rng.random(draws) < PRIOR_SHARE
         settings = self.prior.settings
+        assert settings is not None
         at[free, 0] = settings.log_median + settings.spread * rng.standard_normal(free.sum())
         if learns:
             at[free, 1] = rng.logistic(size=free.sum())
-        own = np.log(1 - PRIOR_SHARE) + self._at(at)
-        return at, np.logaddexp(own, np.log(PRIOR_SHARE) + self.prior.log_density_of_scales(at[:, 0], at[:, 1]))
-
-    def _at(self, at: Array) -> Array:
-        """Return the log density, normalized, of (log s, logit ρ) (draw, 2); −∞ beyond the cells."""
         i = np.floor((at[:, 0] - self.t[0]) / self.width_t + 0.5).astype(int)
         j = np.floor((at[:, 1] - self.u[0]) / self.width_u + 0.5).astype(int)
         inside = (i >= 0) & (i < len(self.t)) & (j >= 0) & (j < len(self.u))
-        found = np.full(len(at), -np.inf)
-        found[inside] = self.log_density[i[inside], j[inside]] - self.log_evidence
-        return found
+        own = np.full(len(at), -np.inf)
+        own[inside] = np.log(1 - PRIOR_SHARE) + self.log_density[i[inside], j[inside]] - self.log_evidence
+        return at, np.logaddexp(own, np.log(PRIOR_SHARE) + self.prior.log_density_of_scales(at[:, 0], at[:, 1]))
 
 
 def _middles(first: float, last: float, width: float) -> Array:

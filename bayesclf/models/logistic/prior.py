@@ -1,23 +1,28 @@
-"""The normal priors of logistic regression: settings, their numbers for one design, and an earlier posterior."""
+"""The normal priors of logistic regression: settings, and their numbers for one design.
+
+The prior of the weights is N(0, s² [(1 − ρ) I + ρ C]) where a scale s is learned. With C = U diag(e) Uᵀ, the weights
+are independent along the columns of U, with variances s² (1 − ρ + ρ e). So are K − 1 orthonormal contrasts of K vectors
+that add up to 0 over the classes. A prior whose scales are given has the columns themselves as directions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
+from scipy.special import expit, log_expit
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Flag, Number, require
 from bayesclf.display import Concise
 from bayesclf.errors import InputError
 from bayesclf.families.base import require_choice, require_positive
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.tables.columns import Column
 from bayesclf.wording import LISTED_NAMES, listed
 
 LEARNED = "learned"
@@ -53,7 +58,7 @@ class LearnedScale(Concise):
         Sd of log s, above 0; by default 95 % of the prior lies between 0.05 and 19.
     given : mapping from str to float
         Scales that are not learned: from the name of a column, or of a category for all its levels, to a number above
-        0, infinity allowed. The indicator "… is missing" of a number has that number's. These weights are independent.
+        0. The indicator "… is missing" of a number has that number's. These weights are independent.
     correlation : "learned" or float
         ρ, or a number from 0 (independent weights) to 1 that fixes it. The weight of a level that the training rows do
         not have has sd s.
@@ -95,11 +100,11 @@ class LearnedScale(Concise):
 
 NARROWEST = 1e-150
 """Smallest prior sd of a weight per sd of its column, whose precision is finite; such a weight is 0 as it is."""
-
-DEFAULT_MEAN = 0.0
-DEFAULT_SCALE = 2.5
+DEFAULT_MEAN, DEFAULT_SCALE = 0.0, 2.5
 """Mean and sd of a weight per sd of its column."""
 LOG_2_PI = float(np.log(2 * np.pi))
+UNSEEN_VARIANCE = 1e-13
+"""Share of the largest variance of a direction up to which its variance is rounding: the rows say nothing of it."""
 
 type Setting = float | Array | Mapping[str, float]
 
@@ -110,17 +115,15 @@ class LogisticPrior:
 
     ``"symmetric"``: the vectors w_k − w_reference have covariance s_j²·½(I + 11ᵀ) for column j, that is, the weight
     of x_j in the log-odds between *any* two classes is N(0, s_j²); so no class is special. ``"reference"``:
-    independent N(m_kj, s_kj²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²), where for more than two
+    independent N(m_j, s_j²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²), where for more than two
     classes the reference is special. For two classes the forms are the same.
 
     Parameters
     ----------
     prior_mean, prior_scale
-        Mean and sd of the weights (the sd above 0, and infinite for a flat prior): a number; an array (column) or
-        (outcome, column) with a row for each class but the reference; or a mapping from the name of a column, or of a
-        category for all its levels, to a number, while the other columns keep the default. A scale by label needs
-        ``"reference"``. With a flat prior, a level that the training rows lack has its prior mean. A `LearnedScale`
-        is for weights of mean 0 per sd of a column.
+        Mean and sd of the weights, the sd above 0: a number; an array (column); or a mapping from the name of a column,
+        or of a category for all its levels, to a number, while the other columns keep the default. A mean other than 0
+        needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd of a column.
     prior_form
         ``"symmetric"`` or ``"reference"``.
     intercept_mean, intercept_scale
@@ -155,41 +158,67 @@ class LogisticPrior:
         require(Flag(), standardize=self.standardize)
         require(Number(), intercept_mean=self.intercept_mean)
         require(Number(above=0, infinite=True), intercept_scale=self.intercept_scale)
-        _require_numbers(Number(array=True), prior_mean=self.prior_mean)
-        scale: Any = self.prior_scale
-        if isinstance(scale, LearnedScale):
-            if reason := not_meaningful(self.prior_mean, self.standardize):
-                raise InputError(f"prior_scale cannot be learned, because {reason}; give a number, such as 2.5")
-            scale = scale.given
-        _require_numbers(Number(above=0, infinite=True, array=True), prior_scale=scale)
+        _require_numbers({}, prior_mean=self.prior_mean)
+        if self.learned and (reason := not_meaningful(self.prior_mean, self.standardize)):
+            raise InputError(f"prior_scale cannot be learned, because {reason}; give a number, such as 2.5")
+        _require_numbers({"above": 0}, prior_scale=self._given)
+
+    @property
+    def learned(self) -> LearnedScale | None:
+        """The prior of a scale that is learned, if any."""
+        return self.prior_scale if isinstance(self.prior_scale, LearnedScale) else None
+
+    @property
+    def _given(self) -> Setting:
+        return self.prior_scale.given if isinstance(self.prior_scale, LearnedScale) else self.prior_scale
+
+    def scales(self, design: LogisticDesign, default: float) -> tuple[Array, Array]:
+        """Return prior sds (column) and those of unseen levels (category); `default` where none is given."""
+        return _per_column("prior_scale", with_indicators(self._given, design), default, design)
 
     def resolve(
-        self, design: LogisticDesign, vectors: int, scale: float = DEFAULT_SCALE, means: Array | None = None
+        self, design: LogisticDesign, vectors: int, means: Array | None = None, covariance: Array | None = None
     ) -> WeightPrior:
         """Return the prior's numbers for the columns of a design and a number of weight vectors (classes − 1).
 
-        `scale` is what a learned scale is, and what a mapping gives the columns that it does not name; `means` are
-        the columns', (column), 0 without them.
+        A learned scale needs the covariance (column, column) of the columns. Means (column) are 0 where not given.
         """
-        symmetric = self.prior_form == "symmetric"
-        given: Any = self.prior_scale
-        if isinstance(given, LearnedScale):
-            given = with_indicators(given.given, design)
-        if symmetric and vectors > 1 and np.ndim(_numbers("prior_scale", given)) == 2:
-            raise InputError("prior_scale by label needs prior_form='reference'; a symmetric prior has one per column")
-        mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design, vectors)
-        sds, unseen_scale = _per_column("prior_scale", given, scale, design, vectors)
+        settings, symmetric = self.learned, self.prior_form == "symmetric" and vectors > 1
+        mean, unseen_mean = _per_column("prior_mean", self.prior_mean, DEFAULT_MEAN, design)
+        if symmetric and (mean.any() or self.intercept_mean):
+            raise InputError(
+                "prior_mean or intercept_mean is not 0, and with more than two classes it has no meaning under a "
+                "symmetric prior; take prior_form='reference'"
+            )
+        sds, unseen_scale = self.scales(design, DEFAULT_SCALE if settings is None else 1.0)
+        learned, unseen_learned = (np.isnan(some) for some in self.scales(design, np.nan if settings else 1.0))
         unit = 1.0 if self.standardize else design.scale
-        shift = design.centre / design.scale if self.intercept_at == "zero" else np.zeros(len(design))
-        if self.intercept_at == "means" and means is not None:
-            shift = np.where(np.isinf(sds).any(axis=0), 0.0, -means)  # free weights leave the intercept to the prior
+        offset = np.zeros(len(design))
+        if self.intercept_at == "zero":
+            offset = -design.centre / design.scale
+        elif means is not None:
+            offset = means
+        directions: Array | None = None
+        values, seen, order = np.ones(len(design)), len(design), np.arange(len(design))
+        if settings is not None and covariance is not None:
+            directions, values, order, seen = _directions_of(covariance, learned, self.intercept_at == "zero")
+        contrast = np.eye(vectors)
+        if symmetric:
+            every = linalg.helmert(vectors + 1).T
+            contrast = every[:-1] - every[-1]
+        scale = np.concatenate([[self.intercept_scale], np.maximum(sds * unit, NARROWEST)[order]])
         return WeightPrior(
-            mean=np.column_stack([np.full(vectors, self.intercept_mean), mean * unit]),
-            scale=np.column_stack([np.full(vectors, self.intercept_scale), np.maximum(sds * unit, NARROWEST)]),
-            shift=shift,
-            symmetric=symmetric and vectors > 1,
-            unseen_mean=unseen_mean,
-            unseen_scale=unseen_scale,
+            settings,
+            contrast=contrast,
+            directions=directions,
+            values=values,
+            learned=learned[order],
+            mean=np.tile(np.concatenate([[self.intercept_mean], mean * unit]), (vectors, 1)),
+            sd=scale * np.sqrt(0.5) if symmetric else scale,
+            offset=offset,
+            seen=seen,
+            unseen=UnseenPrior(np.tile(unseen_mean, (vectors, 1)), np.tile(unseen_scale, (vectors, 1)), symmetric),
+            unseen_learned=unseen_learned,
         )
 
 
@@ -219,116 +248,248 @@ class UnseenPrior:
     symmetric: bool
 
     def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw weights (draw, outcome, category); the mean where the prior is flat."""
-        scale = np.where(np.isinf(self.scale), 0.0, self.scale)
-        return np.asarray(self.mean + scale * _noise(rng, (draws, *self.mean.shape), self.symmetric))
+        """Draw weights (draw, outcome, category)."""
+        return np.asarray(self.mean + self.scale * _noise(rng, (draws, *self.mean.shape), self.symmetric))
 
 
 @dataclass(frozen=True, eq=False)
 class WeightPrior:
-    """The normal prior in numbers, of θ = (intercept, weights) with the weights per sd of a column.
+    """A normal prior in numbers, of θ (vector, 1 + column) = (intercept, weights per sd of a column).
 
-    Its density is that of u = (b − shift·w, w), normal with mean m, sd s and, between the labels, the correlation
-    matrix I or ½(I + 11ᵀ). The map from θ to u is linear with determinant 1.
+    The coordinates γ (contrast, 1 + direction) of θ are independent, given s and ρ where these are learned: log s ~
+    N(log median, spread²), ρ ~ Uniform(0, 1). θ = M γ T, and the intercept of γ is where the prior has it: at the means
+    of the columns, or at x = 0.
 
     Attributes
     ----------
-    mean, scale
-        m and s, (outcome, 1 + column), the intercept first; an infinite scale is a flat prior.
-    shift
-        How the intercept of the prior differs from that of θ, per weight (column).
-    symmetric
-        Whether the correlation is ½(I + 11ᵀ).
-    unseen_mean, unseen_scale
-        Of the weight of a level that the training rows do not have, (outcome, category).
+    settings
+        The prior of s and ρ; None where all scales are given.
+    contrast
+        M, (vector, contrast).
+    directions
+        U, (column, direction), orthonormal, those that the rows tell of first; None for the columns themselves.
+    values
+        e (direction), the variances of C along them.
+    learned
+        Whether the scale of a direction is s, (direction); others have one that is given, and are columns.
+    mean
+        Of γ, (contrast, 1 + direction).
+    sd
+        Of a contrast at s = 1 and ρ = 0, (1 + direction), the intercept's first; infinite for a flat prior of it.
+    offset
+        t (column): the intercept of γ is that of θ plus t·w.
+    seen
+        Number of directions along which the rows vary.
+    unseen
+        The prior of the weights of levels that the training rows lack, at s = 1.
+    unseen_learned
+        Whether their scale is s, (category).
     """
 
+    settings: LearnedScale | None
+    contrast: Array
+    directions: Array | None
+    values: Array
+    learned: NDArray[np.bool_]
     mean: Array
-    scale: Array
-    shift: Array
-    symmetric: bool
-    unseen_mean: Array
-    unseen_scale: Array
+    sd: Array
+    offset: Array
+    seen: int
+    unseen: UnseenPrior
+    unseen_learned: NDArray[np.bool_]
 
     @property
-    def flat_weights(self) -> NDArray[np.bool_]:
-        """Whether a weight is free, (outcome, column)."""
-        return np.isinf(self.scale[:, 1:])
+    def symmetric(self) -> bool:
+        """Whether the prior is that of every class, whose parameters add up to 0, and not against the reference."""
+        return self.unseen.symmetric
 
     @property
-    def flat_intercept(self) -> bool:
+    def flat(self) -> bool:
         """Whether the intercept is free."""
-        return bool(np.isinf(self.scale[0, 0]))
+        return bool(np.isinf(self.sd[0]))
 
-    def log_density(self, theta: Array) -> Array:
-        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column); what is flat counts as 1."""
-        vectors, columns = self.mean.shape
-        square = self.square(theta)
-        proper = columns - np.isinf(self.scale).sum() / vectors
-        log_determinant = vectors * np.log(2) - np.log(vectors + 1) if self.symmetric else 0.0
-        log_scale = np.log(np.where(np.isinf(self.scale), 1.0, self.scale)[:, self.flat_intercept :]).sum()
-        constant = -0.5 * proper * (vectors * LOG_2_PI - log_determinant) - log_scale
-        return np.asarray(constant - 0.5 * square)
+    @cached_property
+    def correlation(self) -> float | None:
+        """ρ where it is fixed, else None; a single weight has no other to be correlated with."""
+        if self.settings is None or np.sum(self.learned) < 2:
+            return 0.0
+        return None if self.settings.correlation == LEARNED else float(self.settings.correlation)
 
-    def square(self, theta: Array, columns: NDArray[np.bool_] | slice = slice(None)) -> Array:
-        """Return zᵀC⁻¹z, (draw), of z = (u − m)/s and the labels' correlation C, summed over some (1 + column)."""
-        z = self._standardized(theta)[:, :, columns]
-        return np.asarray(np.sum(z * self._decorrelated(z), axis=(1, 2)))
+    @cached_property
+    def order(self) -> Integers:
+        """Positions in γ, or in θ where no scale is learned, raveled, in the order in which a normal is factored."""
+        places = np.arange(len(self.mean) * (1 + self.seen)).reshape(len(self.mean), -1)
+        return places.ravel() if self.settings else np.concatenate([places[:, 0], places[:, 1:].ravel()])
 
-    def squares(self, theta: Array) -> Array:
-        """Return what each column adds to `square`, (draw, 1 + column)."""
-        z = self._standardized(theta)
-        return np.asarray(np.sum(z * self._decorrelated(z), axis=1))
+    @cached_property
+    def columns(self) -> Array:
+        """T, (1 + direction, 1 + column)."""
+        T = np.zeros((1 + len(self.values), 1 + len(self.offset)))
+        T[0, 0] = 1.0
+        T[1:, 1:] = np.eye(len(self.offset)) if self.directions is None else self.directions.T
+        T[1:, 0] = -T[1:, 1:] @ self.offset
+        return T
+
+    def rho(self, logit: Array) -> Array:
+        """Return ρ, of which the logit is given where it is learned."""
+        return expit(logit) if self.correlation is None else np.full(np.shape(logit), self.correlation)
+
+    def scales(self, log_scale: Array, logit: Array) -> Array:
+        """Return what learned sds at s = 1 and ρ = 0 are multiplied by, s √(1 − ρ + ρ e), (…, 1 + direction)."""
+        if self.settings is None:
+            return np.ones((*np.shape(logit), len(self.sd)))
+        rho = self.rho(logit)[..., None]
+        times = np.exp(log_scale)[..., None] * np.sqrt(1 - rho + rho * self.values)
+        return np.concatenate([np.ones_like(rho), np.where(self.learned, times, 1.0)], axis=-1)
+
+    def given(self, log_scale: float, logit: float) -> WeightPrior:
+        """Return the prior of θ given s and ρ."""
+        return replace(self, settings=None, sd=self.sd * self.scales(np.array(log_scale), np.array(logit)))
+
+    def along(self, log_scale: float, logit: float) -> WeightPrior:
+        """Return the prior, given s and ρ, of the coordinates that are searched.
+
+        Where a scale is learned, these are γ along the directions that the rows tell of; otherwise θ.
+        """
+        if self.settings is None:
+            return self
+        own, known = self.given(log_scale, logit), slice(1 + self.seen)
+        return replace(
+            own,
+            contrast=np.eye(len(self.mean)),
+            directions=None,
+            mean=own.mean[:, known],
+            sd=own.sd[known],
+            offset=np.zeros(self.seen),
+        )
+
+    def in_units(self, centre: Array, scale: Array) -> WeightPrior:
+        """Return the prior of the intercept at x = 0 and the weights per unit of columns with these centers and sds.
+
+        The density is still that of θ.
+        """
+        U = np.eye(len(scale)) if self.directions is None else self.directions
+        return replace(self, directions=scale[:, None] * U, offset=centre + scale * self.offset)
+
+    def log_density_of_scales(self, log_scale: Array, logit: Array) -> Array:
+        """Return log p(log s, logit ρ), or log p(log s) where ρ is fixed, or 0 where both are."""
+        if self.settings is None:
+            return np.zeros(np.shape(log_scale))
+        density = self.settings.log_density(log_scale)
+        return np.asarray(density + log_expit(logit) + log_expit(-logit)) if self.correlation is None else density
+
+    def coordinates(self, theta: Array) -> Array:
+        """Return γ (…, contrast, 1 + direction) of θ (…, vector, 1 + column)."""
+        w = theta[..., 1:]
+        first = theta[..., :1] + (w @ self.offset)[..., None]
+        at = np.concatenate([first, w if self.directions is None else w @ self.directions], axis=-1)
+        return np.asarray(self._to_contrasts @ at)
+
+    def theta(self, gamma: Array) -> Array:
+        """Return θ (…, vector, 1 + column) of γ (…, contrast, 1 + direction)."""
+        return np.asarray(self.contrast @ (gamma @ self.columns))
+
+    def log_density(self, theta: Array, log_scale: Array | None = None, logit: Array | None = None) -> Array:
+        """Return log p(θ | s, ρ), (draw), of θ (draw, vector, 1 + column), log s (draw) and logit ρ (draw).
+
+        A flat prior of the intercept counts as 1.
+        """
+        sd = self.sd
+        if log_scale is not None and logit is not None:
+            sd = (self.sd * self.scales(log_scale, logit))[:, None]
+        z = ((self.coordinates(theta) - self.mean) / sd)[..., self.flat :]
+        log_sd = np.log(sd[..., self.flat :]).sum(axis=-1)
+        log_sd = log_sd[:, 0] if log_sd.ndim else log_sd
+        return np.asarray(-0.5 * np.sum(z**2, axis=(1, 2)) - len(self.mean) * log_sd + self._constant)
 
     def gradient(self, theta: Array) -> Array:
-        """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
-        z = self._standardized(theta[None])
-        slope: Array = -self._decorrelated(z)[0]
-        slope /= self.scale
-        slope[:, 1:] -= slope[:, :1] * self.shift
-        return slope
+        """Return ∂ log p(θ)/∂θ, (vector, 1 + column), of one θ at s = 1 and ρ = 0."""
+        slope = self._to_contrasts.T @ ((self.mean - self.coordinates(theta)) / self.sd / self.sd)
+        weights = slope[:, 1:] if self.directions is None else slope[:, 1:] @ self.directions.T
+        return np.column_stack([slope[:, 0], weights + slope[:, :1] * self.offset])
 
     def precision(self) -> Array:
-        """Return the precision matrix of θ raveled, label by label."""
-        vectors, columns = self.mean.shape
-        within = np.eye(columns)
-        correlation = self._decorrelated(np.eye(vectors)[None, :, :])[0]
-        out = np.empty((vectors, columns, vectors, columns))
-        for k in range(vectors):
-            for other in range(vectors):
-                # One division after the other, as a product could overflow.
-                of_u = correlation[k, other] * within / self.scale[k][:, None] / self.scale[other]
-                if self.shift.any():
-                    of_u[1:] -= np.outer(self.shift, of_u[0])
-                    of_u[:, 1:] -= np.outer(of_u[:, 0], self.shift)
-                out[k, :, other] = of_u
-        return out.reshape(vectors * columns, -1)
+        """Return the precision matrix of θ raveled, vector by vector, at s = 1 and ρ = 0."""
+        to_gamma = np.eye(1 + len(self.offset), len(self.sd))  # the inverse of T
+        to_gamma[1:, 0] = self.offset
+        if self.directions is not None:
+            to_gamma[1:, 1:] = self.directions
+        within = self._to_contrasts.T @ self._to_contrasts
+        return np.asarray(np.kron(within, (to_gamma / self.sd**2) @ to_gamma.T))
 
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw θ (draw, outcome, 1 + column); the intercept must not be free."""
-        vectors, columns = self.mean.shape
-        noise = _noise(rng, (draws, vectors, columns), self.symmetric)
-        u = self.mean + self.scale * noise
-        u[:, :, 0] += u[:, :, 1:] @ self.shift
-        return u
+    def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array, Array]:
+        """Draw θ (draw, vector, 1 + column), log s (draw) and logit ρ (draw); the intercept must not be flat."""
+        zeros, shape = np.zeros(draws), (draws, *self.mean.shape)
+        if self.settings is None:
+            sd = self.sd * (np.sqrt(2.0) if self.symmetric else 1.0)
+            u = self.mean + sd * _noise(rng, shape, self.symmetric)
+            u[:, :, 0] -= u[:, :, 1:] @ self.offset
+            return u, zeros, zeros
+        log_scale = self.settings.log_median + self.settings.spread * rng.standard_normal(draws)
+        logit = rng.logistic(size=draws) if self.correlation is None else zeros
+        sd = (self.sd * self.scales(log_scale, logit))[:, None]
+        return self.theta(self.mean + sd * rng.standard_normal(shape)), log_scale, logit
 
-    @property
-    def unseen(self) -> UnseenPrior:
-        """The prior of the weights of unseen levels."""
-        return UnseenPrior(self.unseen_mean, self.unseen_scale, self.symmetric)
+    def draw_unseen(self, rng: np.random.Generator, seen: Array, log_scale: Array, logit: Array) -> Array:
+        """Return γ (draw, contrast, 1 + direction), given what the rows tell of; the rest comes from its prior."""
+        sd = (self.sd * self.scales(log_scale, logit))[:, None, 1 + self.seen :]
+        return np.concatenate([seen, sd * rng.standard_normal((*seen.shape[:2], sd.shape[-1]))], axis=2)
 
-    def _standardized(self, theta: Array) -> Array:
-        """Return (u − m)/s, (draw, outcome, 1 + column)."""
-        z: Array = theta - self.mean
-        z[:, :, 0] -= theta[:, :, 1:] @ self.shift
-        z /= self.scale
-        return z
+    def unseen_given(self, scale: Array) -> UnseenPrior:
+        """Return the prior of the weights of levels that the training rows lack, one for the s of each draw."""
+        times = np.where(self.unseen_learned, scale[:, None], 1.0)[:, None, :]
+        return replace(self.unseen, scale=self.unseen.scale * times)
 
-    def _decorrelated(self, z: Array) -> Array:
-        """Multiply by the inverse correlation of the labels, I or 2(I − 11ᵀ/K) with K classes."""
-        if not self.symmetric:
-            return z
-        return np.asarray(2 * (z - z.sum(axis=1, keepdims=True) / (z.shape[1] + 1)))
+    def sd_of_epsilon(self, log_scale: Array, logit: Array) -> Array:
+        """Return s √(1 − ρ + ρ e), or what is given in its place, (draw, direction).
+
+        The weights against the reference, less their means, are this times ε along U. A contrast of vectors that add up
+        to 0 has half of the variance of a difference.
+        """
+        sd = self.sd[1:] * (np.sqrt(2.0) if self.symmetric else 1.0)
+        return np.asarray(sd * self.scales(log_scale, logit)[:, 1:])
+
+    @cached_property
+    def _to_contrasts(self) -> Array:
+        """M⁻¹."""
+        return np.linalg.inv(self.contrast)
+
+    @cached_property
+    def _constant(self) -> float:
+        """What the log densities of θ and of γ/sd differ by: normalizers, and the volume of M⁻¹ for each column."""
+        columns = len(self.sd) - self.flat
+        return -0.5 * len(self.mean) * columns * LOG_2_PI - columns * float(np.linalg.slogdet(self.contrast)[1])
+
+
+def _directions_of(covariance: Array, learned: NDArray[np.bool_], every: bool) -> tuple[Array, Array, Integers, int]:
+    """Return U, e, the order of the columns' own directions in U, and how many directions the rows tell of.
+
+    With an intercept at x = 0, a direction without variance still moves it, and all are known.
+    """
+    own = np.flatnonzero(learned)
+    average = np.diag(covariance)[own].mean() if len(own) else 0.0
+    values, U = np.diag(covariance).copy(), np.eye(len(covariance))
+    if len(own) > 1 and average > 0:
+        values[own], U[np.ix_(own, own)] = _eigenvectors(covariance[np.ix_(own, own)])
+    known = np.flatnonzero((values > UNSEEN_VARIANCE * values.max(initial=0.0)) | every)
+    rest = np.setdiff1d(np.arange(len(values)), known)
+    order = np.concatenate([known[np.argsort(-values[known], kind="stable")], rest])
+    return U[:, order], values[order] / (average if average > 0 else 1.0), order, len(known)
+
+
+def _eigenvectors(covariance: Array) -> tuple[Array, Array]:
+    """Return e, increasing, and U of a covariance; rounding of its entries changes no direction, and so no draw.
+
+    The eigenvectors of no variance are any basis of their space, and an eigenvector has any sign. Both are chosen by
+    products with numbers that are fixed, and hardly ever near 0.
+    """
+    values, U = np.linalg.eigh(covariance)
+    values = np.maximum(values, 0.0)
+    fixed, of_signs = np.random.default_rng(0).standard_normal((2, *U.shape))
+    none = values <= UNSEEN_VARIANCE * values[-1]
+    if none.any():
+        U[:, none] = np.linalg.qr(U[:, none] @ (U[:, none].T @ fixed[:, none]))[0]
+    return values, U * np.where(of_signs[:, 0] @ U < 0, -1.0, 1.0)
 
 
 def of_outcomes(vectors: Array, symmetric: bool, axis: int = -1) -> Array:
@@ -350,7 +511,7 @@ def against_reference(values: Array, symmetric: bool, axis: int = -1) -> Array:
     return np.asarray(values.take(range(last), axis) - values.take([last], axis))
 
 
-def _noise(rng: np.random.Generator, shape: tuple[int, int, int], symmetric: bool) -> Array:
+def _noise(rng: np.random.Generator, shape: tuple[int, ...], symmetric: bool) -> Array:
     """Draw standard normals (draw, outcome, column), of correlation ½ between the labels where that is symmetric.
 
     The difference of two independent vectors, one of them the reference's, has that correlation.
@@ -369,51 +530,51 @@ def _numbers(name: str, setting: Setting) -> Array:
         raise InputError(f"{name} must be a number, an array or a mapping to numbers, not {setting!r}") from None
 
 
-def _require_numbers(constraint: Number, **given: Setting) -> None:
-    """Raise `InputError` for a setting, or a value of a mapping, that is not what the constraint says."""
+def _require_numbers(limits: Mapping[str, Any], **given: Setting) -> None:
+    """Raise `InputError` for a setting, or a value of a mapping, that is not within the limits of a `Number`."""
     for name, setting in given.items():
         if isinstance(setting, Mapping):
             for key, value in setting.items():
-                require(replace(constraint, array=False), **{f"{name}[{key!r}]": value})
+                require(Number(**limits), **{f"{name}[{key!r}]": value})
         else:
-            require(constraint, **{name: setting})
+            require(Number(**limits, array=True), **{name: setting})
 
 
-def _per_column(
-    name: str, setting: Setting, default: float, design: LogisticDesign, vectors: int
-) -> tuple[Array, Array]:
-    """Return a setting as (outcome, column), and for the unseen level of each category as (outcome, category).
+def _per_column(name: str, setting: Setting, default: float, design: LogisticDesign) -> tuple[Array, Array]:
+    """Return a setting as (column), and for the unseen level of each category as (category).
 
     An unseen level has the average of its category's levels; where those are given by one number, that number.
     """
     categories = design.category_names
     if isinstance(setting, Mapping):
         _require_known(name, setting, design)
-        cells: Any = [
-            float(setting.get(column, setting.get(feature, default)))
-            for column, feature in zip(design.names, design.features, strict=True)
-        ]
-        fallback = [float(setting.get(category, default)) for category in categories]
+        values = np.array(
+            [
+                setting.get(column, setting.get(of, default))
+                for column, of in zip(design.names, design.features, strict=True)
+            ],
+            dtype=float,
+        )
+        unseen = np.array([setting.get(category, default) for category in categories], dtype=float)
     else:
         values = _numbers(name, setting)
-        if values.ndim and (values.ndim > 2 or values.shape not in ((len(design),), (vectors, len(design)))):
-            allowed = f"a number, or an array of shape {(len(design),)} or (outcome, column) = {(vectors, len(design))}"
+        if values.shape not in ((), (len(design),)):
+            allowed = f"a number, or an array of shape {(len(design),)}, a number for each column"
             raise InputError(f"{name} has shape {values.shape}; it must be {allowed}")
-        cells = values
-        fallback = [float(values) if values.ndim == 0 else default] * len(categories)
-    per_column = np.array(np.broadcast_to(cells, (vectors, len(design))), dtype=float)
-    unseen = np.array(np.broadcast_to(fallback, (vectors, len(categories))), dtype=float)
-    belongs = np.array(design.features, dtype=object)
-    for j, (category, size) in enumerate(zip(categories, design.sizes, strict=True)):
+        unseen = np.full(len(categories), values if values.ndim == 0 else default, dtype=float)
+        values = np.array(np.broadcast_to(values, len(design)))
+    start = len(design) - sum(design.sizes)
+    for j, size in enumerate(design.sizes):
         if size:
-            # The levels of a category are adjacent and come after the numbers, which may have the same name.
-            columns = np.flatnonzero(belongs == category)[-size:]
-            unseen[:, j] = per_column[:, columns].mean(axis=1)
-    return per_column, unseen
+            unseen[j] = values[start : start + size].mean()
+        start += size
+    return values, unseen
 
 
-def with_indicators(given: Mapping[str, float], design: LogisticDesign) -> dict[str, float]:
-    """Return scales by name in which "… is missing" has that of its number."""
+def with_indicators(given: Setting, design: LogisticDesign) -> Setting:
+    """Return scales by name in which "… is missing" has that of its number; other forms stay."""
+    if not isinstance(given, Mapping):
+        return given
     gaps = {f"{number} is missing": number for number in (design.number_names[j] for j in design.gaps)}
     return {name: given[number] for name, number in gaps.items() if number in given} | dict(given)
 
@@ -427,109 +588,3 @@ def _require_known(name: str, setting: Mapping[str, float], design: LogisticDesi
         some = listed(map(repr, unknown), LISTED_NAMES)
         columns = listed(map(repr, design.names), LISTED_NAMES)
         raise InputError(f"{name} names {some}, which no column of the design has; there are {columns or 'none'}")
-
-
-@dataclass(frozen=True, eq=False)
-class NormalPrior:
-    """N(mean, covariance) of intercept and weights together: what `LogisticRegression.as_prior` passes on.
-
-    It approximates the posterior that it was made of by that posterior's mean and covariance, and belongs to its labels
-    and columns: the intercept is the log-odds at the center of *that* fit's columns.
-
-    Attributes
-    ----------
-    labels
-        Names of the classes.
-    columns
-        The training columns with their levels.
-    design
-        How rows become columns.
-    mean
-        (outcome, 1 + column), the intercept first, weights per unit of their column.
-    covariance
-        Of the mean's entries, label by label, (parameter, parameter).
-    khat
-        Pareto k̂ of the ratios p(θ | D)/N(θ): the smaller, the nearer the posterior to a normal; above 0.7 it is far.
-    unseen
-        The prior of the weight of a level that no row so far had.
-    """
-
-    labels: tuple[str, ...]
-    columns: tuple[Column, ...]
-    design: LogisticDesign = field(repr=False)
-    mean: Array = field(repr=False)
-    covariance: Array = field(repr=False)
-    khat: float
-    unseen: UnseenPrior = field(repr=False)
-
-    def resolve(self, design: LogisticDesign, vectors: int) -> NormalWeightPrior:
-        """Return the prior's numbers per sd of a column; the design must be its own."""
-        if design.names != self.design.names or vectors != len(self.mean):
-            raise InputError("a posterior as prior belongs to the classes and columns of its fit; give rows with these")
-        unit = np.tile(np.concatenate([[1.0], design.scale]), vectors)
-        mean = self.mean * unit.reshape(self.mean.shape)
-        return NormalWeightPrior(mean, self.covariance * np.outer(unit, unit), self.unseen)
-
-
-@dataclass(frozen=True, eq=False)
-class NormalWeightPrior:
-    """A normal of any covariance in numbers, of θ = (intercept, weights) with the weights per sd of a column.
-
-    Attributes
-    ----------
-    mean
-        (outcome, 1 + column), the intercept first.
-    covariance
-        Of θ raveled, label by label.
-    unseen
-        Of the weight of a level that the training rows do not have.
-    """
-
-    mean: Array
-    covariance: Array
-    unseen: UnseenPrior
-    flat_intercept: ClassVar[bool] = False
-
-    @property
-    def shift(self) -> Array:
-        """How the intercept of the prior differs from that of θ, per weight (column): not at all."""
-        return np.zeros(self.mean.shape[1] - 1)
-
-    @property
-    def flat_weights(self) -> NDArray[np.bool_]:
-        """Where the prior of a weight is flat, (outcome, column): nowhere."""
-        return np.zeros((self.mean.shape[0], self.mean.shape[1] - 1), dtype=bool)
-
-    @property
-    def unseen_mean(self) -> Array:
-        """Mean of the weight of an unseen level, (outcome, category)."""
-        return self.unseen.mean
-
-    def log_density(self, theta: Array) -> Array:
-        """Return log p(θ), shape (draw), of θ (draw, outcome, 1 + column)."""
-        z = linalg.solve_triangular(self._root, (theta - self.mean).reshape(len(theta), -1).T, lower=True)
-        constant = -0.5 * self.mean.size * LOG_2_PI - np.log(np.diag(self._root)).sum()
-        return np.asarray(constant - 0.5 * np.sum(z**2, axis=0))
-
-    def gradient(self, theta: Array) -> Array:
-        """Return ∂ log p(θ)/∂θ, (outcome, 1 + column), of one θ (outcome, 1 + column)."""
-        return np.asarray(-(self._precision @ (theta - self.mean).ravel()).reshape(theta.shape))
-
-    def precision(self) -> Array:
-        """Return the precision matrix of θ raveled, label by label."""
-        return self._precision
-
-    def draw(self, rng: np.random.Generator, draws: int) -> Array:
-        """Draw θ (draw, outcome, 1 + column)."""
-        z = rng.standard_normal((draws, self.mean.size))
-        return np.asarray(self.mean + (z @ self._root.T).reshape(draws, *self.mean.shape))
-
-    @cached_property
-    def _root(self) -> Array:
-        """The lower triangular root of the covariance."""
-        return np.linalg.cholesky(self.covariance)
-
-    @cached_property
-    def _precision(self) -> Array:
-        inverse = linalg.solve_triangular(self._root, np.eye(len(self._root)), lower=True)
-        return np.asarray(inverse.T @ inverse)

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, override
+from typing import Any, NoReturn, Protocol, Self, override
 
 import numpy as np
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.models.logistic.centered import Matrix, Moments
-from bayesclf.models.logistic.identifiability import collinear_by_root
-from bayesclf.models.logistic.learned_model import LearnedScaleModel
-from bayesclf.models.logistic.likelihood import CodedLikelihood, LogPosterior, MappedLikelihood
+from bayesclf.models.logistic.centered import Matrix, Moments, dense
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found
-from bayesclf.models.logistic.scaled_prior import ScaledPrior
+from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
-
-if TYPE_CHECKING:
-    import pymc as pm
 
 KEPT_BYTES = 2**28
 """Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
@@ -43,19 +38,24 @@ type Sums = tuple[Array, ...]
 """What is summed over the parts of the rows."""
 
 
+def added(one: Sums, other: Sums) -> Sums:
+    """Return the sums of numbers."""
+    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
+
+
 class Parts(Protocol):
     """The rows of a table, in parts, which may be read again for each sum."""
 
-    def summed(self, work: Callable[[CodedLikelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
-        """Return what a function returns for each part, added up; both can be pickled, and the default adds numbers."""
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
+        """Return what a function returns for each part, added up; both can be pickled."""
 
 
-def values_of(theta: Array, part: CodedLikelihood) -> Sums:
+def values_of(theta: Array, part: Likelihood) -> Sums:
     """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
     return (part.values(theta),)
 
 
-def derivatives_of(thetas: Array, part: CodedLikelihood) -> Sums:
+def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
     """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
     found = [part.derivatives(theta) for theta in thetas]
     return np.array([one[0] for one in found]), np.array([one[1] for one in found]), np.array([one[2] for one in found])
@@ -113,28 +113,19 @@ def together[T](
     found: dict[int, T] = {}
     looks: dict[int, Look] = {place: next(search) for place, search in enumerate(searches)}
     while looks:
-        seen = rows.derivatives_of_all([likelihood.theta(look.theta) for look in looks.values()])
-        ahead: dict[int, Look] = {}
-        for (place, look), own in zip(looks.items(), seen, strict=True):
+        rows.derivatives_of_all([likelihood.theta(look.theta) for look in looks.values()])  # kept for those below
+        for place, look in list(looks.items()):
             try:
-                answer = objectives[place].with_prior(look.theta, likelihood.pulled_back(*own))
-                ahead[place] = searches[place].send(answer)
+                looks[place] = searches[place].send(objectives[place].derivatives(look.theta))
             except StopIteration as end:
                 found[place] = end.value
-        looks = ahead
+                del looks[place]
     return [found[place] for place in range(len(searches))]
 
 
-def optimum(found: Optimum) -> Array:
-    """Return θ, or raise `Refused` for a search that has not converged."""
-    if not (found.converged or found.at_rounding):
-        raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
-    return found.theta
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class RowsElsewhere(LogisticModel):
-    """What models have in common whose own rows are none.
+class StreamedModel(LogisticModel):
+    """`LogisticModel` whose rows are elsewhere: its own are none.
 
     Parameters
     ----------
@@ -148,27 +139,31 @@ class RowsElsewhere(LogisticModel):
         R with RᵀR the covariance of the columns over the rows, (column, column).
     theta
         The posterior mode, (outcome, 1 + column), weights per sd; empty until it is known.
+    log_scale, logit
+        The mode of (log s, logit ρ), where it is known.
     """
 
     label_weights: Array
     mean: Array
     root: Array
     theta: Array
+    log_scale: float = 0.0
+    logit: float = 0.0
 
     def __repr__(self) -> str:
         labels, columns = counted(len(self.labels), "class", "classes"), counted(len(self.mean), "column")
         return f"{type(self).__name__}({labels}, rows of weight {self.label_weights.sum():,.6g}, {columns})"
-
-    @property
-    def is_fitted(self) -> bool:
-        """Whether the mode is known, so that the rows are no longer needed."""
-        return bool(self.theta.size)
 
     def over(self, parts: Parts) -> Self:
         """Return the same model with its rows."""
         model = replace(self)
         vars(model)["_likelihood"] = StreamedLikelihood(parts)
         return model
+
+    def without_rows(self) -> Self:
+        """Return the model with its mode, and no way to its rows."""
+        log_scale, of_rho = self.best if self.learns else (0.0, 0.0)
+        return replace(self, theta=self._mode, log_scale=log_scale, logit=of_rho)
 
     @property
     @override
@@ -191,8 +186,7 @@ class RowsElsewhere(LogisticModel):
     @override
     def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
         """Return the model with the same columns and prior, of rows that it holds."""
-        kind = next(one for one in (LearnedScaleModel, LogisticModel) if isinstance(self, one))
-        return kind(self.labels, self.design, X, y, sample_weight, self.prior)
+        return LogisticModel(self.labels, self.design, X, y, sample_weight, self.prior)
 
     @override
     def require_rows(self) -> NoReturn:
@@ -212,10 +206,9 @@ class RowsElsewhere(LogisticModel):
 
     @override
     def improper(self) -> str:
-        """Return why the posterior cannot be normalized: with a flat prior it may be so, which is not looked for."""
-        if self.weight_prior.flat_intercept or self.weight_prior.flat_weights.any():
-            return "over batches a flat prior is not allowed; take a finite prior_scale and intercept_scale"
-        return ""
+        """Return that a flat prior is refused, as the posterior may have no maximum then."""
+        flat = self.weight_prior.flat
+        return "over batches a flat prior is not allowed; take a finite intercept_scale" if flat else ""
 
     @override
     def mle(self) -> NoReturn:
@@ -223,107 +216,62 @@ class RowsElsewhere(LogisticModel):
         raise DoesNotExist(IN_MEMORY.format(what="maximum likelihood"))
 
     @override
-    def collinear(self) -> tuple[str, ...]:
-        """Return the features whose weights the likelihood does not determine, by the moments of the columns."""
-        return collinear_by_root(self.design, self.moments, self.root)
+    def _variances(self, sums: Array) -> Array:
+        """Return the variances over the rows of weighted sums (column, sum) of the columns."""
+        return np.asarray(np.sum((self.root @ sums) ** 2, axis=0))
 
     @override
-    def _whitened(self, *_: Any) -> NoReturn:
+    def density(self) -> NoReturn:
+        """Raise, as NUTS needs all rows at once."""
         raise Refused(NO_NUTS)
 
     @override
-    def pymc(self) -> pm.Model:
+    def pymc(self) -> NoReturn:
         """Raise, as the model observes rows."""
         raise Refused(NO_NUTS)
-
-    def _found_mode(self, objective: LogPosterior, start: Array) -> Array:
-        """Return the mode, searched for by Newton's method."""
-        return optimum(answered(newton_steps(start, converged=CONVERGED), objective))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StreamedModel(RowsElsewhere, LogisticModel):
-    """`LogisticModel` of rows that are elsewhere; its parameters are those of `RowsElsewhere`."""
-
-    @cached_property
-    @override
-    def _mode(self) -> Array:
-        if self.is_fitted:
-            return self.theta
-        if reason := self.improper():
-            raise DoesNotExist(reason)
-        objective, start = self.objective("map")
-        assert isinstance(objective, LogPosterior)
-        return self._found_mode(objective, start)
-
-    def without_rows(self) -> StreamedModel:
-        """Return the model with its mode, and no way to its rows."""
-        return replace(self, theta=self._mode)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StreamedScaleModel(RowsElsewhere, LearnedScaleModel):
-    """`LearnedScaleModel` of rows that are elsewhere; its parameters are those of `RowsElsewhere` and two more.
-
-    Parameters
-    ----------
-    log_scale, logit
-        The mode of (log s, logit ρ), where θ is known.
-    """
-
-    log_scale: float = 0.0
-    logit: float = 0.0
-
-    @override
-    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
-        """Return value, mode and minus the Hessian of γ at each (log s, logit ρ), all by the same passes."""
-        return modes_together(self._likelihood, self.scale_prior, at, starts)
-
-    @cached_property
-    @override
-    def _along_directions(self) -> MappedLikelihood:
-        """The likelihood of γ (contrast, 1 + direction), of the directions that the rows tell of."""
-        return mapped(self._likelihood, self.scale_prior)
 
     @property
     @override
     def best(self) -> tuple[float, float]:
         """The mode of (log s, logit ρ) given D."""
-        return (self.log_scale, self.logit) if self.is_fitted else super().best
+        return (self.log_scale, self.logit) if self.theta.size else super().best
 
     @cached_property
     @override
     def _mode(self) -> Array:
-        """The mode of θ given that of (log s, logit ρ)."""
-        return self.theta if self.is_fitted else super()._mode
+        """The mode of θ, given that of (log s, logit ρ) where learned."""
+        if self.theta.size or self.learns:
+            return self.theta if self.theta.size else super()._mode
+        objective, start = self.objective("map")
+        return _optimum(answered(newton_steps(start, converged=CONVERGED), objective))
 
-    def without_rows(self) -> StreamedScaleModel:
-        """Return the model with its mode, and no way to its rows."""
-        log_scale, of_rho = self.best
-        return replace(self, theta=self._mode, log_scale=log_scale, logit=of_rho)
+    @override
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian at each (log s, logit ρ), all by the same passes."""
+        if not self.learns:
+            return super()._find_modes(at, starts)
+        objectives = [self._objective_at(each) for each in at]
+        searches = [newton_steps(start, converged=NODE_CONVERGED) for start in starts]
+        modes = [_optimum(found) for found in together(searches, objectives, self._searched)]
+        self._likelihood.derivatives_of_all([self._searched.theta(gamma) for gamma in modes])
+        looks = [objective.derivatives(gamma) for objective, gamma in zip(objectives, modes, strict=True)]
+        return [(value, gamma, H) for (value, _, H), gamma in zip(looks, modes, strict=True)]
+
+    @cached_property
+    @override
+    def _searched(self) -> Any:
+        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
+        prior = self.weight_prior
+        if not self.learns:
+            return self._likelihood
+        return MappedLikelihood(self._likelihood, prior.columns[: 1 + prior.seen], prior.contrast)
 
 
-def mapped(rows: StreamedLikelihood, prior: ScaledPrior) -> MappedLikelihood:
-    """Return the likelihood along the directions that the rows tell of."""
-    return MappedLikelihood(rows, prior.columns[: 1 + prior.seen], prior.contrast)
-
-
-def modes_together(rows: StreamedLikelihood, prior: ScaledPrior, at: list[Array], starts: list[Array]) -> list[Found]:
-    """Return value, mode and minus the Hessian at each (log s, logit ρ); the searches look at the rows together."""
-    likelihood = mapped(rows, prior)
-    objectives = [LogPosterior(likelihood, prior.at(*each)) for each in at]
-    searches = [newton_steps(start, converged=NODE_CONVERGED) for start in starts]
-    modes = [optimum(found) for found in together(searches, objectives, likelihood)]
-    looks = rows.derivatives_of_all([likelihood.theta(gamma) for gamma in modes])
-    found = []
-    for objective, gamma, look in zip(objectives, modes, looks, strict=True):
-        value, _, curvature = objective.with_prior(gamma, likelihood.pulled_back(*look))
-        found.append((value, gamma, curvature))
-    return found
-
-
-type Streamed = StreamedModel | StreamedScaleModel
-"""A model of rows that are elsewhere."""
+def _optimum(found: Optimum) -> Array:
+    """Return θ, or raise `Refused` for a search that has not converged."""
+    if not (found.converged or found.at_rounding):
+        raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
+    return found.theta
 
 
 def moments_of(parts: Parts) -> tuple[Array, Array]:
@@ -336,10 +284,10 @@ def moments_of(parts: Parts) -> tuple[Array, Array]:
     return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
 
 
-def _root_of(part: CodedLikelihood) -> Sums:
-    roots = (np.sqrt(rows.weight)[:, None] * np.asarray(rows.X) for rows in part.dense_parts())
-    first = np.zeros((part.X.width, part.X.width))
-    return reduce(_joint_root, ((root,) for root in roots), (first,))
+def _root_of(part: Likelihood) -> Sums:
+    width = part.X.shape[1]
+    roots = (np.sqrt(part.weight[rows])[:, None] * dense(part.X[rows]) for rows in blocks_of(len(part.X), width))
+    return reduce(_joint_root, ((root,) for root in roots), (np.zeros((width, width)),))
 
 
 def _joint_root(one: Sums, other: Sums) -> Sums:

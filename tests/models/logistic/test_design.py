@@ -73,7 +73,7 @@ class TestDesign:
         assert scores[1] == pytest.approx(expected, rel=1e-12)
 
     def test_unseen_level_has_the_priors_weight(self) -> None:
-        prior = LogisticPrior(prior_mean={"c0": 0.7}, prior_scale={"c0": 0.2})
+        prior = LogisticPrior(prior_mean={"c0": 0.7}, prior_scale={"c0": 0.2}, prior_form="reference")
         model = mixed_model(3, prior)
         seen, unseen = encoded([[50.0, -2.0]], [[-1]]), encoded([[50.0, -2.0]], [[-2]])
         shift = model.log_scores(unseen, model.map()) - model.log_scores(seen, model.map())
@@ -81,7 +81,7 @@ class TestDesign:
         drawn = model.unseen_prior({}).draw(np.random.default_rng(0), 20_000)
         assert drawn.shape == (20_000, 2, 1)
         np.testing.assert_allclose(drawn.mean(axis=0), 0.7, atol=5 * 0.2 / np.sqrt(20_000))
-        np.testing.assert_allclose(np.cov(drawn[:, :, 0].T), 0.04 * np.array([[1, 0.5], [0.5, 1]]), atol=0.002)
+        np.testing.assert_allclose(np.cov(drawn[:, :, 0].T), 0.04 * np.eye(2), atol=0.002)
         with_draw = model.log_scores(unseen, {**model.map(), "unseen": drawn[:1]})
         np.testing.assert_allclose(with_draw[0, 0, :2] - model.log_scores(seen, model.map())[0, 0, :2], drawn[0, :, 0])
 
@@ -89,12 +89,12 @@ class TestDesign:
         numbers, codes, y, weight = mixed(2)
         means = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 6.0])
         model = model_of(numbers, y, LogisticPrior(prior_mean=means), codes=codes, levels=LEVELS, weight=weight)
-        np.testing.assert_allclose(model.weight_prior.unseen_mean, [[3.0]])
+        np.testing.assert_allclose(model.weight_prior.unseen.mean, [[3.0]])
 
     def test_category_without_a_single_level(self) -> None:
         model = model_of(np.zeros((4, 0)), [0, 1, 0, 1], LogisticPrior(prior_mean=0.5), codes=[[-1]] * 4, levels=((),))
         assert model.design.names == ()
-        np.testing.assert_array_equal(model.weight_prior.unseen_mean, [[0.5]])
+        np.testing.assert_array_equal(model.weight_prior.unseen.mean, [[0.5]])
 
 
 def rows_of(numbers, codes, y, weight) -> WeightedRows:
@@ -205,9 +205,9 @@ class TestLogisticRegression:
         np.testing.assert_allclose(merged, whole, rtol=1e-12)
 
     def test_laplace_approximation(self, fits: list[bc.LogisticRegression]) -> None:
-        merged, whole = (fit.model_.laplace() for fit in fits)
-        np.testing.assert_allclose(merged.center, whole.center, rtol=1e-8, atol=1e-8)
-        np.testing.assert_allclose(merged.factor, whole.factor, rtol=1e-8, atol=1e-8 * np.abs(whole.factor).max())
+        merged, whole = (fit.model_.lattice for fit in fits)
+        np.testing.assert_allclose(merged.modes, whole.modes, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(merged.roots, whole.roots, rtol=1e-8, atol=1e-8)
 
     def test_other_base_rates(self, fits: list[bc.LogisticRegression]) -> None:
         X = table(2)[0]

@@ -90,8 +90,8 @@ def test_an_improper_posterior_is_refused(engine: str) -> None:
 @pytest.mark.parametrize("size", [1e-98, 1e98])
 def test_without_standardization_numbers_of_any_size_have_a_mode(size):
     X = np.array([[1.0], [2.0], [3.0], [5.0]]) * size
-    clf = bc.LogisticRegression(prior_scale=np.inf, standardize=False, inference="map").fit(X, [0, 1, 0, 1])
-    expected = bc.LogisticRegression(prior_scale=np.inf, inference="map").fit(X / size, [0, 1, 0, 1])
+    clf = bc.LogisticRegression(prior_scale=2.0 / size, standardize=False, inference="map").fit(X, [0, 1, 0, 1])
+    expected = bc.LogisticRegression(prior_scale=2.0, standardize=False, inference="map").fit(X / size, [0, 1, 0, 1])
     np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(X / size), rtol=1e-6)
 
 

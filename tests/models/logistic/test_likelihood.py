@@ -74,33 +74,36 @@ def test_the_nearest_normal_has_no_average_gradient_left() -> None:
     np.testing.assert_allclose(np.linalg.eigvalsh(curvature), 1, atol=0.15)
 
 
-class TestLaplaceFactor:
+class TestNode:
     @pytest.mark.parametrize("n_labels", [2, 3])
     @pytest.mark.parametrize("name", PRIORS)
-    def test_inverse_hessian_in_own_units(self, n_labels: int, name: str) -> None:
+    def test_its_root_is_that_of_the_inverse_hessian(self, n_labels: int, name: str) -> None:
         model = mixed_model(n_labels, PRIORS[name])
-        approximation = model.laplace()
-        size = approximation.center.size
-        np.testing.assert_array_equal(np.triu(approximation.factor, 1), 0)
-        # Along the factor's columns the log density falls by ½ t², whatever the units.
+        lattice, root = model.lattice, model.lattice.roots[0, 0]
+        np.testing.assert_array_equal(np.triu(root, 1), 0)
+        # Along the root's columns the log density falls by ½ t².
         step = 1e-2
-        directions = np.vstack([np.zeros(size), step * approximation.factor.T, -step * approximation.factor.T])
-        values = model.log_posterior(**model.unravel(approximation.center + directions))
-        fall = 2 * values[0] - values[1 : 1 + size] - values[1 + size :]
+        z = step * np.vstack([np.zeros(len(root)), np.eye(len(root)), -np.eye(len(root))])
+        theta, log_determinant = lattice.moved(np.zeros((len(z), 2)), z)
+        values = model.log_posterior(**model.hypotheses(theta))
+        fall = 2 * values[0] - values[1 : 1 + len(root)] - values[1 + len(root) :]
         np.testing.assert_allclose(fall, step**2, rtol=1e-3)
+        np.testing.assert_allclose(log_determinant, np.log(np.diag(root)).sum())
 
     def test_units_cost_no_digits(self) -> None:
         numbers, codes, y, weight = mixed(2)
-        plain = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight).laplace()
-        scaled = model_of(numbers * [2.0**20, 1.0], y, codes=codes, levels=LEVELS, weight=weight).laplace()
-        unit = np.ones(7)
-        unit[1] = 2.0**20
-        np.testing.assert_allclose(scaled.factor * unit[:, None], plain.factor, rtol=1e-12, atol=1e-13)
+        roots = [
+            model_of(numbers * [unit, 1.0], y, codes=codes, levels=LEVELS, weight=weight).lattice.roots
+            for unit in (1.0, 2.0**20)
+        ]
+        np.testing.assert_allclose(*roots, rtol=1e-12, atol=1e-13)
 
     def test_too_many_parameters(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        model = model_of([[1.0], [2.0]], [0, 1])
-        monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 1)
-        with pytest.raises(Refused, match="of 2 parameters is refused: the limit is 1"):
-            model.laplace()
-        monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", 2)
-        assert model.laplace().center.size == 2
+        for limit in (1, 2):
+            monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", limit)
+            model = model_of([[1.0], [2.0]], [0, 1])
+            if limit == 1:
+                with pytest.raises(Refused, match="of 2 parameters is refused: the limit is 1"):
+                    _ = model.lattice
+            else:
+                assert model.lattice.modes.size == 2
