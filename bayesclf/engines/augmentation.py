@@ -109,4 +109,5 @@ def _alternated(alternation: Alternation, settings: Augmentation, rng: np.random
                 kept[name][:, number - settings.tune] = values
         if number % TOLD == 0:
             tell("sampling", settings.chains * number, settings.chains * steps)
-    return alternation.parameters({name: values.reshape(-1, *values.shape[2:]) for name, values in kept.items()})
+    total = settings.draws * settings.chains
+    return alternation.parameters({name: values.reshape(total, *values.shape[2:]) for name, values in kept.items()})

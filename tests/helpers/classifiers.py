@@ -92,7 +92,7 @@ GENERATIVE = (
     ),
     FilledCase("tan of numbers", bc.BayesNetClassifier, NUMBERS + WORDS),
     FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
-    FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests", "tree": "class"}),
+    FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests"}),
 )
 FIXED = (FilledCase("aode", bc.AODE, WORDS, {"inference": "map"}),)
 """Plug-ins without a posterior."""

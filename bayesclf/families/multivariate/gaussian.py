@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, override
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,9 @@ UPDATED = (
 
 CACHE_BYTES = 2**28
 """Largest total size of the whitenings of draws that are kept between blocks of rows."""
+
+KEPT: dict[tuple[int, int, bytes], Whitening] = {}
+"""Whitenings by the identity of the arrays of Σ and μ, and the observed columns."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -441,30 +445,26 @@ class MultivariateGaussian(Family[Scatters]):
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log Normal(x; μ_k, Σ_k) of the observed cells, shape (draw, row, outcome)."""
-        return self.log_density_given(parameters)(X)
+        draws, labels = parameters["mu"].shape[:2]
+        out = np.zeros((len(X), labels, draws))
+        for seen, rows in by_pattern(np.isnan(X)):
+            whitening = self._whitening(parameters["Sigma"], parameters["mu"], seen)
+            squares = whitening.squares(X[rows][:, seen])
+            squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
+            squares *= -0.5
+            out[rows] = squares
+        return np.moveaxis(out, 2, 0)
 
-    @override
-    def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
-        """Return the function from rows to `log_density`, which keeps the factors of Σ."""
-        mu, Sigma = parameters["mu"], self._expand(parameters["Sigma"])
-        kept: dict[bytes, Whitening] = {}
-
-        def log_density(X: Array) -> Array:
-            """Return the log density of rows."""
-            out = np.zeros((len(X), mu.shape[1], len(mu)))
-            for seen, rows in by_pattern(np.isnan(X)):
-                if seen.tobytes() not in kept:
-                    if sum(own.factor.nbytes for own in kept.values()) > CACHE_BYTES:
-                        kept.clear()
-                    kept[seen.tobytes()] = Whitening.of(submatrix(Sigma, seen), mu[:, :, seen])
-                whitening = kept[seen.tobytes()]
-                squares = whitening.squares(X[rows][:, seen])
-                squares += whitening.log_det + seen.sum() * np.log(2 * np.pi)
-                squares *= -0.5
-                out[rows] = squares
-            return np.moveaxis(out, 2, 0)
-
-        return log_density
+    def _whitening(self, Sigma: Array, mu: Array, seen: NDArray[np.bool_]) -> Whitening:
+        """Return the factors of the observed columns; they are kept as long as the arrays, which never change."""
+        key = id(Sigma), id(mu), seen.tobytes()
+        if key not in KEPT:
+            if sum(own.factor.nbytes for own in KEPT.values()) > CACHE_BYTES:
+                KEPT.clear()
+            KEPT[key] = Whitening.of(submatrix(self._expand(Sigma), seen), mu[:, :, seen])
+            for array in (Sigma, mu):
+                finalize(array, KEPT.pop, key, None)
+        return KEPT[key]
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of the multivariate Student's t over the observed cells, (row, outcome)."""

@@ -28,9 +28,8 @@ from bayesclf.families.base import (
     require_positive,
 )
 from bayesclf.families.networks import factors, row_counts, structure
-from bayesclf.families.networks.augmentation import CompletedTables
 from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.networks.row_counts import CompletedTables, RowCounts
 from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
