@@ -2,15 +2,15 @@
 
 A truth value is not a number here, although Python takes True for 1; scalars of NumPy are numbers like Python's.
 """
+# ruff: noqa: N802 - a constraint is written as the kind of value that it allows
 
 from __future__ import annotations
 
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, override
+from typing import Any
 
 import numpy as np
 
@@ -21,20 +21,27 @@ LONGEST_VALUE = 60
 """The most characters of a refused value that a message shows."""
 
 
-class Constraint(ABC):
-    """What a value may be; `str` says it, as in "must be …"."""
-
-    @abstractmethod
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
-
-    @abstractmethod
-    def __str__(self) -> str: ...
-
-
 @dataclass(frozen=True)
-class Whole(Constraint):
-    """A whole number from `least` to `most`.
+class Constraint:
+    """What a value may be.
+
+    Attributes
+    ----------
+    words
+        Says it, as in "must be …".
+    allows
+        Returns whether a value is allowed.
+    """
+
+    words: str
+    allows: Callable[[Any], bool]
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def Whole(least: int, most: int | None = None) -> Constraint:
+    """A whole number from `least` to `most`; True and False are none.
 
     Examples
     --------
@@ -42,26 +49,26 @@ class Whole(Constraint):
     ('a whole number of at least 1', True, False, False)
     """
 
-    least: int
-    most: int | None = None
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is an integer within the bounds; True and False are not."""
+    def allows(value: Any) -> bool:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
-        return whole and value >= self.least and (self.most is None or value <= self.most)
+        return bool(whole and value >= least and (most is None or value <= most))
 
-    def __str__(self) -> str:
-        if self.most is None:
-            return f"a whole number of at least {self.least}"
-        return f"a whole number between {self.least} and {self.most:,}"
+    bounds = f"of at least {least}" if most is None else f"between {least} and {most:,}"
+    return Constraint(f"a whole number {bounds}", allows)
 
 
-@dataclass(frozen=True)
-class Number(Constraint):
+def Number(
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    most: float | None = None,
+    *,
+    infinite: bool = False,
+    array: bool = False,
+) -> Constraint:
     """A number within bounds, or an array of such numbers.
 
-    Attributes
+    Parameters
     ----------
     above, least
         Lower bound, excluded or included.
@@ -78,76 +85,51 @@ class Number(Constraint):
     ('above 0 and finite', False, False)
     """
 
-    above: float | None = None
-    least: float | None = None
-    below: float | None = None
-    most: float | None = None
-    infinite: bool = False
-    array: bool = False
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is a number, or where allowed an array of them, within the bounds."""
-        numbers = self._numbers(value)
+    def allows(value: Any) -> bool:
+        numbers = _numbers(value, array)
         if numbers is None or not numbers.size:
             return False
         low, high = numbers.min(), numbers.max()  # NaN where a number is, of which no comparison holds
         return bool(
             -np.inf < low
-            and (self.infinite or high < np.inf)
-            and (self.above is None or low > self.above)
-            and (self.least is None or low >= self.least)
-            and (self.below is None or high < self.below)
-            and (self.most is None or high <= self.most)
+            and (infinite or high < np.inf)
+            and (above is None or low > above)
+            and (least is None or low >= least)
+            and (below is None or high < below)
+            and (most is None or high <= most)
         )
 
-    def _numbers(self, value: Any) -> Any:
-        """Return what was given as floats, or None where it is something else."""
-        if _is_number(value):
-            return np.float64(value)
-        if not self.array:
-            return None
-        try:
-            given = np.asarray(value)
-            return None if given.dtype.kind not in "iufO" or _has_others(given) else given.astype(float, copy=False)
-        except (ValueError, TypeError, OverflowError):
-            return None
-
-    def __str__(self) -> str:
-        bounds = [f"above {self.above}"] if self.above is not None else []
-        bounds += [f"at least {self.least}"] if self.least is not None else []
-        highest = self.most if self.below is None else self.below
-        if highest is not None:
-            return f"a number between {self.least if self.above is None else self.above} and {highest}"
-        if self.infinite:
-            return f"{' and '.join(bounds) or 'a number'}, infinity allowed"
-        return " and ".join([*bounds, "finite"]) if bounds else "a finite number"
+    lowest, highest = least if above is None else above, most if below is None else below
+    bound = "" if lowest is None else f"above {lowest}" if least is None else f"at least {lowest}"
+    if highest is not None:
+        return Constraint(f"a number between {lowest} and {highest}", allows)
+    if infinite:
+        return Constraint(f"{bound or 'a number'}, infinity allowed", allows)
+    return Constraint(f"{bound} and finite" if bound else "a finite number", allows)
 
 
-def _has_others(given: Any) -> bool:
-    """Return whether an array of objects holds something else than numbers."""
-    return given.dtype == object and not all(map(_is_number, given.ravel()))
+def _numbers(value: Any, array: bool) -> Any:
+    """Return what was given as floats, or None where it is something else."""
+    if _is_number(value):
+        return np.float64(value)
+    try:
+        given = np.asarray(value) if array else np.empty(0)
+        others = given.dtype == object and not all(map(_is_number, given.ravel()))
+        return None if given.dtype.kind not in "iufO" or others else given.astype(float, copy=False)
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True)
-class Flag(Constraint):
+def Flag() -> Constraint:
     """True or False."""
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is True or False."""
-        return isinstance(value, bool | np.bool_)
-
-    def __str__(self) -> str:
-        return "True or False"
+    return Constraint("True or False", lambda value: isinstance(value, bool | np.bool_))
 
 
-@dataclass(frozen=True)
-class Choice(Constraint):
+def Choice(words: Iterable[str]) -> Constraint:
     """One of some words.
 
     Examples
@@ -155,81 +137,34 @@ class Choice(Constraint):
     >>> str(Choice(("tan", "full"))), Choice(("tan",)).allows(["tan"])
     ("one of 'tan', 'full'", False)
     """
-
-    words: tuple[str, ...]
-
-    def __init__(self, words: Iterable[str]) -> None:
-        object.__setattr__(self, "words", tuple(words))
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is one of the words."""
-        return isinstance(value, str) and value in self.words
-
-    def __str__(self) -> str:
-        return f"one of {listed(map(repr, self.words))}"
+    known = tuple(words)
+    return Constraint(f"one of {listed(map(repr, known))}", lambda value: isinstance(value, str) and value in known)
 
 
-@dataclass(frozen=True)
-class Instance(Constraint):
-    """An object of a class, or of one of several.
-
-    Attributes
-    ----------
-    of
-        The class or classes.
-    words
-        What such an object is, for messages; by default the name of the class says it.
+def Instance(of: type | tuple[type, ...], words: str = "") -> Constraint:
+    """An object of a class, or of one of several; `words` say what it is, by default the name of the class.
 
     Examples
     --------
     >>> str(Instance(dict)), Instance(dict).allows({}), Instance(dict).allows(dict)
     ('a dict object', True, False)
     """
-
-    of: type | tuple[type, ...]
-    words: str = ""
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is an instance of the class."""
-        return isinstance(value, self.of)
-
-    def __str__(self) -> str:
-        name = getattr(self.of, "__name__", "")
-        return self.words or f"{'an' if name.startswith(tuple('AEIOU')) else 'a'} {name} object"
+    name = getattr(of, "__name__", "")
+    article = "an" if name.startswith(tuple("AEIOU")) else "a"
+    return Constraint(words or f"{article} {name} object", lambda value: isinstance(value, of))
 
 
-@dataclass(frozen=True)
-class OrNone(Constraint):
+def OrNone(other: Constraint) -> Constraint:
     """What another constraint allows, or None."""
-
-    other: Constraint
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is None, or allowed by the other constraint."""
-        return value is None or self.other.allows(value)
-
-    def __str__(self) -> str:
-        return f"{self.other}, or None"
+    return Constraint(f"{other}, or None", lambda value: value is None or other.allows(value))
 
 
-@dataclass(frozen=True)
-class Text(Constraint):
+def Text() -> Constraint:
     """Any text."""
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is a string."""
-        return isinstance(value, str)
-
-    def __str__(self) -> str:
-        return "text"
+    return Constraint("text", lambda value: isinstance(value, str))
 
 
-@dataclass(frozen=True)
-class Several(Constraint):
+def Several(what: str, least: int = 0, pairs: bool = False) -> Constraint:
     """A list, a tuple or an array of names or labels, at least so many; of `pairs` of them where that is said.
 
     `what` says in messages what they are.
@@ -240,43 +175,23 @@ class Several(Constraint):
     ('a list of columns', True, False)
     """
 
-    what: str
-    least: int = 0
-    pairs: bool = False
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value has items that can be looked up; the letters of a word are none."""
+    def allows(value: Any) -> bool:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
-            return False
-        items = [tuple(item) if self.pairs and isinstance(item, list) else item for item in value]
-        return len(items) >= self.least and all(map(_is_plain, items))
+            return False  # the letters of a word are no items
+        items = [tuple(item) if pairs and isinstance(item, list) else item for item in value]
+        return len(items) >= least and all(map(_is_plain, items))
 
-    def __str__(self) -> str:
-        return f"a list of {self.what}"
+    return Constraint(f"a list of {what}", allows)
 
 
 def _is_plain(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+    """Return whether a value can be looked up; a tuple only if its items can."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, Hashable)
 
 
-@dataclass(frozen=True)
-class FileName(Constraint):
+def FileName(what: str = "the name of a file") -> Constraint:
     """A path of one character or more; `what` says in messages what it is to be."""
-
-    what: str = "the name of a file"
-
-    @override
-    def allows(self, value: Any) -> bool:
-        """Return whether a value is a path; the empty one is none."""
-        return isinstance(value, str | os.PathLike) and bool(os.fspath(value))
-
-    def __str__(self) -> str:
-        return self.what
+    return Constraint(what, lambda value: isinstance(value, str | os.PathLike) and bool(os.fspath(value)))
 
 
 PATH = FileName()

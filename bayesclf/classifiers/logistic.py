@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, override
+from typing import TYPE_CHECKING, Any, Self, cast, override
 
 import numpy as np
 from sklearn.base import clone
@@ -59,11 +59,7 @@ def about_scale(parameters: Parameters) -> str:
         low, middle, high = np.quantile(parameters[name], LEVELS)
         interval = f" ({100 * CI_PROB:.0f} % interval {low:.2g} to {high:.2g})" if high > low else " (fixed)"
         said.append(f"{what} is {middle:.2g}{interval}")
-    return (
-        f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns, {said[2:] or ''}".rstrip(
-            ", "
-        )
-    )
+    return f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns"
 
 
 def about_collinear(names: tuple[str, ...]) -> Iterator[str]:
@@ -104,8 +100,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     Parameters
     ----------
     prior_mean : float, array or dict
-        Mean of a weight per sd of its column: a number, an array (column) or (outcome, column), or a mapping from
-        column name to number.
+        Mean of a weight per sd of its column: a number, an array (column), or a mapping from column name to number.
+        Other than 0 it needs two classes or ``prior_form="reference"``.
     prior_scale : float, array, dict, "learned" or LearnedScale
         Its sd. ``"learned"``, the default: weights of one sd s for all columns, and a share ρ of the correlation of
         their columns, w ~ Normal(0, s² [(1 − ρ) I + ρ C]), where log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a
@@ -114,8 +110,8 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         ``"map"``, s and ρ are at the mode of (log s, logit ρ), and the weights at their mode given both. Where that
         would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or
         `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
-        array, as of `prior_mean`, fixes the sd, infinite for a flat prior; a mapping fixes that of the columns that it
-        names, and the others' is learned.
+        array, as of `prior_mean`, fixes the sd; a mapping fixes that of the columns that it names, and the others' is
+        learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -284,12 +280,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._require_streamed()
             source, how, notes = decided(source, how, client, texts=False)
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, survey, parts = logistic_stream.read(clone(self), source, how, client, tell)
-                known: Any = encoding.clf
+                encoding, parts = logistic_stream.read(clone(self), source, how, client, tell)
+                known, survey = cast(Any, encoding.clf), encoding.survey
                 self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
                 self.classes_, self.target_name_ = survey.classes, target
-                self.set_columns(survey.columns)
-                model, reason = self._streamed_model(encoding.design, survey.counts, parts)
+                self._columns = survey.columns
+                model, reason = self._streamed_model(survey.design, survey.counts, parts)
                 self._note(model, reason)
                 self._infer(model.over(parts))
                 fitted: Any = self.model_
@@ -325,10 +321,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         return StreamedModel(
             *(self._labels, design, X, none, np.empty(0), prior, counts), *moments_of(parts), np.empty((0, 0))
         ), reason
-
-    def set_columns(self, known: tuple[Column, ...]) -> None:
-        """Let `encode` know the columns."""
-        self._columns = known
 
     def checked(self, X: Any, first: bool) -> pd.DataFrame:
         """Return a batch of rows as a table whose columns are those of the first one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -38,7 +38,7 @@ from bayesclf.models.logistic.design import (
     training_columns,
 )
 from bayesclf.models.logistic.likelihood import Likelihood
-from bayesclf.models.logistic.streamed import Sums
+from bayesclf.models.logistic.streamed import Sums, added
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
@@ -97,8 +97,9 @@ class Survey:
         both = tuple(mine.union(theirs) for mine, theirs in pairs)
         return Survey(classes, counts, both, self.numbers + other.numbers, self.gaps | other.gaps)
 
+    @cached_property
     def design(self) -> LogisticDesign:
-        """Return the columns of the design matrix."""
+        """The columns of the design matrix."""
         numbers, categories = (names_of(self.columns, kind) for kind in ("number", "category"))
         return LogisticDesign.of_moments(self.numbers, self.gaps, numbers, categories, levels_of(self.columns))
 
@@ -143,22 +144,13 @@ class Encoding:
         Checks the rows.
     how
         The arguments of `fit_stream`.
-    columns
-        The columns with their levels.
-    classes
-        Labels (outcome).
-    design
-        The columns of the design matrix.
-    reference
-        The class without a weight vector.
+    survey
+        What the first pass has found.
     """
 
     clf: Checks
     how: Reading
-    columns: tuple[Column, ...]
-    classes: NDArray[Any]
-    design: LogisticDesign
-    reference: int
+    survey: Survey
 
     def parts(self, stream: Stream, features: Sequence[str]) -> Iterator[tuple[int, Likelihood | None]]:
         """Yield how many rows a batch has, and the likelihood of those that count, duplicate rows merged."""
@@ -166,18 +158,19 @@ class Encoding:
         for batch in stream.batches():
             with told_where(batch, done, stream):
                 frame = self.clf.checked(batch.table[list(features)], first=False)
-                rows = labeled_rows(frame, batch, self.how, self.classes, frozenset())
+                rows = labeled_rows(frame, batch, self.how, self.survey.classes, frozenset())
                 part = None if rows is None else self._likelihood(*rows[1])
             done += len(batch.table)
             yield len(batch.table), part
 
     def _likelihood(self, frame: pd.DataFrame, codes: Any, weight: Array | None) -> Likelihood:
-        y = np.where(codes == self.reference, -1, codes - (1 if self.reference == 0 else 0))
-        rows = WeightedRows(encoded(self.columns, frame, self.clf.missing), y, _weights(frame, weight)).merged()
-        X: Any = with_ones(self.design.matrix(rows.rows))
-        if sum(self.design.sizes) > SPARSE_LEVELS * len(self.design.varying):
+        survey, design, others = self.survey, self.survey.design, len(self.survey.classes) - 1
+        y = codes - 1 if others == 1 else np.where(codes == others, -1, codes)  # −1 is the reference
+        rows = WeightedRows(encoded(survey.columns, frame, self.clf.missing), y, _weights(frame, weight)).merged()
+        X: Any = with_ones(design.matrix(rows.rows))
+        if sum(design.sizes) > SPARSE_LEVELS * len(design.varying):
             X = CenteredRows.of(sparse.csr_array(X), np.zeros(X.shape[1]))
-        return Likelihood(X, rows.y, rows.weight, len(self.classes) - 1)
+        return Likelihood(X, rows.y, rows.weight, others)
 
 
 @dataclass(eq=False)
@@ -201,9 +194,9 @@ class StreamParts:
     _kept: list[Likelihood] = field(default_factory=list)
     _complete: bool = False
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
         """Return what a function returns for each part, added up."""
-        return reduce(add or added, map(work, self._parts()))
+        return reduce(add, map(work, self._parts()))
 
     def _parts(self) -> Iterator[Likelihood]:
         self.passes += 1
@@ -249,7 +242,7 @@ class DaskParts:
     tell: Tell
     passes: int = 1
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
         """Return what a function returns for each part, added up where the parts are."""
         self.passes += 1
         own = partial(_summed_part, self.encoding, self.kinds, work, add)
@@ -259,10 +252,8 @@ class DaskParts:
         return total
 
 
-def read(
-    clf: Checks, source: Any, how: Reading, client: Any, tell: Tell
-) -> tuple[Encoding, Survey, StreamParts | DaskParts]:
-    """Return how rows are encoded, what the first pass has found, and the rows for further passes.
+def read(clf: Checks, source: Any, how: Reading, client: Any, tell: Tell) -> tuple[Encoding, StreamParts | DaskParts]:
+    """Return how rows are encoded, with what the first pass has found, and the rows for further passes.
 
     Parameters
     ----------
@@ -273,10 +264,6 @@ def read(
     tell
         Is told of each pass.
     """
-    sources: Sequence[Any] = ()
-    kinds: dict[str, str] = {}
-    opening: tuple[Stream, list[str]] | None = None
-    survey: Survey | None = None
     if client is None:
         opening = opened(source, how, ahead=True)
         if not opening[0].again:
@@ -284,45 +271,40 @@ def read(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "
                 "a list of tables, or a function that returns an iterator of them"
             )
-        survey = surveyed(clf, *opening, how, tell)
-    else:
-        sources = parts_of(source)
-        kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
-        found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
-        if found is not None:
-            clf, survey = found
+        encoding = _encoding(clf, how, surveyed(clf, *opening, how, tell))
+        return encoding, StreamParts(encoding, opening, tell)
+    sources = parts_of(source)
+    kinds = on_each(sources, partial(kinds_of_part, how), first_of_each, client)
+    found = on_each(sources, partial(survey_part, clf, how, kinds), merged_surveys, client)
+    encoding = _encoding(*(clf, how, None) if found is None else (found[0], how, found[1]))
+    return encoding, DaskParts(encoding, sources, client, kinds, tell)
+
+
+def _encoding(clf: Checks, how: Reading, survey: Survey | None) -> Encoding:
     if survey is None:
         raise no_rows(how)
     require_classes(survey.classes, how.target)
-    design = survey.design()
-    encoding = Encoding(
-        clf, how, survey.columns, survey.classes, design, 0 if len(survey.classes) == 2 else len(survey.classes) - 1
-    )
-    if opening is not None:
-        return encoding, survey, StreamParts(encoding, opening, tell)
-    return encoding, survey, DaskParts(encoding, sources, client, kinds, tell)
+    return Encoding(clf, how, survey)
 
 
-def on_each(
-    parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any] | None, client: Any
-) -> Any:
+def on_each(parts: Sequence[Any], work: Callable[[Any], Any], add: Callable[[Any, Any], Any], client: Any) -> Any:
     """Return what a function returns for each part of a table, added up on Dask; None of parts without rows."""
     delayed = of_dask()
     task, merge = delayed(work, pure=False), delayed(partial(_either, add), pure=False)
     return cluster.computed(tree([task(part) for part in parts], merge), client)
 
 
-def _either(add: Callable[[Any, Any], Any] | None, one: Any, other: Any) -> Any:
+def _either(add: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     if one is None or other is None:
         return one if other is None else other
-    return (add or added)(one, other)
+    return add(one, other)
 
 
 def _summed_part(
     encoding: Encoding,
     kinds: dict[str, str],
     work: Callable[[Likelihood], Sums],
-    add: Callable[[Sums, Sums], Sums] | None,
+    add: Callable[[Sums, Sums], Sums],
     source: Any,
 ) -> Sums | None:
     """Return the sums over a part of a table."""
@@ -331,7 +313,7 @@ def _summed_part(
     except NoRows:
         return None
     own = [work(part) for _, part in encoding.parts(*found) if part is not None]
-    return reduce(add or added, own) if own else None
+    return reduce(add, own) if own else None
 
 
 def survey_part(clf: Checks, how: Reading, kinds: dict[str, str], source: Any) -> tuple[Any, Survey] | None:
@@ -353,8 +335,3 @@ def merged_surveys(one: tuple[Any, Survey], other: tuple[Any, Survey]) -> tuple[
             "one order, and declare what they hold (kinds={…}, --kind)"
         )
     return one[0], one[1] + other[1]
-
-
-def added(one: Sums, other: Sums) -> Sums:
-    """Return the sums of numbers."""
-    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))

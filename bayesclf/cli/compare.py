@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import time
 from pathlib import Path
@@ -13,11 +12,10 @@ import typer
 from bayesclf.cli import options
 from bayesclf.cli.console import line_a_model, stdout
 from bayesclf.cli.options import AUTO, option
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.files import STDOUT, output_file, write_text
 
 if TYPE_CHECKING:
-    from bayesclf.arrays import Array
     from bayesclf.cli.inputs import Training
     from bayesclf.evaluation.comparison import Comparison
 
@@ -32,8 +30,8 @@ def compare(
         str | None, option("--rules", "NAMES", "Rules, separated by commas; or all.", "map, bayes-optimal")
     ] = None,
     inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
-    cv: Annotated[int, option("--cv", "K", "Number of folds.")] = 5,
-    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5")] = None,
+    cv: Annotated[int, option("--cv", "K", "Number of folds.", least=2)] = 5,
+    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5", least=1)] = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     drop: options.Drop = None,
@@ -44,7 +42,7 @@ def compare(
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Add gradient boosting.", show_default=False)
     ] = True,
-    max_minutes: Annotated[float | None, option("--max-minutes", "M", "Start no fit after this time.", False)] = None,
+    max_minutes: Annotated[float | None, option("--max-minutes", "M", "Start no fit later.", False, least=0)] = None,
     report: Annotated[str | None, option("--report", "FILE.html", "Write a page; .md and .json too.")] = None,
     json: Annotated[str | None, option("--json", "FILE", "Write numbers; - for stdout.")] = None,
     *,
@@ -52,19 +50,19 @@ def compare(
 ) -> None:
     """Compare classifiers and rules on one table."""
     start = time.perf_counter()
+    import numpy as np
+
     from bayesclf.cli.inputs import load_training, show_training, source_files
     from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
     from bayesclf.report import write_comparison
 
     chosen = options.settings(models, rules, inference, cv, repeats, seed, jobs)
-    options.check_reject(reject, cost)
-    if max_minutes is not None and not 0 < max_minutes < math.inf:
-        raise InputError(f"--max-minutes must be above 0, not {max_minutes}")
     outputs = _outputs(report, json, [table, *([cost] if cost else [])])
     training = load_training(table, target, reading, drop, options.column_kinds(kind), text)
     if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
         chosen = options.settings("text", rules, inference, cv, repeats, seed, jobs)
-    costs = None if cost is None else _costs(cost, training)
+    labels = [str(label) for label in np.unique(np.asarray(training.y))]
+    costs = None if cost is None else options.read_cost(cost, labels)
     _outputs(report, json, source_files(training.dataset))
     options.check_kinds(chosen.models, training.kinds)
     quiet = outputs["--json"] == STDOUT
@@ -89,15 +87,6 @@ def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[st
     """Check the files to be written, against each other too."""
     page = None if report is None else options.named_output(report, "--report", "report.html", inputs)
     return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
-
-
-def _costs(path: str, training: Training) -> Array:
-    """Read costs, in the order of the labels of a comparison."""
-    import numpy as np
-
-    from bayesclf.classifiers.labels import checked_labels
-
-    return options.read_cost(path, [str(label) for label in np.unique(checked_labels(training.y, len(training.y)))])
 
 
 def _compare(training: Training, chosen: options.Settings, more: dict[str, Any]) -> Comparison:

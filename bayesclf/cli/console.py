@@ -95,17 +95,8 @@ def line_a_model() -> Callable[[str, int, int], None] | None:
     return tell
 
 
-def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Return a text in lines of at most so many characters, broken between words only.
-
-    Parameters
-    ----------
-    text
-        Words with spaces between them; one that is longer than a line stays whole, on a line of its own.
-    width
-        Characters in a line.
-    indent
-        What each line begins with.
+def wrapped(text: str, width: int) -> str:
+    """Return a text in lines of at most so many characters, broken between words only; a longer word stays whole.
 
     Examples
     --------
@@ -114,15 +105,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
     of one
     posterior
     """
-    lines = textwrap.wrap(
-        text,
-        width,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(lines)
+    return "\n".join(textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False))
 
 
 def plain_table(headers: Sequence[str], right: Sequence[str] = ()) -> Table:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from bayesclf.cli.console import stdout
-from bayesclf.cli.options import Jobs, processes
+from bayesclf.cli.options import Jobs
 from bayesclf.cli.options import app as group
 
 app = group(None, "Run an experiment, or complete its run.")
@@ -58,7 +58,6 @@ def _run(name: str, context: typer.Context, output: str | None, jobs: int, **opt
     from bayesclf.experiments.runner import about, write_page
     from bayesclf.report.document import versions
 
-    processes(jobs)
     experiment = find(name)
     settings = experiment.Settings(**options)
     line = shlex.join(["bayesclf", *context.obj])

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bayesclf.cli.console import plain_table, wrapped
-from bayesclf.cli.options import PLURAL, UNLABELED
+from bayesclf.cli.options import UNLABELED
 from bayesclf.errors import InputError
 from bayesclf.interpretation.prediction_files import kind_to_read, with_levels
 from bayesclf.tables import columns, datasets
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
 
 LISTED_COLUMNS = 20
-"""Tables with more columns are listed by kind."""
+"""Of tables with more columns only some are shown."""
 
 NAME_WIDTH = 30
 """The most characters of a name in the table of columns."""
@@ -148,12 +148,6 @@ def show_training(console: Console, training: Training) -> None:
     described = training.columns
     console.print()
     console.print(column_table(shown_columns(described)))
-    if len(described) > LISTED_COLUMNS:
-        for kind in dict.fromkeys(training.kinds.values()):
-            members = [name for name, own in training.kinds.items() if own == kind]
-            names = visible(", ".join(members))
-            line = f"{counted(len(members), kind, PLURAL[kind], thousands='')}: {names}"
-            console.print(f"  {line}", overflow="ellipsis", no_wrap=True)
     show_sentences(console, "note", described["note"])
     if described["note"].any():
         console.print("(--kind COL=category, number or text sets the kind of a column)")

@@ -55,7 +55,6 @@ def fit(
     options.one_of(model, known, "--model")
     options.one_of(inference, [AUTO, *ENGINES], "--inference")
     options.one_of(unlabeled, options.UNLABELED, "--unlabeled")
-    options.in_range(seed, 0, options.SEEDS - 1, "--seed")
     path = options.named_output(output, "--output", "model.nc", [table])
     kinds, classifier = options.column_kinds(kind), options.classifier(model, inference, random_state=seed)
     if is_streamed(table, STREAMED_BYTES if issubclass(known[model][0], GenerativeClassifier) else None):
@@ -131,7 +130,6 @@ def predict(
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
-    options.check_reject(reject, cost)
     parts = is_folder(output)
     inputs = [model, table, *([cost] if cost else [])]
     path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT

@@ -38,9 +38,6 @@ NAMES = {
 MAX_BYTES = 2**28
 """The default of --max-bytes, written out so that the help need not import the tables; a test compares them."""
 
-SEEDS = 2**32
-"""Seeds are below this number."""
-
 KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gnb", "gda", "bernoulli", "multinomial"), ("number",)),
     "text": ("text",),
@@ -51,9 +48,9 @@ USUAL_KINDS = ("number", "category")
 PLURAL = {"number": "numbers", "category": "categories", "text": "texts"}
 
 
-def option(flag: str, metavar: str, said: str, default: bool | str = True) -> Any:
+def option(flag: str, metavar: str, said: str, default: bool | str = True, least: float | None = None) -> Any:
     """Return an option of a command; `default` is how its help shows the default, or whether it does."""
-    return typer.Option(flag, metavar=metavar, help=said, show_default=default)
+    return typer.Option(flag, metavar=metavar, help=said, show_default=default, min=least)
 
 
 TableArgument = Annotated[str, typer.Argument(metavar="TABLE", help="A file or a data set.")]
@@ -85,9 +82,9 @@ READING: dict[str, Any] = {
 HOW_READ = "For reading options see bayesclf datasets show --help."
 """What the help of other commands says of them."""
 CostFile = Annotated[str | None, option("--cost", "FILE", "Csv of costs: rows true, columns predicted.")]
-Reject = Annotated[float | None, option("--reject", "P", "Largest expected cost of a decided row.")]
-Seed = Annotated[int, option("--seed", "N", "Random seed.")]
-Jobs = Annotated[int, option("--jobs", "N", "Number of processes.")]
+Reject = Annotated[float | None, option("--reject", "P", "Largest expected cost of a decided row.", least=0)]
+Seed = Annotated[int, option("--seed", "N", "Random seed.", least=0)]
+Jobs = Annotated[int, option("--jobs", "N", "Number of processes.", least=-1)]
 
 UNLABELED = ("drop", "error")
 """What can be done with rows without a label; the first is the default, as a label may be missing by mistake."""
@@ -242,21 +239,6 @@ def _reading(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "missing": _missing_values(given.get("missing", ()))}
 
 
-def in_range(value: int, low: int, high: int | None, option: str) -> int:
-    """Return a whole number within its range; raise `InputError` for another."""
-    if value < low or (high is not None and value > high):
-        allowed = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise InputError(f"{option} must be {allowed}, not {value}")
-    return value
-
-
-def processes(jobs: int) -> int:
-    """Return a number of processes, at least 1, or -1; raise `InputError` for another."""
-    if jobs < 1 and jobs != -1:
-        raise InputError(f"--jobs must be at least 1, or -1 for as many as there are processors, not {jobs}")
-    return jobs
-
-
 def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
     """Raise `InputError` for a model that does not take the kind of a feature; kinds are given by name."""
     for model in models:
@@ -305,21 +287,8 @@ def settings(
         chosen,
         None if rules is None else tuple(RULES) if rules == "all" else names(rules, RULES, "--rules"),
         engines(inference, chosen, ENGINES),
-        in_range(cv, 2, None, "--cv"),
-        None if repeats is None else in_range(repeats, 1, None, "--repeats"),
-        in_range(seed, 0, SEEDS - 1, "--seed"),
-        processes(jobs),
+        *(cv, repeats, seed, jobs),
     )
-
-
-def check_reject(reject: float | None, cost: str | None) -> None:
-    """Raise for a limit that is not an expected cost, or, without a file of costs, not a share of errors."""
-    if reject is None:
-        return
-    if cost is None and not 0 <= reject <= 1:
-        raise InputError(f"--reject must lie between 0 and 1, the expected share of errors, not {reject}")
-    if not (math.isfinite(reject) and reject >= 0):
-        raise InputError(f"--reject is an expected cost and must be at least 0, not {reject}")
 
 
 def read_cost(path: str, labels: list[str]) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -102,11 +104,19 @@ def calibration(context: Context) -> Answer:
             return passed(says, evidence)
         kind = "under-confident" if Step.of(-gap).matters else "too sure in some places and not sure enough in others"
         return issue(f"{kind}: {says}", "do not read the probabilities as frequencies", evidence, "moderate")
-    cure = _cure(answers, gap)
-    pairs = _pairs(context)
-    steps = [step for step in (cure[1], JOIN if pairs else "") if step]
-    reason = "; ".join(filter(None, [f"over-confident: {says}", cure[0], pairs]))
-    return issue(reason, " ".join(steps).rstrip(".") or "compare models: bc.compare({'nb': clf, …}, X, y)", evidence)
+    gaps = {rule: confidence_gap(found.log_proba, answers.y) for rule, found in answers.answered.items()}
+    cure, pairs = less_confident(gaps, answers.own), _pairs(context)
+    reasons, steps = [f"over-confident: {says}"], []
+    if cure:
+        loss = evidence.set_index("rule")["log_loss"]
+        left = f"leaves {Step.of(gaps[cure])}: log loss {loss[answers.own]:.3f} → {loss[cure]:.3f}"
+        reasons.append(f"rule {cure!r} {left}")
+        steps.append(f"take that rule: clf.predict_proba(X, rule={cure!r}).")
+    if pairs:
+        reasons.append(pairs)
+        steps.append(JOIN)
+    step = " ".join(steps).rstrip(".") or "compare models: bc.compare({'nb': clf, 'lr': bc.LogisticRegression()}, X, y)"
+    return issue("; ".join(reasons), step, evidence)
 
 
 def _by_rule(answers: HeldOut, seed: int) -> pd.DataFrame:
@@ -127,15 +137,14 @@ def _if_calibrated(log_proba: Array, error: float, seed: int) -> tuple[float, fl
     return float(simulated.mean()), float((1 + (simulated >= error).sum()) / (1 + len(simulated)))
 
 
-def _cure(answers: HeldOut, gap: Array) -> tuple[str, str]:
-    """Return which rule leaves least of a gap and clearly less than it, in words, and the call; empty without one."""
-    gaps = {rule: confidence_gap(found.log_proba, answers.y) for rule, found in answers.answered.items()}
-    best = min((rule for rule in gaps if rule != "gibbs"), key=lambda rule: abs(gaps[rule].mean()))
-    if not Step.of(gap - gaps[best]).matters:
-        return "", ""
-    loss, own = (answers.answered[rule].log_loss.mean() for rule in (best, answers.own))
-    left = f"rule {best!r} leaves {Step.of(gaps[best])}: log loss {own:.3f} → {loss:.3f}"
-    return left, f"take that rule: clf.predict_proba(X, rule={best!r})."
+def less_confident(gaps: Mapping[str, Array], own: str) -> str:
+    """Return the rule that leaves least of a gap between confidence and accuracy, if clearly less than its own; or "".
+
+    `gaps` are those of each rule, (row). Gibbs is left out: its probabilities are those of a single hypothesis, drawn
+    for each row, and over-confident by construction.
+    """
+    best = min((rule for rule in gaps if rule != "gibbs"), key=lambda rule: abs(gaps[rule].mean()), default=own)
+    return best if Step.of(gaps[own] - gaps[best]).matters else ""
 
 
 def _pairs(context: Context) -> str:

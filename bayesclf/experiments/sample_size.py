@@ -190,7 +190,7 @@ def coverage(method: str, n: int, p: float, level: float) -> float:
     --------
     The interval after 0 or 2 of 2 has no width under the normal approximation, that after 1 holds ½:
 
-    >>> coverage("normal", 2, 0.5, 0.95)
+    >>> round(coverage("normal", 2, 0.5, 0.95), 3)
     0.5
     """
     k = np.arange(n + 1)

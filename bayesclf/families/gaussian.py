@@ -125,7 +125,7 @@ class Gaussian(Family[Moments]):
     @override
     def priors(self) -> list[PriorLine]:
         """Return the normal priors of μ given σ², and those of σ²."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         means = prior_lines("mu", "Normal({m}, sigma2/{kappa})", self.axes, m=m, kappa=kappa)
         return [*means, *prior_lines("sigma2", "InvGamma({a}, {b})", self.axes, a=a, b=b)]
 
@@ -141,25 +141,34 @@ class Gaussian(Family[Moments]):
 
     def map(self, statistics: Moments) -> Parameters:
         """Return the joint posterior mode of means and variances."""
-        m, _, a, b = self._updated(statistics)
+        m, _, a, b = self.posterior(statistics).hyperparameters()
         sharing = self._group(np.ones(m.shape))
         return {"mu": m[None], "sigma2": self._squeeze(b / (a + 1 + sharing / 2))[None]}
 
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self._updated(statistics)
-        return replace(self, m=m, kappa=kappa, a=a, b=b)
+        m, kappa, a, b = self.hyperparameters()
+        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
+        total = kappa + n
+        shrunk = kappa * n / total * (mean - m) ** 2
+        return replace(
+            self,
+            m=m + n / total * (mean - m),
+            kappa=total,
+            a=a + self._group(n) / 2,
+            b=b + self._group(scatter + shrunk) / 2,
+        )
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         sigma2 = b / rng.standard_gamma(a, size=(draws, *a.shape))
         mu = m + np.sqrt(sigma2 / kappa) * rng.standard_normal((draws, *m.shape))
         return {"mu": mu, "sigma2": self._squeeze(sigma2)}
 
     def mean(self) -> Parameters:
         """Return E[μ] = m and E[σ²] = b/(a − 1); raises `DoesNotExist` where a ≤ 1."""
-        m, _, a, b = self._hyperparameters()
+        m, _, a, b = self.hyperparameters()
         if np.any(a <= 1):
             raise DoesNotExist("the posterior mean of a variance is infinite (a ≤ 1); give a prior with a above 1")
         return {"mu": m[None], "sigma2": self._squeeze(b / (a - 1))[None]}
@@ -188,7 +197,7 @@ class Gaussian(Family[Moments]):
         """Add μ and σ² to the open PyMC model, hyperparameters as they are `held`; return μ and σ."""
         from bayesclf import pymc_models
 
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         given = {"mu_m": m, "mu_kappa": kappa, "sigma2_a": self._squeeze(a), "sigma2_b": self._squeeze(b)}
         m, kappa, a, b = (held(f"{name}{suffix}", value) for name, value in given.items())
         dims = tuple(dim if dim == "outcome" else f"{dim}{suffix}" for dim in self.dims()["sigma2"])
@@ -211,7 +220,7 @@ class Gaussian(Family[Moments]):
 
     def _student(self, X: Array) -> Array:
         """Return the same of numbers, which a change of variable leaves as it is."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         spread = (kappa + 1) / kappa
         shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
         if 1 not in self._shared:
@@ -224,7 +233,7 @@ class Gaussian(Family[Moments]):
 
         The location of the own class is (κm − x)/(κ − 1).
         """
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         over_classes = 0 in self._shared
         group = np.zeros_like(y) if over_classes else y
         seen, deviation = ~np.isnan(X), X - m[y]
@@ -252,7 +261,7 @@ class Gaussian(Family[Moments]):
         ----------
         Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 95.
         """
-        _, kappa, a, b = self._hyperparameters()
+        _, kappa, a, b = self.hyperparameters()
         return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
 
     def _log_base(self, statistics: Moments) -> Array:
@@ -261,7 +270,7 @@ class Gaussian(Family[Moments]):
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b); one part for each variance."""
-        m, kappa, a, b = self._hyperparameters()
+        m, kappa, a, b = self.hyperparameters()
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
         return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
@@ -304,16 +313,9 @@ class Gaussian(Family[Moments]):
         dims = ("outcome", "feature")
         return {"mu": dims, "sigma2": tuple(dims[axis] for axis in (0, 1) if axis not in self._shared)}
 
-    def _hyperparameters(self) -> tuple[Array, Array, Array, Array]:
-        return (np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b))
-
-    def _updated(self, statistics: Moments) -> tuple[Array, Array, Array, Array]:
-        """Return m, κ, a and b of the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self._hyperparameters()
-        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        total = kappa + n
-        shrunk = kappa * n / total * (mean - m) ** 2
-        return m + n / total * (mean - m), total, a + self._group(n) / 2, b + self._group(scatter + shrunk) / 2
+    def hyperparameters(self) -> tuple[Array, Array, Array, Array]:
+        """Return m, κ, a and b."""
+        return np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b)
 
     def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
         """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).

@@ -225,8 +225,18 @@ class QuadratureFamily(CellFamily):
         """Return log p(x | state), t being the last part of the state."""
         return np.asarray(self.gain(state, 1.0, *self.terms(x)) + self.log_h(x))
 
-    def _log_cells_at(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return what `log_cells` does at any t, in the shape of values and t together."""
+    def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
+        """Return log p(x | t, D) of cells x and nodes t, in the shape of both together.
+
+        Parameters
+        ----------
+        values, t : array
+            Cells of one feature, without missing ones, and nodes.
+        outcome, feature : int
+            The class and the feature.
+        left_out : bool
+            Whether each cell is among the rows D and is left out of them.
+        """
         weight, total = (part[outcome, feature] for part in self.state())
         if left_out:
             # Of numbers only; a sum of whole numbers keeps its digits.
@@ -259,20 +269,6 @@ class QuadratureFamily(CellFamily):
     @cached_property
     def _drawn(self) -> Grid:
         return Grid.of(self.log_marginal, np.shape(self.n), self.bounds, DRAWN_NODES, DRAWN_DEPTH)
-
-    def log_cells(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
-        """Return log p(x | t, D) of cells (row) at the nodes of `grid`, (row, node).
-
-        Parameters
-        ----------
-        values : array of shape (row,)
-            Cells of one feature, without missing ones.
-        outcome, feature : int
-            The class and the feature.
-        left_out : bool
-            Whether each cell is among the rows D and is left out of them.
-        """
-        return self._log_cells_at(values[:, None], self.grid.nodes[:, outcome, feature], outcome, feature, left_out)
 
     @override
     def log_predictive(self, X: Array) -> Array:
@@ -308,7 +304,8 @@ class QuadratureFamily(CellFamily):
         cell that differs from the others may have an integrand that is narrow and falls.
         """
         cell, sign = (outcome, feature), -1 if left_out else 1
-        integrand = self.grid.log_weight[:, *cell] + sign * self.log_cells(values, *cell, left_out)
+        of_cells = self.log_cells(values[:, None], self.grid.nodes[:, *cell], *cell, left_out)
+        integrand = self.grid.log_weight[:, *cell] + sign * of_cells
         out = np.asarray(logsumexp(integrand, axis=1))
         left = np.flatnonzero((~_vanishes(integrand) | self.grid.cut[cell]) & ~np.isnan(out))
         if left.size:
@@ -321,7 +318,7 @@ class QuadratureFamily(CellFamily):
 
         def log_integrand(x: Array, t: Array) -> Array:
             """Return it times the evidence of D, (node, row, 1), of cells (row, 1) at t (node, row or 1, 1)."""
-            return own.log_marginal(t) + sign * self._log_cells_at(x, t, outcome, feature, left_out)
+            return own.log_marginal(t) + sign * self.log_cells(x, t, outcome, feature, left_out)
 
         out = np.empty(len(values))
         for some in np.array_split(np.arange(len(values)), len(values) // BLOCK + 1):

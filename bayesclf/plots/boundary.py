@@ -192,7 +192,7 @@ def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
     """Return the lines along which the most probable class changes, each (point, 2).
 
     The boundary between classes j < k is the zero line of log P(j | x) − max_{l > j} log P(l | x), without the
-    parts where a class before j is more probable. Each piece is drawn once, so that dashed lines stay dashed.
+    parts where a class before j is more probable. Each line is drawn once, so that dashes stay dashes.
 
     Parameters
     ----------
@@ -207,29 +207,12 @@ def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
     scores = np.maximum(log_proba, LOWEST_LOG_PROBA)
     for k in range(scores.shape[2] - 1):
         later = scores[..., k + 1 :].max(axis=2)
-        lines: Any = contour_generator(x, y, scores[..., k] - later).lines(0.0)
+        field: Any = scores[..., k] - later
         if k:
-            earlier = scores[..., :k].max(axis=2) - np.maximum(scores[..., k], later)
-            lines = [piece for line in lines for piece in _below_zero(line, x, y, earlier)]
+            field = np.ma.masked_where(scores[..., :k].max(axis=2) > np.maximum(scores[..., k], later), field)
+        lines: Any = contour_generator(x, y, field).lines(0.0)
         found += [line for line in lines if len(line) > 1]
     return found
-
-
-def _below_zero(line: Array, x: Array, y: Array, field: Array) -> list[Array]:
-    """Return the pieces of a line on which a field (y, x) is below zero, cut where it crosses."""
-    from scipy.interpolate import RegularGridInterpolator
-
-    values = RegularGridInterpolator((y, x), field)(np.clip(line[:, ::-1], (y[0], x[0]), (y[-1], x[-1])))
-    pieces: list[list[Array]] = [[]]
-    for index, (point, value) in enumerate(zip(line, values, strict=True)):
-        if index and (value < 0) != (values[index - 1] < 0):
-            share = values[index - 1] / (values[index - 1] - value)
-            pieces[-1].append(line[index - 1] + share * (point - line[index - 1]))
-            if value >= 0:
-                pieces.append([])
-        if value < 0:
-            pieces[-1].append(point)
-    return [np.array(piece) for piece in pieces if piece]
 
 
 def _answers(clf: BayesClassifier, plane: Plane, rules: Sequence[str]) -> tuple[dict[str, Array], list[str]]:

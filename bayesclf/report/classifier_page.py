@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.utils import get_tags
 
 from bayesclf import plots
 from bayesclf.arrays import Integers
@@ -221,7 +220,7 @@ def _weights(classifier: LogisticRegression) -> figure.Figure:
     weight = weight.assign_coords(named)
     size = (7.0, 1.0 + 0.22 * weight.sizes["feature"] * weight.sizes["outcome"])
     tree = xr.DataTree.from_dict({"posterior": xr.Dataset({"weight": weight})})
-    drawn = azp.plot_forest(tree, figure_kwargs={"figsize": size}, backend="matplotlib")
+    drawn = azp.plot_forest(tree, combined=True, figure_kwargs={"figsize": size}, backend="matplotlib")
     return _of_arviz(drawn)
 
 
@@ -238,7 +237,11 @@ def _ranks(classifier: BayesClassifier) -> figure.Figure:
     draws = xr.Dataset({f"p{i}": (("chain", "draw"), found.draws[i]) for i in worst})
     names: dict[Any, Any] = {f"p{i}": style.plain(found.names[i]) for i in worst}
     drawn = azp.plot_rank(
-        xr.DataTree.from_dict({"posterior": draws}), labeller=MapLabeller(var_name_map=names), backend="matplotlib"
+        xr.DataTree.from_dict({"posterior": draws}),
+        labeller=MapLabeller(var_name_map=names),
+        col_wrap=2,
+        figure_kwargs={"figsize": (7.2, 4.0)},
+        backend="matplotlib",
     )
     return _of_arviz(drawn)
 
@@ -274,12 +277,10 @@ def _predictions(classifier: BayesClassifier, X: Any, codes: Integers, columns: 
 def average_effects(classifier: BayesClassifier, X: Any, columns: Sequence[str]) -> pd.DataFrame | None:
     """Return the average effects of the first columns, of two classes on the second; None where there are none."""
     found: list[pd.DataFrame] = []
-    if get_tags(classifier).input_tags.sparse:  # words and counts
-        return None
     for name in columns[:MOST_EFFECTS]:
         try:
             found.append(classifier.effects(X, name).assign(column=name))
-        except (InputError, Refused):  # a column of one value, and words
+        except (InputError, Refused):  # a column of one value, and words and counts
             continue
     if not found:
         return None

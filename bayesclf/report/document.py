@@ -24,7 +24,7 @@ PACKAGES = ("bayesclf", "pymc", "arviz", "nutpie", "numpy", "scipy", "scikit-lea
 INK, FAINT = "#010203", "#010204"
 """Colors of text and of grid lines while a figure is drawn; they are replaced by those of the page, dark or light."""
 
-PAGE_COLORS = {INK: "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
+PAGE_COLORS = {INK: "currentColor", "#000000": "currentColor", FAINT: "var(--line)", "#8c8c8c": "var(--muted)"}
 
 SETTINGS: dict[str, Any] = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),

@@ -99,12 +99,9 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
     if len(shown):
         of_best = (shown["model"] == comparison.best[0]) & (shown["rule"] == comparison.best[1])
         parts.append(Table(scores, shown, best=int(of_best.to_numpy().argmax()), meanings=table.MEANINGS))
-    missing = [
-        f"{model} under {listed(rules)}: n/a: {why}" for (model, why), rules in table.failures(comparison).items()
-    ]
     used = [rule for rule in RULES if any(name == rule for _, name in comparison.answers)]
     rules = [f"{rule}: {names.RULES[rule]}" for rule in used]
-    parts += [Items(missing), Section("What the rules are", [Items(rules)], "more")]
+    parts.append(Section("What the rules are", [Items(rules)], "more"))
     if comparison.costs is not None:
         reject = comparison.costs.reject
         rejected = "" if reject is None else f"; a rejected row costs {reject:g}"

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.arrays import Array
+from bayesclf.diagnostics.calibration import less_confident
 from bayesclf.display import Display
-from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.evaluation.comparison import Comparison, score_table
-from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Z_CONFIDENCE, Step, confidence_gap
+from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Step, confidence_gap
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import BASELINE, Key, Standing, mean, standings
 from bayesclf.report.facts import Fact, Score, calibration, facts
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
-from bayesclf.rules import RULES
-from bayesclf.wording import counted, first_upper, joined, named, number, pair, percent
+from bayesclf.wording import counted, first_upper, joined, number, pair, percent
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,15 +41,6 @@ DEFINED = (
 
 LARGE_SHARE = 0.5
 """Share of a log loss from which on the rows that make it up are worth a sentence."""
-
-MOST_ROWS = 100
-"""Rows whose log-odds are taken apart, the worst ones."""
-
-MOST_COLUMNS = 3
-"""Columns that are named at most."""
-
-NAMED_SHARE = 0.1
-"""Share of what speaks against the true classes from which on a column is named."""
 
 SHOWN_NOTES = 8
 """The most sentences about the reading of a table on the first screen."""
@@ -306,45 +296,30 @@ def in_sentence(title: str) -> str:
 
 
 def _overconfident(comparison: Comparison) -> list[str]:
-    """Name the models whose leading rule is over-confident, their other rules that are, and what averaging changes.
-
-    Gibbs is left out: its probabilities are those of a single hypothesis, drawn for each row, and over-confident by
-    construction.
-    """
+    """Name the models whose own rule is over-confident, and the rule that leaves clearly less of it, if any."""
     sentences = []
     for model in comparison.models:
-        if model == BOOSTING:
+        rules = comparison.rules_of(model)
+        if model == BOOSTING or not rules:
             continue
-        rules = [rule for rule in comparison.rules_of(model) if rule != "gibbs"]
-        gaps = {rule: Step.of(excess_confidence(comparison, model, rule)) for rule in rules}
-        clear = {rule: gap.mean for rule, gap in gaps.items() if gap.matters}
-        if not rules or comparison.leader(model)[1] not in clear:
+        own = comparison.leader(model)[1]
+        gaps = {rule: excess_confidence(comparison, model, rule) for rule in rules}
+        gap = Step.of(gaps[own])
+        if not gap.matters:
             continue
-        worst = max(clear, key=lambda rule: clear[rule])
-        points = pair(100 * gaps[worst].mean, 100 * gaps[worst].error, 1)
-        excess = f"its mean confidence exceeds its accuracy by {points} points"
-        if worst == NO_RULE:
-            sentences.append(f"{full_name(comparison, model)} is over-confident: {excess}.")
-            continue
-        under = f"under {worst} " if len(clear) > 1 else ""
-        text = f"{full_name(comparison, model)} is over-confident under {joined(clear)}: {under}{excess}"
-        sentences.append(f"{text}{_averaging(comparison, model, worst, rules)}.")
-    return [first_upper(sentence) for sentence in sentences]
-
-
-def _averaging(comparison: Comparison, model: str, worst: str, rules: Sequence[str]) -> str:
-    """Say by how much averaging over the posterior reduces the excess of a plug-in rule, by the paired difference."""
-    averaged = next((rule for rule in rules if RULES[rule].averages), None)
-    if averaged is None or RULES[worst].averages:
-        return ""
-    before, after = (excess_confidence(comparison, model, rule) for rule in (worst, averaged))
-    saved = Step.of(before - after)
-    size = f"{pair(100 * saved.mean, 100 * saved.error, 1)} points"
-    if abs(saved.mean) <= Z_CONFIDENCE * saved.error:
-        return f"; averaging over the posterior ({averaged}) does not clearly change that (by {size})"
-    word = "reduces" if saved.mean > 0 else "changes"
-    left = number(100 * float(after.mean()), 1)
-    return f"; averaging over the posterior ({averaged}) {word} the excess by {size}, to {left}"
+        under = "" if own == NO_RULE else f" under {own}"
+        points = pair(100 * gap.mean, 100 * gap.error, 1)
+        cure = less_confident(gaps, own)
+        left = (
+            f"; rule {cure!r} leaves {pair(100 * gaps[cure].mean(), 100 * Step.of(gaps[cure]).error, 1)}"
+            if cure
+            else ""
+        )
+        name = first_upper(full_name(comparison, model))
+        sentences.append(
+            f"{name} is over-confident{under}: its mean confidence exceeds its accuracy by {points} points{left}."
+        )
+    return sentences
 
 
 def excess_confidence(comparison: Comparison, model: str, rule: str) -> Array:
@@ -353,45 +328,23 @@ def excess_confidence(comparison: Comparison, model: str, rule: str) -> Array:
 
 
 def extremes(comparison: Comparison, model: str, rule: str) -> str:
-    """Return sentences on the rows that make up most of a log loss, and on their columns; empty if there are none.
+    """Return a clause on the rows that make up most of a log loss; empty if there are none.
 
-    Such a row had a probability below 1/1000 for its true class when it was held out. The columns are those of the fit
-    on all rows whose contributions to the log-odds of the decided class against the true one are largest.
+    Such a row had a probability below 1/1000 for its true class when it was held out.
     """
     log_proba, y = comparison.stacked(model, rule)
     losses = -log_proba[np.arange(len(y)), y]
-    order = np.argsort(-losses, kind="stable")
-    worst = order[: int((losses > MOST_NATS).sum())]
+    worst = np.flatnonzero(losses > MOST_NATS)
     with np.errstate(invalid="ignore"):
         share = 1.0 if np.isinf(losses).any() else losses[worst].sum() / losses.sum()
     if not len(worst) or share < LARGE_SHARE:
         return ""
-    rows = np.concatenate(comparison.tested)[worst]
+    rows = np.unique(np.concatenate(comparison.tested)[worst])
     large = "all" if share > 1 - 1e-9 else percent(float(share))
-    said = (
-        f"it gave the true class of {counted(len(np.unique(rows)), 'row')} a probability below 1/1000, which makes up "
-        f"{large} of its log loss"
-    )
-    blamed = _columns(comparison, model, rows[:MOST_ROWS], log_proba[worst[:MOST_ROWS]].argmax(axis=1))
     return (
-        f"{said}; there {named(blamed)} speak{'s' * (len(blamed) == 1)} most against the true class" if blamed else said
+        f"it gave the true class of {counted(len(rows), 'row')} a probability below 1/1000, which makes up {large} of "
+        "its log loss"
     )
-
-
-def _columns(comparison: Comparison, model: str, rows: np.ndarray, decided: np.ndarray) -> list[str]:
-    """Return the columns that contribute most to the decided classes of rows, against the true ones."""
-    fit = comparison.fits.get(model)
-    if fit is None:
-        return []
-    labels = comparison.classes
-    try:
-        found = fit.explain(comparison.X.iloc[rows], labels[decided], labels[comparison.y[rows]], rule="map")
-    except (Refused, DoesNotExist):
-        return []
-    terms = found.terms[~found.terms["feature"].str.startswith("(")]
-    against = terms.groupby("feature", sort=False)["contribution"].sum()
-    against = against[against > 0].sort_values(ascending=False, kind="stable")
-    return [str(name) for name in against[against >= NAMED_SHARE * against.sum()].index[:MOST_COLUMNS]]
 
 
 def overview(comparison: Comparison) -> Display:

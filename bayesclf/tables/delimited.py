@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import csv as plain_csv
 import gzip
 import io
 import itertools
@@ -16,20 +15,11 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bayesclf.errors import InputError
 from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
 from bayesclf.tables.kinds import require_kinds
-from bayesclf.tables.layout import (
-    HEAD_BYTES,
-    Cleaned,
-    Found,
-    ReadOptions,
-    cells_of_any_length,
-    decoded,
-    encoding_of,
-    laid_out,
-)
+from bayesclf.tables.layout import HEAD_BYTES, Cleaned, Found, ReadOptions, check_rows, decoded, encoding_of, laid_out
 from bayesclf.tables.stream import Stream
 from bayesclf.tables.stream_paths import require_names
 from bayesclf.tables.writing import Meaning, Survey, cells_of
-from bayesclf.wording import counted, did_you_mean, listed, one_line
+from bayesclf.wording import did_you_mean, listed, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,7 +164,7 @@ def read_delimited(data: bytes, path: Path, default: str, wish: Wish) -> Read:
     found = laid_out(text[:cut] if cut else text, encoding, wish.options, path, wish.names, default)
     require_names(found.names, path)
     require_kinds(wish.kinds, found.names, str(path))
-    _check_rows(found, text, path)
+    check_rows(found, text, path)
     del text
     names = _kept(found, wish)
     wish = wish.among(names)
@@ -223,47 +213,6 @@ def notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple
     for name, meaning in meanings.items():
         notes += meaning.notes(name, name in wish.kinds)
     return tuple(notes)
-
-
-def _check_rows(found: Found, text: str, path: Path) -> None:
-    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
-    lines = found.rows(io.StringIO(text, newline=""))
-    row = last = 0
-    wrong: tuple[int, int, int] | None = None
-    with cells_of_any_length():
-        for first, cells in _records(lines, found, path):
-            if cells:
-                row += 1
-                if wrong is not None:
-                    last = row
-                    break
-                if len(cells) != found.width:
-                    wrong = (row, first, len(cells))
-    if not row:
-        raise InputError(f"{path} has no rows below its column names; add at least one")
-    if wrong is not None:
-        number, line, size = wrong
-        ends = not last and number > 1
-        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if ends else ""
-        raise InputError(
-            f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
-            f"{found.width}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
-        )
-
-
-def _records(lines: Iterable[str], found: Found, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line, and the cells, of each record."""
-    reader = plain_csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
-    line = 1
-    try:
-        for cells in reader:
-            yield line, cells
-            line = reader.line_num + 1
-    except plain_csv.Error:
-        raise InputError(
-            f"{path}: the quotes of the row that starts in line {line} do not match; "
-            "close each quoted cell and double the quotes inside it"
-        ) from None
 
 
 def csv_stream(paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL) -> Stream:

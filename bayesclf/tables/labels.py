@@ -122,6 +122,6 @@ def require_classes(y: pd.Series[Any]) -> None:
         )
         middle = f"{float(values[np.isfinite(values)].median()):g}"
         raise InputError(
-            f"the label column {y.name!r} holds {what}: this is a quantity, not a class; make classes of it with "
-            f"--classes {middle} (bounds with commas), choose another --target, or give --kind {y.name}=category"
+            f"the label column {y.name!r} holds {what}: this is a quantity, not a class; make classes with "
+            f"--classes {middle}, choose another --target, or give --kind {y.name}=category"
         )

@@ -15,7 +15,7 @@ from typing import IO
 
 from bayesclf.errors import InputError
 from bayesclf.tables.writing import CODES, PLAIN, written
-from bayesclf.wording import clipped, listed
+from bayesclf.wording import clipped, counted, listed
 
 SEPARATORS = (",", ";", "\t", "|", " ")
 """What may be between cells; " " is any number of blanks and tabs."""
@@ -36,6 +36,7 @@ COMMENTS = ("#", "%")
 """What comments begin with."""
 
 SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
 DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
 DATA = re.compile(r"@data\s*", re.IGNORECASE)
@@ -267,7 +268,7 @@ def laid_out(
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
-    found = replace(found, plain=not cleaned and "\n" in head)
+    found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
     return _named(found, asked, path, numbers, rows, known, notes)
 
 
@@ -387,6 +388,47 @@ def cells_of_any_length() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(limit)
+
+
+def check_rows(found: Found, text: str, path: Path) -> None:
+    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
+    lines = found.rows(io.StringIO(text, newline=""))
+    row = last = 0
+    wrong: tuple[int, int, int] | None = None
+    with cells_of_any_length():
+        for first, cells in _records(lines, found, path):
+            if cells:
+                row += 1
+                if wrong is not None:
+                    last = row
+                    break
+                if len(cells) != found.width:
+                    wrong = (row, first, len(cells))
+    if not row:
+        raise InputError(f"{path} has no rows below its column names; add at least one")
+    if wrong is not None:
+        number, line, size = wrong
+        ends = not last and number > 1
+        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if ends else ""
+        raise InputError(
+            f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
+            f"{found.width}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
+        )
+
+
+def _records(lines: Iterable[str], found: Found, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line, and the cells, of each record."""
+    reader = csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            yield line, cells
+            line = reader.line_num + 1
+    except csv.Error:
+        raise InputError(
+            f"{path}: the quotes of the row that starts in line {line} do not match; "
+            "close each quoted cell and double the quotes inside it"
+        ) from None
 
 
 def _width(lines: Sequence[str], separator: str) -> int:

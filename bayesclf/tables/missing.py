@@ -66,7 +66,7 @@ class Spike:
         """Say what was found, where, and what to do."""
         return (
             f"column {name!r} is {self.value:g} in {counted(self.cells, 'cell')}, far from the nearest other value "
-            f"({self.nearest:g}), as where {self.value:g} stands for a missing value; if it does, read the table with "
+            f"({self.nearest:g}); if that means missing, read the table with "
             f'--missing {quote(f"{name}={self.value:g}")} (missing={{"{name}": [{self.value:g}]}} in Python)'
         )
 

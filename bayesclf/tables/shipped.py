@@ -8,7 +8,6 @@ from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError
 
 from bayesclf.errors import InputError
 
@@ -139,12 +138,10 @@ def fetch(name: str) -> Any:
     which = {"data_id": int(name)} if name.isascii() and name.isdigit() else {"name": name}
     try:
         return fetch_openml(**which, as_frame=True, parser="auto", n_retries=0)
-    except (ValueError, HTTPError) as error:
-        reason = f"cannot be used ({error}); look the data set up on openml.org and give its number"
-        raise InputError(f"openml:{name} {reason}") from error
-    except (OSError, HTTPException) as error:
-        reason = f"cannot be fetched ({error}); check the network, or save the table to a file"
-        raise InputError(f"openml:{name} {reason}") from error
+    except (ValueError, OSError, HTTPException) as error:
+        raise InputError(
+            f"openml:{name} cannot be fetched ({error}); check its number and the network, or save the table to a file"
+        ) from error
 
 
 def read_named(name: str) -> pd.DataFrame:

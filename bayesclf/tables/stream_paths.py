@@ -113,7 +113,7 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
         if os.path.isdir(path):
             if ending_of(own) is not None and own.is_relative_to(os.path.realpath(path)):
                 raise InputError(f"{option} {output} is in the folder {path}, which is read; choose another folder")
-        elif not os.path.exists(path) and _matches(own, path):
+        elif not os.path.exists(path) and fnmatch(str(own), os.path.abspath(path)):
             raise InputError(f"{option} {output} matches {path}, which is read; choose another name")
         files: list[Any] = [*files_of(path)] if os.path.exists(path) or glob.has_magic(path) else []
     else:
@@ -123,13 +123,3 @@ def require_elsewhere(output: Path, source: Any, option: str) -> None:
             own.exists() and os.path.exists(file) and os.path.samefile(own, file)
         ):
             raise InputError(f"{option} {output} is also {file}, which is read; choose another name")
-
-
-def _matches(path: Path, pattern: str) -> bool:
-    """Return whether a glob would find a file; of one with "**", whether it might."""
-    folder, name = os.path.split(os.path.abspath(pattern))
-    wanted = Path(folder if glob.has_magic(folder) else os.path.realpath(folder)) / name
-    if "**" in wanted.parts:
-        return fnmatch(str(path), str(wanted).replace("**" + os.sep, "*"))
-    pairs = zip(path.parts, wanted.parts, strict=False)
-    return len(path.parts) == len(wanted.parts) and all(fnmatch(own, part) for own, part in pairs)

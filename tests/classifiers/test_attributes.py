@@ -13,7 +13,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.model_selection import FixedThresholdClassifier
 
 import bayesclf as bc
@@ -124,20 +123,6 @@ class TestLinear:
         proba = softmax(log_odds, axis=1) if log_odds.ndim > 1 else expit(np.stack([-log_odds, log_odds], axis=1))
         np.testing.assert_allclose(proba, clf.predict_proba(X), atol=1e-10)
 
-    @every_linear
-    def test_averages_decide_by_their_own_log_odds(self, name):
-        clf, X = fitted(name)
-        np.testing.assert_array_equal(clf.classes_[clf.decision_function(X).argmax(axis=1)], clf.predict(X))
-        np.testing.assert_allclose(clf.coef_.sum(axis=0), 0, atol=1e-9)
-
-    def test_the_weights_are_posterior_means_by_default(self):
-        clf, _ = fitted("gnb", PAIR)
-        implied = clf.to_logistic("zero").posterior_["posterior"]
-        np.testing.assert_allclose(clf.coef_, implied["weight"].mean(("chain", "draw")))
-        np.testing.assert_allclose(clf.intercept_, implied["intercept"].mean(("chain", "draw")))
-        lr, _ = fitted("lr", PAIR)
-        np.testing.assert_allclose(lr.coef_, lr.posterior_["posterior"]["weight"].mean(("chain", "draw")))
-
     def test_a_column_of_one_value_has_the_weight_zero(self):
         X = np.column_stack([IRIS[:, :2], np.ones(150), IRIS[:, 2:]])
         for clf in (bc.LogisticRegression(prior_scale=2.5, inference="map"), bc.GaussianNB("feature", rule="map")):
@@ -217,20 +202,6 @@ def test_nothing_is_stored_or_pickled(name):
 
 
 class TestMetaEstimators:
-    def test_recursive_feature_elimination(self):
-        X = np.column_stack([IRIS, np.random.default_rng(0).normal(size=150)])
-        for clf in (bc.LogisticRegression(prior_scale=2.5, inference="map"), bc.GaussianNB("feature")):
-            selected = RFE(clf, n_features_to_select=2).fit(X[PAIR], SPECIES[PAIR])
-            assert not selected.support_[4]
-            assert selected.score(X[PAIR], SPECIES[PAIR]) > 0.9
-
-    def test_selection_from_a_model(self):
-        selector = SelectFromModel(bc.LogisticRegression(prior_scale=2.5, inference="map"), threshold="mean").fit(
-            IRIS, SPECIES
-        )
-        importance = np.abs(selector.estimator_.coef_).sum(axis=0)  # norm 1, over classes
-        np.testing.assert_array_equal(selector.get_support(), importance >= importance.mean())
-
     @pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
     def test_a_fixed_threshold(self, method):
         y = SPECIES[PAIR] == 2

@@ -1,16 +1,12 @@
 """Classifiers that answer from given draws."""
 
-import warnings
-
 import numpy as np
 import pytest
-import xarray as xr
 from helpers.classifiers import NUMBERS, WORDS
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
-from bayesclf.engines.nuts import STATISTICS
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 
 
 @pytest.fixture(scope="module")
@@ -52,21 +48,6 @@ def test_the_mean_and_the_mode_are_of_the_given_posterior(table):
         expected = unmoved.predict_proba(X, rule=rule)
         np.testing.assert_allclose(moved.predict_proba(further, rule=rule), expected, atol=1e-9, err_msg=rule)
     np.testing.assert_allclose(unmoved.predict_proba(X, rule="map"), fitted.predict_proba(X, rule="map"))
-
-
-def test_the_group_alone_is_enough_and_advice_is_about_its_sampler(fitted, table):
-    again, X = fitted.with_posterior(fitted.posterior_["posterior"]), table[0]
-    np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X, rule="bayes-optimal"), rtol=1e-13)
-    with pytest.raises(InputError, match=r"no group 'posterior'; its groups are: prior$"):
-        fitted.with_posterior(xr.DataTree.from_dict({"prior": fitted.posterior_["posterior"].to_dataset()}))
-    posterior = fitted.posterior_["posterior"].to_dataset()
-    stats = {name: (("chain", "draw"), np.ones(tuple(posterior.sizes.values())[:2])) for name in STATISTICS}
-    tree = xr.DataTree.from_dict({"posterior": posterior, "sample_stats": xr.Dataset(stats)})
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        given = fitted.with_posterior(tree)
-    assert given.convergence_problems_[-1].endswith("pymc.sample(draws=2000, tune=1000), or use narrower priors")
-    (found,) = given.diagnose(*table, checks=["P01"]).issues
-    assert "pymc.sample(target_accept=0.999)" in found.next_step
 
 
 def test_what_is_in_closed_form_is_not_that_of_the_fit(fitted, table):
@@ -115,22 +96,6 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_the_report_says_that_draws_were_given(fitted, tmp_path):
-    given = fitted.with_posterior(fitted.posterior_)
-    pages = []
-    for clf in (fitted, given):
-        clf.report(tmp_path / "page.html")
-        pages.append((tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert "posterior in closed form" in pages[0]
-    assert 'id="priors-title"' in pages[0]
-    assert "posterior from given draws (4 chains, 200 draws in all)" in pages[1]
-    assert 'id="priors-title"' not in pages[1]
-    assert "The fit&#39;s priors were" in pages[1]
-    assert "Answers are by draws that were given, 4 chains of 200 draws in all" in pages[1]
-
-
 def changed(draws, how):
     match how:
         case "lacking":
@@ -161,11 +126,3 @@ def test_another_posterior_is_refused(how, message, fitted):
     draws = fitted.posterior_["posterior"].to_dataset()
     with pytest.raises(InputError, match=message):
         fitted.with_posterior(changed(draws, how))
-
-
-def test_a_point_of_another_shape_is_refused(fitted):
-    with pytest.raises(InputError, match="the point lacks 'pi'"):
-        fitted.with_posterior(fitted.posterior_, {})
-    point = {name: values[0] for name, values in fitted.hypotheses("map").parameters.items()}
-    with pytest.raises(InputError, match=r"'mu' of the point has shape \(2,\), not \(3, 2\)"):
-        fitted.with_posterior(fitted.posterior_, {**point, "mu": point["mu"][0]})

@@ -75,17 +75,6 @@ def test_weights_stand_next_to_those_of_logistic_regression(clf, columns, classe
     assert len(az.summary(own)) == (classes - 1) * (1 + own["map"].sizes["feature"])
 
 
-def test_columns_have_the_names_of_logistic_regressions(mixed_table):
-    X, y = mixed_table
-    X = X[NUMBERS + WORDS].dropna()
-    y = y[X.index]
-    implied = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature")}, **EXACT).fit(X, y).to_logistic()
-    logistic = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y)
-    assert implied.columns == logistic.model_.design.names
-    assert implied.reference == "well"
-    np.testing.assert_allclose(implied.centre, logistic.model_.design.centre, rtol=1e-12)
-
-
 def test_weights_of_two_classes_are_mitchells_eqs_21_and_22(mixed_table):
     X, y = mixed_table
     y = (y == "well").astype(int)
@@ -149,14 +138,6 @@ def test_infinite_weights_do_not_exist_but_the_others_do(play_tennis):
     assert np.isfinite(implied.predict_log_proba(X, "map")).all()
 
 
-def test_a_point_engine_implies_points_only(mixed_table):
-    clf, X = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
-    implied = clf.to_logistic()
-    assert set(implied.posterior_.children) == {"map", "mle"}
-    with pytest.raises(InputError, match="source must be one of 'map', 'mle', not 'posterior'"):
-        implied.predict_log_proba(X)
-
-
 def test_the_place_of_the_intercept_is_checked(mixed_table):
     clf, _ = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
     with pytest.raises(InputError, match="intercept_at must be one of 'means', 'zero', not 'median'"):
@@ -177,14 +158,6 @@ def test_implied_weights_of_dependent_columns_need_complete_rows(mixed_table):
     X = X.assign(apples=np.where(np.arange(90) == 4, np.nan, X["apples"]))
     with pytest.raises(InputError, match="row 5 has a missing cell, but the weights of the block of 'apples'"):
         clf.to_logistic().predict_log_proba(X)
-
-
-def test_implied_weights_of_a_sparse_table(rng):
-    X, y = sparse.csr_array(rng.poisson(0.7, (40, 6))), np.arange(40) % 2
-    for clf in (bc.MultinomialNB(**EXACT), bc.BernoulliNB(**EXACT)):
-        clf.fit(X, y)
-        found = clf.to_logistic().predict_log_proba(X, "map")[0]
-        np.testing.assert_allclose(np.exp(found), clf.predict_proba(X, rule="map"), atol=1e-12)
 
 
 def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):

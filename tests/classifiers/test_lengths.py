@@ -7,7 +7,7 @@ from scipy import sparse, stats
 
 import bayesclf as bc
 from bayesclf.classifiers.training import DocumentLengths
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 
 TEXTS = [*["a b", "a b c", "c c a b a"] * 10, *["d", "d e d e d d", "e e e"] * 5]
 Y = np.array(["short"] * 30 + ["mixed"] * 15)
@@ -75,11 +75,6 @@ def test_a_model_of_which_words_there_are_takes_no_lengths():
     assert clf.sample(5)[0].shape == (5, 1)
     with pytest.raises(InputError, match="lengths cannot be given: this event model says of each word"):
         clf.sample(5, lengths=3)
-
-
-def test_documents_too_long_for_memory_are_refused():
-    with pytest.raises(Refused, match="2,000,000,000 words would take about"):
-        fitted("text").sample(2, lengths=10**9)
 
 
 def test_words_come_in_an_order_that_is_drawn():

@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Multinomial
-from bayesclf.posterior import answers, averaging
+from bayesclf.posterior import answers
 from bayesclf.posterior import hypotheses as hypothesis_set
 from bayesclf.rules import RULES
 
@@ -78,14 +78,6 @@ def test_predictive_of_all_documents_of_a_length_adds_up_to_one(length):
     family = Multinomial(np.array([[0.7, 2.0, 3.5]]), axes=Axes(("k",), ("a", "b", "c")))
     sequences = np.array([np.bincount(words, minlength=3) for words in itertools.product(range(3), repeat=length)])
     np.testing.assert_allclose(np.exp(family.log_predictive(sequences.astype(float))).sum(), 1.0, rtol=1e-12)
-
-
-def test_predictive_is_not_the_density_at_the_mean():
-    """A word that has occurred becomes more probable: the plug-in is too sure of a repetitive document."""
-    clf = smoothed(bc.MultinomialNB, class_prior="uniform").fit(COUNTS, Y)
-    repetitive = [[0, 0, 0, 0, 12, 0, 0, 0, 0]]
-    predictive, mean = (clf.predict_proba(repetitive, rule=rule).max() for rule in ("predictive", "mean"))
-    assert 1 - predictive > 100 * (1 - mean)
 
 
 # The two-level categorical
@@ -213,29 +205,12 @@ def test_partial_fit_over_any_split_is_fit(event_model, parts):
         np.testing.assert_allclose(by_parts.predict_proba(TEXTS, rule), whole.predict_proba(TEXTS, rule), atol=1e-12)
 
 
-@every_event_model
-def test_partial_fit_takes_documents_without_words(event_model):
-    whole = smoothed(bc.TextNB, event_model=event_model).fit([*TEXTS, "", "-"], [*Y, "ham", "ham"])
-    by_parts = smoothed(bc.TextNB, event_model=event_model).partial_fit(TEXTS, Y).partial_fit(["", "-"], ["ham", "ham"])
-    np.testing.assert_allclose(by_parts.predict_proba(TEXTS), whole.predict_proba(TEXTS), atol=1e-12)
-
-
 def test_yesterdays_posterior_is_todays_prior():
     first = smoothed(bc.TextNB).fit(TEXTS[:40], Y[:40])
     second = first.as_prior().fit(TEXTS[40:], Y[40:])
     whole = smoothed(bc.TextNB, vectorizer={"vocabulary": first.vocabulary_}).fit(TEXTS, Y)
     for rule in ("map", "mean", "predictive"):
         np.testing.assert_allclose(second.predict_proba(TEXTS, rule), whole.predict_proba(TEXTS, rule), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "documents", [pd.Series(TEXTS), pd.DataFrame({"message": TEXTS}), np.array(TEXTS), np.array(TEXTS, object)[:, None]]
-)
-def test_documents_come_in_many_shapes(documents):
-    expected = smoothed(bc.TextNB).fit(TEXTS, Y).predict_proba(TEXTS)
-    clf = smoothed(bc.TextNB).fit(documents, Y)
-    np.testing.assert_array_equal(clf.predict_proba(documents), expected)
-    np.testing.assert_array_equal(clf.predict_proba(TEXTS), expected)
 
 
 def test_a_missing_document_is_answered_by_the_class_prior_where_it_says_nothing():
@@ -300,16 +275,6 @@ def test_draws_made_on_request_answer_as_draws_kept_in_memory(kind, rule, small_
     assert not held.hypotheses("posterior").in_parts
     found = made.predict_log_proba(COUNTS, rule=rule)
     np.testing.assert_allclose(found, held.predict_log_proba(COUNTS, rule=rule), rtol=1e-10, atol=1e-12)
-
-
-def test_too_few_effective_draws_are_refused_over_blocks_too(small_budget):
-    made, held = held_and_made(bc.MultinomialNB, COUNTS)
-    messages = []
-    for clf in (made, held):
-        with pytest.raises(Refused, match="effective draws of 40") as caught:
-            averaging.average(clf.hypotheses("posterior"), clf.rows(COUNTS * 30), given_x=True)
-        messages.append(str(caught.value))
-    assert messages[0].split(" leaves ")[1] == messages[1].split(" leaves ")[1]
 
 
 @every_kind

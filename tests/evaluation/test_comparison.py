@@ -40,14 +40,6 @@ def comparison(iris, models):
     return bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4)
 
 
-def test_the_table_is_computed_once_and_each_callers_own(comparison, monkeypatch):
-    first = comparison.table
-    expected = first.copy()
-    first["accuracy"] = 0.0
-    monkeypatch.delattr("bayesclf.evaluation.comparison.score_table")
-    pd.testing.assert_frame_equal(comparison.table, expected)
-
-
 def test_one_line_a_model_and_rule(comparison, models):
     assert list(zip(comparison.table["model"], comparison.table["rule"], strict=True)) == [
         (model, rule) for model in models for rule in RULES
@@ -145,29 +137,6 @@ def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with
     assert found == pytest.approx(by_draw.mean(), abs=5 * by_draw.std() / np.sqrt(1000))
 
 
-def test_without_a_limit_that_binds_zero_one_cost_is_the_error(iris, models):
-    table = bc.compare({"gnb": models["gnb"]}, *iris, "all", cv=3, random_state=4, reject=1.0).table
-    np.testing.assert_allclose(table["cost"], 1 - table["accuracy"], atol=1e-12)
-    np.testing.assert_allclose(table["cost_se"], table["accuracy_se"], atol=1e-12)
-    np.testing.assert_allclose(table["cost_diff"], -table["accuracy_diff"], atol=1e-12)
-    assert (table["rejected"] == 0).all()
-
-
-def test_costs_change_no_other_number(with_costs, comparison):
-    own = comparison.table[comparison.table["model"] == "gnb"].drop(columns="reason")
-    assert not {"cost", "cost_se", "rejected"} & set(own)
-    shared = [name for name in own if not name.endswith(("_diff", "_diff_se"))]
-    pd.testing.assert_frame_equal(with_costs.table[shared], own[shared], check_dtype=False)
-
-
-def test_disagreements_are_the_rows_on_which_decisions_differ(comparison):
-    frame = comparison.disagreements
-    decided = frame.loc[frame["model"] == "gnb", list(comparison.rules_of("gnb"))]
-    assert (decided.nunique(axis=1) > 1).all()
-    codes = [comparison.answers["gnb", rule].scores[0].log_proba.argmax(axis=1) for rule in RULES]
-    assert len(decided) == (np.ptp(codes, axis=0) > 0).sum()
-
-
 def test_disagreements_have_probabilities_and_cells_and_gibbs_alone_comes_last(comparison):
     frame = comparison.disagreements
     frame = frame[frame["model"] == "gnb"]
@@ -190,11 +159,6 @@ def test_numbers_do_not_depend_on_the_number_of_workers(comparison, iris, models
     pd.testing.assert_frame_equal(again.predictions, comparison.predictions)
 
 
-def test_another_seed_gives_other_folds(comparison, iris, models):
-    other = bc.compare({"gnb": models["gnb"]}, *iris, cv=3, random_state=5)
-    assert not np.array_equal(other.splits[0][1], comparison.splits[0][1])
-
-
 def test_progress_is_told_after_each_unit(iris, models):
     told = []
     bc.compare({"gnb": models["gnb"]}, *iris, cv=3, progress=lambda *news: told.append(news))
@@ -214,14 +178,6 @@ def test_models_whose_fits_remain_once_the_time_is_over_are_left_out(comparison,
         np.testing.assert_array_equal(found.stacked("gnb", rule)[0], comparison.stacked("gnb", rule)[0])
         assert found.answers["lr", rule].reason == "the time limit of 10 minutes was over"
     assert "the time limit of 10 minutes was over" in " ".join(verdict(found, found.table).cautions)
-
-
-def test_one_fit_is_made_whatever_the_limit(iris, models):
-    told = []
-    found = bc.compare(models, *iris, ["map"], cv=3, max_seconds=1e-9, progress=lambda *news: told.append(news))
-    assert told == [("gnb", 1, 8)]
-    assert found.left_out == ("gnb", "lr")
-    assert "No model could answer" in repr(found)
 
 
 def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):
@@ -326,20 +282,3 @@ def test_texts_are_compared_as_a_table_of_one_column(given):
 def test_a_sparse_table_is_refused(iris):
     with pytest.raises(InputError, match="needs a dense table, not a sparse one"):
         bc.compare({"counts": bc.MultinomialNB()}, sparse.csr_array(iris[0].to_numpy()), iris[1])
-
-
-def test_what_folds_say_with_other_numbers_only_is_said_once():
-    rng = np.random.default_rng(2)
-    y = rng.integers(2, size=60)
-    X = pd.DataFrame({"a": rng.normal(size=60) + y, "b": rng.normal(size=60)})
-    model = bc.LogisticRegression(inference=bc.engines.Laplace(draws=50, limit=np.inf), random_state=1)
-    comparison = bc.compare({"lr": model}, X, y, cv=3)
-    scales = [note for note in comparison.notes["lr"] if "prior scale of the weights" in note]
-    assert scales == [note for note in comparison.fits["lr"].notes_ if "prior scale of the weights" in note]
-
-
-def test_the_largest_gap_between_rules_comes_first(rng):
-    X, y = rng.normal(size=(60, 6)), rng.integers(0, 2, 60)
-    gap = bc.compare([bc.GaussianNB()], X, y, ["map", "bayes-optimal"], cv=3, repeats=1).disagreements["gap"]
-    assert gap.nunique() > 2
-    assert gap.is_monotonic_decreasing

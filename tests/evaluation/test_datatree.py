@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from helpers.classifiers import GENERATIVE, NUMBERS, WORDS
 from helpers.suites import mainly
-from scipy import stats
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
@@ -74,19 +73,6 @@ def test_log_prior_and_likelihood_add_up_to_the_posterior(trees, generative):
     np.testing.assert_allclose(found - found[0], expected - expected[0], atol=1e-8)
 
 
-def test_log_prior_of_weights_is_their_normal_density(complete):
-    X, y = complete
-    clf = bc.LogisticRegression(
-        prior_scale=2.5, inference=Laplace(draws=20), random_state=1, prior_form="reference"
-    ).fit(X, y)
-    tree = clf.to_datatree(X, y)
-    weight = tree.posterior["weight"].values * clf.model_.design.scale
-    prior = clf.model_.weight_prior
-    values = np.concatenate([tree.posterior["intercept"].values[..., None], weight], axis=-1)
-    expected = stats.norm.logpdf(values, prior.mean, prior.sd).sum(axis=(-2, -1))
-    np.testing.assert_allclose(tree.log_prior["weights"].values, expected)
-
-
 def test_predicted_labels_have_the_classifiers_probabilities(trees, generative, logistic, complete):
     for name, clf in (("nb", generative), ("lr", logistic)):
         drawn = trees[name].posterior_predictive["y"].values.reshape(1000, -1)
@@ -118,11 +104,6 @@ def test_loo_of_a_generative_model_is_that_of_whole_rows():
     assert not found.warning
     assert found.elpd == pytest.approx(brute, abs=0.4)
     assert found.p > 5  # so that the density with all rows, or that of labels alone, would be far off
-
-
-def test_kinds_of_models_compare_by_what_they_say_of_labels(generative, logistic, complete):
-    table = az.compare({"nb": bc.loo(generative, *complete), "lr": bc.loo(logistic, *complete)})
-    assert set(table.index) == {"nb", "lr"}
 
 
 @pytest.mark.parametrize("name", mainly(["nb", "lr"], "nb"))

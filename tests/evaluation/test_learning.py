@@ -1,10 +1,7 @@
 """Learning curves of one's own table: nested training rows, the same test rows, corrected errors."""
 
-from dataclasses import replace
-
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -109,23 +106,6 @@ def test_what_has_no_score_has_its_reason_and_is_not_drawn(curve, iris):
         plt.close(figure)
 
 
-def test_a_curve_without_a_score_shows_itself_and_says_why_none_is_drawn(curve, iris):
-    skipped = bc.learning_curve(
-        bc.GaussianNB("shared", inference="mle"), *iris, rules=["predictive"], sizes=[20, 40], cv=2
-    )
-    said = str(skipped)
-    assert said.count("n/a  ") == 1
-    assert "n/a: gnb under predictive: a fit by MLE leaves no posterior" in " ".join(said.split())
-    empty = replace(curve, table=curve.table[:0])
-    nothing = replace(curve, table=pd.DataFrame())
-    for one in (empty, nothing):
-        assert str(one) == repr(one) == "Learning curve without a model, rule or training size"
-        assert "without a model" in one._repr_html_()
-    for one in (skipped, empty):
-        with pytest.raises(InputError, match="no model and rule has a finite test error at any training size"):
-            one.plot("error")
-
-
 def test_progress_and_processes(iris):
     told = []
     found = bc.learning_curve([GaussianNB()], *iris, sizes=[20, 40], cv=2, progress=lambda *news: told.append(news))
@@ -149,8 +129,3 @@ def test_progress_and_processes(iris):
 def test_options_that_cannot_be(options, message, iris):
     with pytest.raises(InputError, match=message):
         bc.learning_curve(bc.GaussianNB(), *iris, **{"cv": 2, **options})
-
-
-def test_a_metric_that_there_is_not(curve):
-    with pytest.raises(InputError, match="metric must be one of 'error', 'log_loss', 'brier'"):
-        curve.of("accuracy")

@@ -1,6 +1,5 @@
 """Classifiers of scikit-learn in a comparison, and other splits than stratified folds."""
 
-import re
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import brier_score_loss
 from sklearn.model_selection import (
@@ -92,25 +90,6 @@ def test_a_class_that_was_never_probable_makes_the_log_loss_infinite_and_is_coun
     assert line["log_loss_infinite"] == missed[own == 0]["row"].nunique() > 0
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_peers_are_in_verdict_figures_and_report(comparison, tmp_path):
-    said = verdict(comparison, comparison.table)
-    sentences = " ".join([said.headline, *said.findings, *said.cautions])
-    assert "peer" in sentences
-    assert NO_RULE not in sentences
-    assert re.search(r"\(knn\) gave the true class of \d+ rows the probability 0", sentences)
-    for draw in (plots.reliability, plots.class_calibration, plots.threshold_curve):
-        assert draw(comparison, "peer").axes
-    assert plots.rule_scores(comparison, "brier").axes
-    comparison.report(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "Pipeline, without rules" in page
-    assert "StandardScaler" in page
-    assert set(comparison.fits) == {"gnb"}
-    assert set(comparison.peers) == {"peer", "knn"}
-
-
 def test_boosting_shows_what_a_black_box_gains_and_is_never_the_model_to_use(monkeypatch):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -142,13 +121,6 @@ def test_numbers_of_a_peer_depend_on_the_seed_alone(iris):
     assert one["brier"][0] != other["brier"][0]
 
 
-def test_a_seed_is_drawn_and_told(iris):
-    found = bc.compare(GaussianNB(), *iris, cv=2, random_state=None)
-    again = bc.compare(GaussianNB(), *iris, cv=2, random_state=found.seed)
-    pd.testing.assert_frame_equal(found.table, again.table)
-    assert found.models == ("GaussianNB",)
-
-
 def test_what_a_peer_warns_of_is_a_note_and_why_it_fails_a_reason(iris):
     X, y = iris
     X = X.assign(word=np.where(np.arange(150) % 2, "a", "b"))
@@ -170,15 +142,6 @@ def test_a_class_that_a_fold_lacks_has_probability_zero(iris):
     train, test = rows[:-1], np.r_[101:110]
     found = bc.compare([GaussianNB()], X, y, cv=[(train, test)])
     assert found.table["log_loss_infinite"][0] == 9
-
-
-def test_texts_go_to_a_vectorizer():
-    texts = ["a good movie", "a bad film", "fun, good fun", "boring and bad"] * 10
-    y = np.array(["p", "n", "p", "n"] * 10)
-    pipeline = make_pipeline(CountVectorizer(), LogisticRegression())
-    found = bc.compare([bc.TextNB(), pipeline], texts, y, ["predictive"], cv=2)
-    expected = -cross_val_score(pipeline, texts, y, cv=found.splits, scoring="neg_log_loss").mean()
-    assert found.table.set_index("model")["log_loss"]["LogisticRegression"] == pytest.approx(expected)
 
 
 def test_names_of_classifiers_without_names():
@@ -221,16 +184,6 @@ def test_any_splitter(cv, iris, tmp_path):
     assert found.repeats == (2 if isinstance(cv, RepeatedStratifiedKFold) else 1)
     plots.reliability(found, "gnb")
     assert found.threshold_curve("gnb", "map")["coverage"].max() == 1
-
-
-def test_disagreements_are_told_by_the_rows_of_the_table(iris):
-    order = np.random.default_rng(0).permutation(150)
-    X, y = iris[0].iloc[order].reset_index(drop=True), iris[1][order]
-    found = bc.compare([bc.GaussianNB()], X.iloc[:, :2], y, ["mle", "gibbs"], cv=TimeSeriesSplit(2, test_size=40))
-    rows = found.disagreements["row"].to_numpy()
-    assert rows.size
-    assert rows.min() >= 70
-    assert (found.disagreements["label"].to_numpy() == y[rows]).all()
 
 
 @pytest.mark.parametrize(

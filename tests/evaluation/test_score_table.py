@@ -164,15 +164,6 @@ def test_a_models_own_rule_leads_unless_another_is_clearly_better():
     assert kinds[found.leader("nb")[1]] == "best"
 
 
-def test_rows_of_several_repeats_count_once():
-    rng = np.random.default_rng(5)
-    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
-    found = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=["map"], cv=3, repeats=4)
-    losses = row_losses(found, ("nb", "map"))
-    assert losses.shape == (60,)
-    assert losses.mean() == pytest.approx(found.table["log_loss"].iloc[0])
-
-
 def gaussian_losses(rng, rows, entries, sds, tails):
     """Return held-out losses of Gaussian naive Bayes on one column each, all columns equally informative."""
     y = np.arange(rows) % 2
@@ -195,11 +186,3 @@ def test_exchangeable_models_are_rarely_told_apart(rows, entries, tails):
     assert np.mean(["behind" in every for every in found]) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 400)
     # what a headline says of the best and the second
     assert np.mean([every[1] in ("leaning", "behind") for every in found]) <= 0.1
-
-
-@pytest.mark.slow
-def test_a_real_difference_is_found():
-    rng = np.random.default_rng(7)
-    effect = np.array([2.5, 1.0, 1.0])
-    found = [kinds(gaussian_losses(rng, 200, 3, effect, 0)) for _ in range(100)]
-    assert np.mean([kind == {"m0": "best", "m1": "behind", "m2": "behind"} for kind in found]) > 0.9

@@ -16,7 +16,6 @@ import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.peers import NO_RULE, line_name
 from bayesclf.evaluation.stack import STACK, stacked
-from bayesclf.report.verdict import verdict
 
 LINE = (STACK, NO_RULE)
 RULES = ["mle", "map", "predictive", "gibbs"]
@@ -99,12 +98,6 @@ class TestLine:
         assert comparison.models == ("gnb", "gda", STACK)
         assert comparison.seconds[STACK] > 0
 
-    def test_the_other_lines_are_what_they_are_without_it(self, comparison, table):
-        without = bc.compare(MODELS, *table, RULES, cv=4, repeats=2, random_state=3, reject=0.3)
-        assert without.mixture is None
-        kept = [name for name in without.table if not name.endswith(("_diff", "_diff_se"))]
-        pd.testing.assert_frame_equal(comparison.table[kept].iloc[:-1], without.table[kept])
-
     def test_its_notes_say_what_it_mixes_and_how_it_was_scored(self, comparison):
         mixture, nesting = comparison.notes[STACK]
         assert "× gda under" in mixture
@@ -130,18 +123,6 @@ class TestLine:
     def test_a_model_of_the_same_name_is_refused(self, table):
         with pytest.raises(InputError, match="a model is named 'stack'"):
             bc.compare({"stack": bc.GaussianNB()}, *table, stack=True)
-
-    def test_verdict_and_display_have_it(self, comparison):
-        said = verdict(comparison, comparison.table)
-        assert STACK in " ".join([said.headline, *said.findings])
-        assert STACK in repr(comparison)
-
-    @pytest.mark.slow
-    def test_the_report_has_a_section_of_it(self, comparison, tmp_path):
-        comparison.report(tmp_path / "page.html")
-        page = (tmp_path / "page.html").read_text(encoding="utf-8")
-        assert "lines of this comparison" in page
-        assert comparison.notes[STACK][1][1:] in page  # it starts with a capital there
 
 
 class TestClassifier:
@@ -237,23 +218,6 @@ class TestSimulations:
         assert found.best == LINE
         assert 0.3 < stack.weights_["first"] < 0.7
         assert found.table["log_loss"].iloc[-1] == pytest.approx(mixed.mean(), abs=4 * mixed.std() / np.sqrt(400))
-
-    def test_where_one_model_is_right_it_has_the_weight(self, rng):
-        y = np.repeat([0, 1], 300)
-        X = rng.normal(size=(600, 2))
-        X[:, 1] += np.where(y, 3.0, -3.0) * X[:, 0]
-        found = bc.compare(MODELS, X, y, ["predictive"], cv=4, stack=True)
-        assert found.stack().weights_["gda under predictive"] > 0.97
-        table = found.table.set_index("model")["log_loss"]
-        assert table[STACK] == pytest.approx(table["gda"], abs=0.003)
-
-    def test_near_duplicates_do_no_harm(self, table):
-        rules = ["map", "mean", "predictive"]
-        alone = bc.compare({"gda": MODELS["gda"]}, *table, rules, cv=4, stack=True)
-        twins = {f"twin {number}": MODELS["gda"] for number in range(6)}
-        found = bc.compare(twins, *table, rules, cv=4, stack=True)
-        own, expected = (one.answers[LINE].scores[0].log_loss for one in (found, alone))
-        np.testing.assert_allclose(own, expected, atol=1e-4)
 
     @pytest.mark.slow
     def test_its_score_is_that_of_a_cross_validation_inside_each_training_set(self, rng):

@@ -60,15 +60,6 @@ def test_scores_of_a_line_over_cells_are_those_of_fresh_rows(rng):
         assert abs(value - seen.mean()) < 4 * seen.std() / np.sqrt(len(seen)) + 1e-4
 
 
-def test_drawn_rows_have_the_populations_moments(rng):
-    population = POPULATIONS["neither holds"]
-    X, y = population.draw(100_000, rng)
-    for k in (0, 1):
-        own = X[y == k]
-        np.testing.assert_allclose(own.mean(axis=0), population.mu[k], atol=0.04)
-        np.testing.assert_allclose(np.cov(own.T), population.Sigma[k], atol=0.08)
-
-
 @pytest.mark.slow
 def test_where_both_assumptions_hold_all_limits_are_the_best_classifier(limits):
     for own in CLASSIFIERS:

@@ -8,7 +8,7 @@ from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
-from bayesclf.experiments.hypotheses import EXAMPLE, EXERCISE, NOISE, NOISY, SETUPS
+from bayesclf.experiments.hypotheses import EXAMPLE, EXERCISE, NOISE, NOISY
 
 EXPERIMENT = find("hypotheses")
 CASES = 200
@@ -30,19 +30,6 @@ def examples(outcome):
 
 
 @pytest.mark.slow
-def test_the_most_probable_hypothesis_and_the_most_probable_classification_differ(examples):
-    assert examples.loc["map", ["answer", "probability"]].tolist() == ["+", pytest.approx(0.4)]
-    assert examples.loc["bayes-optimal", ["answer", "probability"]].tolist() == ["−", pytest.approx(0.6)]
-
-
-@pytest.mark.slow
-def test_rain_after_a_cloudy_spring_day_and_after_a_fine_one(examples):
-    """.1/(.1 + .5) and .001/(.001 + .9)."""
-    found = examples.loc[examples["example"] == "weather", "probability"]
-    np.testing.assert_allclose(found, [0.1 / 0.6, 0.001 / 0.901])
-
-
-@pytest.mark.slow
 def test_every_example_is_the_textbooks(examples):
     assert len(examples) == 9
     np.testing.assert_allclose(examples["probability"], examples["textbook"], atol=1e-14)
@@ -55,36 +42,6 @@ def test_gibbs_asks_consistent_hypotheses_equally_often():
     assert (said[0], said[3], said[4]) == (0, 100, 100)
     assert stats.binomtest(said[1], 100, 1 / 3).pvalue > 0.001
     assert stats.binomtest(said[2], 100, 2 / 3).pvalue > 0.001
-
-
-@pytest.mark.slow
-def test_map_of_the_extended_space_is_h3_exactly_where_its_weight_is_largest(table):
-    assert (table["map_as_expected"] == CASES).all()
-    assert table["map_is_h3"].between(0.05, 0.95).all()
-
-
-@pytest.mark.slow
-def test_the_same_prior_ratio_changes_no_answer(table):
-    same = table.loc[[kind for kind, (_, same) in SETUPS.items() if same]]
-    assert (same["cases_changed"] == 0).all()
-
-
-@pytest.mark.slow
-def test_a_classifier_h3_with_more_than_half_of_the_posterior_is_never_outvoted(table):
-    kept = table.loc["classifier, other ratio"]
-    assert kept["sure"] > 10
-    assert kept["sure_changed"] == 0
-    assert table.loc["probabilistic, other ratio", "sure_changed"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "share"), [("probabilistic, other ratio", 0.088), ("classifier, other ratio", 0.036)])
-def test_another_prior_ratio_changes_some_answers(kind, share):
-    """Shares measured over 400,000 cases without this experiment."""
-    seeds = np.random.SeedSequence(8).spawn(10)
-    found = [EXPERIMENT.measure(EXPERIMENT.Settings(), (kind, 0), seed)[0]["changed"] for seed in seeds]
-    assert abs(np.mean(found) - share) < 4 * stats.sem(found)
-    assert stats.sem(found) < 0.01
 
 
 @pytest.mark.slow

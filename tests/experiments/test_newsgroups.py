@@ -107,12 +107,6 @@ def test_messages_that_are_nowhere_are_requested(tmp_path, monkeypatch):
             EXPERIMENT.measure(EXPERIMENT.Settings(), unit, np.random.SeedSequence(0))
 
 
-@pytest.mark.usefixtures("two_groups")
-def test_unknown_groups_are_named():
-    with pytest.raises(InputError, match=r"there is no group 'c\.mice'; they are a\.cats, b\.dogs"):
-        newsgroups.by_date(("a.cats", "c.mice"))
-
-
 @pytest.mark.parametrize(
     ("wrong", "part"),
     [
@@ -138,13 +132,6 @@ def test_mitchells_words_are_neither_frequent_nor_rare(rng):
     left_out = total[(total >= 3) & ~total.index.isin(kept)]
     assert len(left_out) == 100
     assert left_out.min() >= total[list(kept)].max()
-
-
-def test_a_shuffle_begins_with_every_group(rng):
-    y = np.repeat([0, 1, 2, 3], [50, 1, 20, 3])
-    order = newsgroups.shuffled(y, rng)
-    assert sorted(order) == list(range(74))
-    assert set(y[order[:4]]) == {0, 1, 2, 3}
 
 
 @pytest.mark.slow

@@ -270,14 +270,6 @@ def leads(nb, lr, noise, rng, blocks=20):
     return ahead(paired(pd.DataFrame({**about, "answered": 10, "error": 10 * wide.ravel()})).set_index("m"))
 
 
-@pytest.mark.slow
-def test_level_curves_are_seldom_called_apart():
-    """Of pairs of level curves, at most one in twenty."""
-    rng = np.random.default_rng(3)
-    found = [leads([0.3] * 6, [0.3] * 5 + [0.2], 0.02, rng, 30)[0] for _ in range(200)]
-    assert sum(found) <= 0.05 * 200 + 3 * math.sqrt(200 * 0.05 * 0.95)
-
-
 @pytest.mark.parametrize(
     ("nb", "lr", "few", "many"),
     [

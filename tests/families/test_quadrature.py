@@ -142,7 +142,7 @@ def test_the_predictive_of_a_far_cell_is_a_ratio_of_evidences(name):
     less, posterior = prior.log_evidence(statistics), prior.posterior(statistics)
     expected = [(prior.log_evidence(one_class(prior, [*x, one])[1]) - less).item() for one in far]
     assert_allclose(predictive(posterior, far), expected, rtol=1e-8)
-    of_grid = posterior.log_cells(far, 0, 0, left_out=False)
+    of_grid = posterior.log_cells(far[:, None], posterior.grid.nodes[:, 0, 0], 0, 0, left_out=False)
     assert (of_grid.max(axis=1) < np.array(expected) - 100).any()  # the grid of the class does not reach
 
 
@@ -251,7 +251,7 @@ def test_the_density_of_a_count_given_its_dispersion_is_that_of_decimals(decimal
         **{name: np.full(shape, value) for name, value in given.items()}, sums=np.full((1, *shape), 1e15)
     )
     t = np.array([-10.0, 0.0, 5.0, 20.0, 29.0])
-    found = family._log_cells_at(np.array([x]), t, 0, 0, left_out)
+    found = family.log_cells(np.array([x]), t, 0, 0, left_out)
 
     def expected(r):
         cell, a, b = Decimal(x), 1 + 1001 * r, Decimal(1 + 10**12 + 10**15)

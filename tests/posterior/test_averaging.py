@@ -132,12 +132,6 @@ class TestMixture:
         predicted(hypotheses)
         assert hypotheses.model.seen == [400, 7]
 
-    @pytest.mark.parametrize("labels", [2, 4])
-    def test_is_what_averaging_draw_by_draw_finds(self, rng, labels):
-        hypotheses = linear(3 * rng.standard_normal((300, 200, labels - 1)))
-        found = averaging.average(hypotheses, numbered(200)).log_proba
-        np.testing.assert_allclose(predicted(hypotheses), found, rtol=1e-12)
-
     @pytest.mark.parametrize("labels", [2, 3])
     def test_other_base_rates_add_to_the_log_odds(self, rng, labels):
         log_odds = rng.standard_normal((40, 30, labels - 1))
@@ -155,14 +149,6 @@ class TestMixture:
         expected = logsumexp(log_softmax(others, axis=2), axis=0) - np.log(40)
         assert np.isneginf(found[:, nowhere]).all()
         np.testing.assert_allclose(np.delete(found, nowhere, axis=1), expected, rtol=1e-12)
-
-    @pytest.mark.parametrize("labels", [2, 3])
-    @pytest.mark.parametrize("rows", [0, 1, 5])
-    def test_of_few_rows(self, rng, labels, rows):
-        log_odds = rng.standard_normal((30, rows, labels - 1))
-        found = predicted(linear(log_odds))
-        assert found.shape == (rows, labels)
-        np.testing.assert_allclose(found, mean_of_many(log_odds, 0), rtol=1e-12)
 
     def test_of_logistic_regression_with_unseen_levels(self, rng):
         """By the model's own parameters, one draw after the other."""
@@ -268,10 +254,6 @@ class Spread:
 
 
 class TestThreads:
-    def test_results_are_in_the_order_of_the_items(self, monkeypatch):
-        monkeypatch.setattr(answers, "available", lambda: 3)
-        assert answers.each(lambda item: item**2, range(100), answers.LEAST_WORK) == [n**2 for n in range(100)]
-
     @pytest.mark.parametrize("count", [1, 3])
     def test_the_blas_has_one_thread_meanwhile_and_its_own_number_after(self, monkeypatch, count):
         def blas_threads(_=None) -> set[int]:
@@ -285,17 +267,6 @@ class TestThreads:
     def test_no_more_threads_than_the_blas_may_have(self):
         with threadpoolctl.threadpool_limits(1, user_api="blas"):
             assert answers.available() == 1
-
-    @pytest.mark.parametrize("count", [1, 3])
-    def test_an_error_is_that_of_the_first_item_that_has_one(self, monkeypatch, count):
-        monkeypatch.setattr(answers, "available", lambda: count)
-
-        def fail(item: int) -> None:
-            if item > 1:
-                raise ValueError(item)
-
-        with pytest.raises(ValueError, match=r"^2$"):
-            answers.each(fail, range(9), answers.LEAST_WORK)
 
 
 class TestInterval:

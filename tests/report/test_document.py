@@ -168,24 +168,11 @@ def test_over_confidence_is_named():
     comparison = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal"])
     assert excess_confidence(comparison, "nb", "map").mean() > 0.1
     cautions = verdict(comparison, comparison.table).cautions
-    assert any("is over-confident under map and bayes-optimal" in sentence for sentence in cautions)
+    assert any(f"is over-confident under {comparison.leader('nb')[1]}: " in sentence for sentence in cautions)
     tempered = compared({"nb": bc.NaiveBayes()}, X, y, rules=["map", "bayes-optimal", "tempered"])
     assert tempered.leader("nb") == ("nb", "tempered")  # which is not over-confident
     assert excess_confidence(tempered, "nb", "map").mean() > 0.1
     assert not any("over-confident" in sentence for sentence in verdict(tempered, tempered.table).cautions)
-
-
-def test_what_averaging_changes_is_the_paired_difference():
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = pd.DataFrame(rng.normal(size=(60, 25)) + 0.2 * y[:, None]).rename(columns="x{}".format)
-    found = compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map", "bayes-optimal", "gibbs"])
-    before, after = (excess_confidence(found, "nb", rule) for rule in ("map", "bayes-optimal"))
-    saved = 100 * (before - after).mean()
-    (sentence,) = [text for text in verdict(found, found.table).cautions if "over-confident" in text]
-    assert "under gibbs" not in sentence
-    assert f"reduces the excess by {saved:.1f} ± " in sentence
-    assert sentence.endswith(f"points, to {100 * after.mean():.1f}.")
 
 
 def test_nothing_is_recommended_where_the_columns_tell_nothing():
@@ -224,15 +211,14 @@ def test_a_model_that_is_as_good_as_the_shares_of_the_classes_is_not_called_wors
     assert sum("shares of the classes" in text for text in said) <= 1
 
 
-def test_the_columns_behind_an_extreme_loss_are_named():
+def test_rows_behind_an_extreme_loss_are_counted():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
     X = pd.DataFrame({"fine": y + rng.normal(0, 0.7, 300), "odd": rng.normal(0, np.where(y == 1, 0.05, 1.0))})
     assert extremes(compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map"]), "nb", "map") == ""
     X.loc[1, "odd"] = 4.0  # eighty standard deviations of its class
     said = extremes(compared({"nb": bc.NaiveBayes(families="gaussian")}, X, y, rules=["map"]), "nb", "map")
-    assert said.startswith("it gave the true class of 1 row a probability below 1/1000")
-    assert said.endswith("there 'odd' speaks most against the true class")
+    assert said.startswith("it gave the true class of 1 row a probability below 1/1000, which makes up ")
 
 
 def test_titles_within_a_sentence_keep_the_capitals_of_names():

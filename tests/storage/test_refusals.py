@@ -105,7 +105,7 @@ class TestRefusalsToLoad:
         for length in np.linspace(8, len(content) - 1, 25).astype(int):
             saved.write_bytes(content[:length])
             with pytest.raises(
-                InputError, match=r"model\.nc is not a model, or it is cut off or damaged .*copy it again"
+                InputError, match=r"model\.nc is not a model, or it is cut off or damaged.*copy it again"
             ):
                 bc.load(saved)
 

@@ -75,16 +75,3 @@ def test_the_package_is_under_both_licenses():
     assert project["license-files"] == ["LICENSE", "data/CC-BY-4.0.txt"]
     assert all((ROOT / path).is_file() for path in project["license-files"])
     assert "Creative Commons Attribution 4.0 International Public License" in flat(ROOT / "data" / "CC-BY-4.0.txt")
-
-
-def test_bare_breast_cancer_stays_that_of_scikit_learn():
-    assert datasets.load("breast_cancer").frame.shape == (569, 31)
-    assert datasets.load("breast_cancer_ljubljana").frame.shape == (286, 10)
-
-
-def test_a_name_that_ships_means_the_same_table_with_a_folder(tmp_path, monkeypatch):
-    (tmp_path / "lenses.csv").write_text("a,class\n1,u\n2,v\n")
-    monkeypatch.setenv(datasets.FOLDER_VARIABLE, str(tmp_path))
-    assert datasets.load("lenses").frame.shape == (24, 5)
-    assert datasets.load("folder:lenses").frame.shape == (2, 2)
-    assert "folder:lenses" in {info.name for info in datasets.available()}

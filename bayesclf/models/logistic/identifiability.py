@@ -18,7 +18,6 @@ from scipy import linalg, optimize, sparse
 from bayesclf.arrays import Array, Integers
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments
 from bayesclf.models.logistic.design import LogisticDesign
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.wording import LISTED_NAMES, listed
 
 ALWAYS = 1e-13
@@ -261,59 +260,29 @@ TAKES_PART = 1e-7
 
 
 def collinear_features(
-    design: LogisticDesign, X: Matrix, weight: Array, moments: Moments | None = None
+    design: LogisticDesign, moments: Moments, variances: Callable[[Array], Array]
 ) -> tuple[str, ...]:
     """Return the features that have a weighted sum that is the same for all rows.
 
     Other weights on them, with another intercept, give every row the same probabilities. That the levels of one
-    category always add up to 1, and that a level occurs in no row, is not counted. Designs of more than
-    `DENSE_PARAMETERS` columns are not examined.
+    category always add up to 1, and that a level occurs in no row, is not counted.
 
     Parameters
     ----------
     design
         What the columns are.
-    X
-        Rows as `design.matrix` returns them, (row, column).
-    weight
-        (row), above 0.
     moments
-        Of the columns, where they are known.
+        Of the columns.
+    variances
+        Returns the variances over the rows of weighted sums (column, sum) of the columns.
 
     Returns
     -------
     tuple of str
         Names of numbers, of "… is missing" and of categories, in the design's order.
     """
-    if not len(X) or len(design) > DENSE_PARAMETERS:
-        return ()
-    known = moments or Moments.of(X, weight)
-    starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
-    always = [
-        isinstance(X, np.ndarray) and bool(X[:, start:end].any(axis=1).all())
-        for start, end in pairwise(starts.tolist())
-    ]
-
-    def variances(sums: Array) -> Array:
-        """Return the variances over the rows of weighted sums (column, sum) of the columns."""
-        return np.asarray(weight @ (X @ sums - known.mean @ sums) ** 2) / weight.sum()
-
-    return _collinear(design, known, always, variances)
-
-
-def collinear_by_root(design: LogisticDesign, moments: Moments, root: Array) -> tuple[str, ...]:
-    """Return the same, given a root R of the columns' covariance RᵀR, of rows that are elsewhere."""
-    if len(design) > DENSE_PARAMETERS:
-        return ()
     starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
     always = [bool(abs(1 - moments.mean[start:end].sum()) < ALWAYS) for start, end in pairwise(starts.tolist())]
-    return _collinear(design, moments, always, lambda sums: np.sum((root @ sums) ** 2, axis=0))
-
-
-def _collinear(
-    design: LogisticDesign, moments: Moments, always: Sequence[bool], variances: Callable[[Array], Array]
-) -> tuple[str, ...]:
-    """Return the collinear features, given moments, and which categories every row has."""
     covariance = moments.covariance
     contrasts = _contrasts(design, moments.mean, always)
     between = np.asarray(contrasts.T @ (contrasts.T @ covariance).T)

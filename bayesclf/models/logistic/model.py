@@ -203,8 +203,12 @@ class LogisticModel:
         """
         if len(self.design) > DENSE_PARAMETERS:
             return ()
-        X, _, weight = self._present
-        return collinear_features(self.design, X, weight, self.moments)
+        return collinear_features(self.design, self.moments, self._variances)
+
+    def _variances(self, sums: Array) -> Array:
+        """Return the variances over the training rows of weighted sums (column, sum) of the columns."""
+        deviations = np.asarray(self.X @ sums) - self.moments.mean @ sums
+        return np.asarray(self.sample_weight @ deviations**2) / self.sample_weight.sum()
 
     @cached_property
     def moments(self) -> Moments:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,10 +158,10 @@ class LogisticPrior:
         require(Flag(), standardize=self.standardize)
         require(Number(), intercept_mean=self.intercept_mean)
         require(Number(above=0, infinite=True), intercept_scale=self.intercept_scale)
-        _require_numbers(Number(array=True), prior_mean=self.prior_mean)
+        _require_numbers({}, prior_mean=self.prior_mean)
         if self.learned and (reason := not_meaningful(self.prior_mean, self.standardize)):
             raise InputError(f"prior_scale cannot be learned, because {reason}; give a number, such as 2.5")
-        _require_numbers(Number(above=0, array=True), prior_scale=self._given)
+        _require_numbers({"above": 0}, prior_scale=self._given)
 
     @property
     def learned(self) -> LearnedScale | None:
@@ -529,14 +530,14 @@ def _numbers(name: str, setting: Setting) -> Array:
         raise InputError(f"{name} must be a number, an array or a mapping to numbers, not {setting!r}") from None
 
 
-def _require_numbers(constraint: Number, **given: Setting) -> None:
-    """Raise `InputError` for a setting, or a value of a mapping, that is not what the constraint says."""
+def _require_numbers(limits: Mapping[str, Any], **given: Setting) -> None:
+    """Raise `InputError` for a setting, or a value of a mapping, that is not within the limits of a `Number`."""
     for name, setting in given.items():
         if isinstance(setting, Mapping):
             for key, value in setting.items():
-                require(replace(constraint, array=False), **{f"{name}[{key!r}]": value})
+                require(Number(**limits), **{f"{name}[{key!r}]": value})
         else:
-            require(constraint, **{name: setting})
+            require(Number(**limits, array=True), **{name: setting})
 
 
 def _per_column(name: str, setting: Setting, default: float, design: LogisticDesign) -> tuple[Array, Array]:

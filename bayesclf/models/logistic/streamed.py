@@ -12,7 +12,6 @@ import numpy as np
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.models.logistic.centered import Matrix, Moments, dense
-from bayesclf.models.logistic.identifiability import collinear_by_root
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
@@ -39,11 +38,16 @@ type Sums = tuple[Array, ...]
 """What is summed over the parts of the rows."""
 
 
+def added(one: Sums, other: Sums) -> Sums:
+    """Return the sums of numbers."""
+    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
+
+
 class Parts(Protocol):
     """The rows of a table, in parts, which may be read again for each sum."""
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] | None = None) -> Sums:
-        """Return what a function returns for each part, added up; both can be pickled, and the default adds numbers."""
+    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
+        """Return what a function returns for each part, added up; both can be pickled."""
 
 
 def values_of(theta: Array, part: Likelihood) -> Sums:
@@ -212,9 +216,9 @@ class StreamedModel(LogisticModel):
         raise DoesNotExist(IN_MEMORY.format(what="maximum likelihood"))
 
     @override
-    def collinear(self) -> tuple[str, ...]:
-        """Return the features whose weights the likelihood does not determine, by the moments of the columns."""
-        return collinear_by_root(self.design, self.moments, self.root)
+    def _variances(self, sums: Array) -> Array:
+        """Return the variances over the rows of weighted sums (column, sum) of the columns."""
+        return np.asarray(np.sum((self.root @ sums) ** 2, axis=0))
 
     @override
     def density(self) -> NoReturn:

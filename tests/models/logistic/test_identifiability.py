@@ -12,11 +12,9 @@ from helpers.suites import mainly
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.models.logistic import identifiability
 from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
-    collinear_features,
     find_separation,
     plain_separation,
 )
@@ -188,9 +186,9 @@ def test_a_number_is_named_if_and_only_if_the_rank_does_without_it(seed: int) ->
 def test_designs_of_more_columns_than_the_limit_are_not_examined(monkeypatch: pytest.MonkeyPatch) -> None:
     model = fitted({"a": A, "b": B, "again": A}).model_
     for limit, found in ((3, ("a", "again")), (2, ())):
-        monkeypatch.setattr(identifiability, "DENSE_PARAMETERS", limit)
-        assert collinear_features(model.design, model.X, np.ones(ROWS)) == found
-    assert collinear_features(model.design, model.X[:0], np.ones(0)) == ()
+        monkeypatch.setattr("bayesclf.models.logistic.model.DENSE_PARAMETERS", limit)
+        assert model.collinear() == found
+    assert model.of_rows(model.X[:0], model.y[:0], np.ones(0)).collinear() == ()
 
 
 def test_of_more_columns_than_rows_all_are_collinear() -> None:
@@ -227,7 +225,7 @@ def test_a_sum_that_varies_a_little_is_not_constant(noise, found):
     a, codes = rng.normal(size=200), np.arange(200) % 2
     X = pd.DataFrame({"a": a, "b": noise * rng.normal(size=200) - a, "c": rng.normal(size=200)})
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, codes).model_
-    assert collinear_features(model.design, model.X, model.sample_weight) == found
+    assert model.collinear() == found
 
 
 @pytest.mark.parametrize("apart", [-1, 0, 1])
@@ -247,4 +245,4 @@ def test_a_level_without_rows_is_not_collinear(absent):
     X = pd.DataFrame({"kind": kinds, "a": np.random.default_rng(1).normal(size=40)})
     model = bc.LogisticRegression(inference="map").fit(X, np.arange(40) // 2 % 2).model_
     assert model.design.sizes == (3,)
-    assert collinear_features(model.design, model.X, model.sample_weight) == ()
+    assert model.collinear() == ()
