@@ -71,6 +71,7 @@ def measured(row: Row, quick: bool) -> list[dict[str, Any]]:
 
 
 def named(row: Row, quick: bool) -> dict[str, Any]:
+    """Return what a row measures, its goal and its unit."""
     return {"work": row.work.format(n=f"{row.sizes[quick]:,}"), "goal": row.goal, "unit": row.unit, "more": row.more}
 
 

@@ -77,6 +77,7 @@ def mixed(rng: np.random.Generator, rows: int, missing: float = 0.0) -> Table:
 
 
 def words(rng: np.random.Generator, rows: int) -> Table:
+    """Return categories and numbers without missing cells."""
     X, y = mixed(rng, rows)
     return X[["a", "b", "c", "e"]], y
 
@@ -104,6 +105,7 @@ def well_specified(kind: str, rows: int, seed: int) -> Case:
 
 
 def fitted(clf: Any, X: pd.DataFrame, y: np.ndarray, new: pd.DataFrame | None = None) -> Case:
+    """Return the fitted classifier with its rows and the new rows."""
     return clf.fit(X, y), X, y, X if new is None else new
 
 
@@ -146,19 +148,23 @@ def rare_levels(rng: np.random.Generator, rows: int) -> Case:
 
 
 def narrow_prior(rng: np.random.Generator, X: pd.DataFrame, y: np.ndarray) -> Case:
+    """Fit with a prior that is too narrow."""
     family = bc.families.Gaussian(m=0.0, kappa=1.0, a=400.0, b=8.0)
     return fitted(bc.NaiveBayes(blocks=dict.fromkeys(X, family), random_state=1), X, y)
 
 
 def noise(rng: np.random.Generator, rows: int) -> Case:
+    """Fit columns that say nothing about the label."""
     return gaussian(pd.DataFrame(rng.normal(size=(rows, 3))), labels(rng, rows))
 
 
 def spiked(rng: np.random.Generator, X: pd.DataFrame) -> pd.Series:
+    """Return a column in which some cells are 0 and the others near 70."""
     return (70 + 10 * X["c"]).mask(rng.permutation(len(X)) < max(1, len(X) // 20), 0.0)
 
 
 def row_numbers(rng: np.random.Generator, X: pd.DataFrame) -> np.ndarray:
+    """Return the numbers of rows that a random split has left."""
     return rng.permutation(1000 + np.arange(int(len(X) / 0.7)))[: len(X)]
 
 

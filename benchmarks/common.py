@@ -135,10 +135,12 @@ def measured_with(found: dict[str, str]) -> str:
 
 
 def read(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file, empty if there is none."""
     return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
 
 def write(path: Path, result: dict[str, Any]) -> None:
+    """Write a JSON file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

@@ -55,10 +55,12 @@ def size() -> dict[str, object]:
 
 
 def naive_bayes(X: Any, y: Any) -> Any:
+    """Fit naive Bayes."""
     return bc.NaiveBayes(inference="exact", random_state=1).fit(X, y)
 
 
 def stream(X: Any, y: Any) -> object:
+    """Fit naive Bayes by `fit_stream`."""
     parts = [X[start : start + 100].assign(label=y[start : start + 100]) for start in range(0, len(X), 100)]
     return bc.NaiveBayes(random_state=1).fit_stream(pd.concat(parts), "label")
 

@@ -117,10 +117,12 @@ def changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
 
 
 def _other(op: ast.AST, others: dict[str, str]) -> Any:
+    """Return the operator that replaces another one."""
     return getattr(ast, others[type(op).__name__])()
 
 
 def _with(node: Any, **fields: Any) -> ast.AST:
+    """Return a copy of a node with some fields changed."""
     made = type(node)(**{name: fields.get(name, getattr(node, name)) for name in node._fields})
     return ast.copy_location(made, node)
 
@@ -135,6 +137,7 @@ def _beside_the_point(tree: ast.Module) -> set[int]:
 
 
 def mutants(module: str) -> Iterator[Mutant]:
+    """Yield all changes of a module."""
     text = (ROOT / module).read_text()
     tree, lines = ast.parse(text), text.splitlines()
     aside, spans = _beside_the_point(tree), _statements(tree)
@@ -209,6 +212,7 @@ class Reach:
         return sys.monitoring.DISABLE
 
     def line(self, code: CodeType, number: int) -> Any:
+        """Note a line that the test executes."""
         self.lines.add((str(Path(code.co_filename).relative_to(ROOT)), number))
         return sys.monitoring.DISABLE
 

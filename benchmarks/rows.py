@@ -129,6 +129,7 @@ def floor(scores: int, features: int) -> Callable[[], None]:
 
 @row("mode of logistic regression, {n} × 30, against scikit-learn's lbfgs at tol=1e-6", 0.8, sizes=MANY)
 def mode(n: int) -> Pairs:
+    """Compare the time of the mode with scikit-learn."""
     X, y = logistic(n, 30)
     ours = bc.LogisticRegression(prior_scale=2.5, inference="map")
     theirs = linear_model.LogisticRegression(C=2.5**2, tol=1e-6, max_iter=1000)
@@ -143,6 +144,7 @@ def against_tuned(X: pd.DataFrame, y: np.ndarray, **how: Any) -> Pair:
 
 @row("default logistic regression against tuned LogisticRegressionCV, 25 small tables", 1.0, largest=5.0, sizes=(5, 1))
 def small_tables(n: int) -> Pairs:
+    """Compare the defaults on small tables."""
     against_tuned(*load_iris(return_X_y=True, as_frame=True)).ours()  # compiles
     for name, X, y in sorted([*problems(), *pairs_of_digits()], key=lambda problem: problem[1].size)[:25]:
         yield against_tuned(X, y, of=name, warm=False, rounds=n)
@@ -150,6 +152,7 @@ def small_tables(n: int) -> Pairs:
 
 @row("default logistic regression against tuned LogisticRegressionCV, {n} × 30", 2.0, sizes=(100_000, 20_000))
 def many_rows(n: int) -> Pairs:
+    """Compare the defaults on many rows."""
     X, y = logistic(n, 30)
     yield against_tuned(frame(X), y)
 
@@ -193,22 +196,26 @@ COMMAND = "import runpy, sys; sys.argv[1:] = {}; runpy.run_module('bayesclf', ru
 
 @row("new process: import, default logistic regression of iris, predict", 2.5, unit="s")
 def cold_logistic(n: int) -> Pairs:
+    """Time a process that fits logistic regression."""
     yield Pair(process(IRIS.format("LogisticRegression")))
 
 
 @row("new process: the same without compiled code in the cache", unit="s")
 def cold_empty(n: int) -> Pairs:
+    """Time a process that compiles first."""
     with tempfile.TemporaryDirectory() as folder:
         yield Pair(process(IRIS.format("LogisticRegression"), NUMBA_CACHE_DIR=folder), warm=False)
 
 
 @row("new process: import, naive Bayes of iris, predict", 1.0, unit="s")
 def cold_naive_bayes(n: int) -> Pairs:
+    """Time a process that fits naive Bayes."""
     yield Pair(process(IRIS.format("NaiveBayes")))
 
 
 @row("new process: `bayesclf compare` of breast cancer", 8.0, unit="s")
 def compare(n: int) -> Pairs:
+    """Time the command `compare`."""
     yield Pair(process(COMMAND.format(["compare", "breast_cancer"])))
 
 
@@ -276,6 +283,7 @@ answers("predictive", lambda n: normal(n, 50), "{n} × 50", 1.0)
 
 @row("GaussianNB, 1,000 draws × {n} rows × 50, over products and exponentials", 2.0, sizes=(100_000, 10_000))
 def average(n: int) -> Pairs:
+    """Compare averages over draws with their least work."""
     engine = bc.engines.Exact(draws=250, chains=4)
     clf = bc.GaussianNB(random_state=0, inference=engine).fit(*normal(20_000, 50))
     X = np.random.default_rng(3).standard_normal((n, 50))
@@ -284,6 +292,7 @@ def average(n: int) -> Pairs:
 
 @row("CategoricalNB fit, {n} × 20 words, against OrdinalEncoder and CategoricalNB", 1.0, sizes=MANY)
 def words(n: int) -> Pairs:
+    """Compare fits of categories."""
     rng = np.random.default_rng(1)
     y = rng.integers(3, size=n)
     levels = [np.array([f"level {i}" for i in range(4 + j)], dtype=object) for j in range(20)]
@@ -313,6 +322,7 @@ multinomial({"alpha": 2.0}, "α given", 2.0)
 
 @row("GDA by class, digits, predict one row", 0.01, unit="s")
 def one_row(n: int) -> Pairs:
+    """Time the answer to one row."""
     X, y = load_digits(return_X_y=True)
     clf = bc.GaussianDiscriminantAnalysis("class", random_state=1).fit(X, y)
     yield Pair(lambda: clf.predict(X[:1]))
@@ -320,6 +330,7 @@ def one_row(n: int) -> Pairs:
 
 @row("GDA by class, digits, fit and predict one row", unit="s")
 def first_row(n: int) -> Pairs:
+    """Time a fit and its first answer."""
     X, y = load_digits(return_X_y=True)
     clf = bc.GaussianDiscriminantAnalysis("class", random_state=1)
     yield Pair(lambda: clf.fit(X, y).predict(X[:1]))
@@ -327,6 +338,7 @@ def first_row(n: int) -> Pairs:
 
 @row("NUTS of GaussianNB after the pass over the rows, 1,000,000 rows against 1,000", 1.3)
 def nuts_rows(n: int) -> Pairs:
+    """Compare NUTS on many rows with NUTS on few."""
     few, many = (bc.GaussianNB(inference="map").fit(*normal(rows, 10)).model_ for rows in (1_000, 1_000_000))
     yield Pair(lambda: draw(many, bc.engines.NUTS(), seed=0), lambda: draw(few, bc.engines.NUTS(), seed=0))
 
@@ -364,6 +376,7 @@ stream("CategoricalNB, 4 columns,", bc.CategoricalNB(inference="exact"), NUMBERS
 
 @row("GaussianNB answers (map) from Parquet to Parquet, {n} × 16 numbers, against PyArrow's scan", sizes=STREAMED)
 def streamed_answers(n: int) -> Pairs:
+    """Compare answers from file to file with a scan."""
     with files(n) as folder:
         clf = bc.GaussianNB(inference="map").fit_stream(folder / "0.parquet", "y", drop=WORDS, progress=False)
         out = folder.with_name("answers.parquet")
@@ -372,6 +385,8 @@ def streamed_answers(n: int) -> Pairs:
 
 @row("two Dask workers against one, by the clock, {n} × 30", 0.57, sizes=(10_000_000, 300_000), by_the_clock=True)
 def two_workers(n: int) -> Pairs:
+    """Compare two Dask workers with one."""
+
     def fit(clf: Any, client: Any) -> None:
         clf.fit_stream(folder, "y", client=client, progress=False)
 

@@ -155,6 +155,7 @@ PEERS: dict[str, Callable[[Problem, int], Any]] = {
 
 
 def _joined(intercept: Array, weight: Array) -> Array:
+    """Return intercept and weights as one array."""
     return np.concatenate([intercept[..., None], weight], axis=-1)
 
 

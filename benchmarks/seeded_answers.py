@@ -110,6 +110,7 @@ def difference(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def main() -> int:
+    """Save the answers, or compare them with saved ones."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--save", type=Path, metavar="FILE")

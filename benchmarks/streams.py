@@ -65,5 +65,6 @@ def workers(count: int) -> Iterator[Any]:
 
 
 def _one_thread() -> None:
+    """Let PyArrow use one thread."""
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)

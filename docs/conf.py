@@ -26,10 +26,9 @@ extensions = [
     "sphinx.ext.intersphinx",
     "sphinx_copybutton",
     "sphinx_design",
-    "sphinx_gallery.gen_gallery",
     *(f"extensions.{name}" for name in ("mathml", "docstrings", "check_pages")),
 ]
-exclude_patterns = ["_build", "_templates", "extensions", "examples", "**.py", "gallery/**.ipynb"]
+exclude_patterns = ["_build", "_templates", "extensions", "**.py"]
 templates_path = ["_templates"]
 nitpicky = True
 nitpick_ignore_regex = [
@@ -50,34 +49,15 @@ show_warning_types = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "fieldlist"]
 myst_heading_anchors = 4
 myst_links_external_new_tab = False
-nb_execution_mode = "off"
+nb_execution_mode = "off"  # except for the pages of the gallery
+nb_execution_raise_on_error = True
+nb_execution_timeout = 600
 nb_merge_streams = True
 
 for copy in (DOCS / "tutorials").glob("*.ipynb"):
     copy.unlink()
 for notebook in (DOCS.parent / "notebooks").glob("*.ipynb"):
     shutil.copy2(notebook, DOCS / "tutorials")  # with its time, so that only changed ones are read again
-
-# Gallery
-
-sphinx_gallery_conf = {
-    "examples_dirs": "examples",
-    "gallery_dirs": "gallery",
-    "subsection_order": [f"examples/{name}" for name in ("comparison", "posterior", "interpretation", "chains")],
-    "within_subsection_order": "FileNameSortKey",
-    "filename_pattern": "",
-    "reset_modules": ("extensions.gallery.begin",),
-    "image_scrapers": ("extensions.gallery.scrape",),
-    "capture_repr": (),
-    "reference_url": {"bayesclf": None},
-    "backreferences_dir": "gallery/uses",
-    "doc_module": ("bayesclf",),
-    "abort_on_example_error": True,
-    "download_all_examples": False,
-    "show_signature": False,
-    "min_reported_time": 1_000,
-    "write_computation_times": False,
-}
 
 # Docstrings
 
@@ -119,6 +99,7 @@ html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
+html_sidebars = {"gallery": []}  # a section of one page
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],

@@ -1,17 +1,21 @@
-"""Bounds on the words of README, CONTRIBUTING, CHANGELOG and docs, and on the length of a sentence."""
+"""Bounds on the words of README, CONTRIBUTING, CHANGELOG and docs, and on the sentences of these and of messages."""
 
+import ast
 import re
+from pathlib import Path
 
 import pytest
 from helpers.documents import ROOT
 
+import bayesclf
+
 GENERATED = {"checks/false_alarms.md", "results/benchmarks.md", "results/held_out.md"}
-"""Pages that `benchmarks/` writes."""
+"""Pages that `benchmarks/` writes; those of the checks are made when the site is built."""
 PAGES = sorted(
     page
     for page in (ROOT / "docs").rglob("*.md")
-    if not {"_build", "_templates", "generated", "gallery"} & set(page.parts)
-    and not re.match(r"[PMY]\d\d", page.stem)
+    if not {"_build", "_templates"} & set(page.parts)
+    and not page.stem.startswith("of_")
     and page.relative_to(ROOT / "docs").as_posix() not in GENERATED
 )
 BOUNDS = {"README.md": 600, "CONTRIBUTING.md": 1200, "CHANGELOG.md": 400}
@@ -41,12 +45,36 @@ def test_docs_have_at_most_so_many_words_and_pages():
     assert all(counts[folder] <= most for folder, most in FOLDERS.items()), counts
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
+OTHERS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "paper" / "paper.md"]
+
+
+@pytest.mark.parametrize("page", [*OTHERS, *PAGES], ids=lambda page: page.stem)
 def test_sentences_are_short(page):
     long = [" ".join(words) for words in sentences(page.read_text(encoding="utf-8")) if len(words) > MOST]
     assert not long, "\n".join(long)
 
 
+def texts(tree):
+    """Return the strings of a module, with one word for each expression in them, beside its docstrings."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    formatted = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+    parts = {id(part) for node in formatted for part in ast.walk(node) if part is not node}
+    found = [
+        "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values) for node in formatted
+    ]
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return found + [node.value for node in constants if id(node) not in alone | parts]
+
+
+def test_sentences_of_messages_are_short():
+    modules = Path(bayesclf.__file__).parent.rglob("*.py")
+    found = [text for path in modules for text in texts(ast.parse(path.read_text(encoding="utf-8")))]
+    assert any("must be" in text for text in found)
+    split = [one for text in found for one in re.split(r"(?<=[.?!])\s+|\n", text)]
+    assert [one for one in split if len(one.split()) > MOST] == []
+
+
 def test_a_long_sentence_is_found():
+    assert texts(ast.parse('"""Doc."""\nx = f"one {two} three"'))[0] == "one x three"
     text = f"# A title\n\nOne two. {'word ' * (MOST + 1)}\n\n| {'cell ' * 50}|\n\n```text\n{'code ' * 50}\n```\n"
     assert [len(words) for words in sentences(text)] == [2, MOST + 1]

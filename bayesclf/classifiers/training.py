@@ -448,9 +448,8 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
     if taken:
         yield (
             f"each different number is a category of its own, without order, in column "
-            f"{listed(taken.values(), LISTED_NAMES, AND_MORE)}; to give numbers a density take NaiveBayes without a "
-            "block for them, to make them categories cut them into bins with pandas.cut, and if they are codes declare "
-            f"them, with --kind {next(iter(taken))}=category (astype('category') in Python)"
+            f"{listed(taken.values(), LISTED_NAMES, AND_MORE)}; take NaiveBayes for a density, pandas.cut for bins, or "
+            f"--kind {next(iter(taken))}=category (astype('category') in Python) if they are codes"
         )
 
 

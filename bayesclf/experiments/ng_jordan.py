@@ -236,7 +236,7 @@ def averaging(table: pd.DataFrame, model: str) -> str:
     return (
         f"{first_upper(MODELS[model])}: bayes-optimal has a smaller log loss than map at "
         f"{percent(float((wide['bayes-optimal'] < wide['map']).mean()))} of the {len(wide)} pairs of a problem and a "
-        f"training size; the log loss is smaller by {number(gain)} nats on average, by {number(smoothing)} from map "
+        f"training size. The log loss is smaller by {number(gain)} nats on average, by {number(smoothing)} from map "
         f"to mean (smoothing) and by {number(gain - smoothing)} from mean to bayes-optimal (averaging)."
     )
 

@@ -1,6 +1,5 @@
 """The documentation's site, as `python3 tasks.py docs` has built it, and the scripts that it is made of."""
 
-import ast
 import importlib
 import json
 import re
@@ -41,11 +40,11 @@ def objects(site):
 @pytest.mark.slow
 class TestSite:
     def test_nothing_is_loaded_from_elsewhere(self, site):
-        assert len(site.pages) > 100
+        assert len(site.pages) > 60
         assert site.loaded_from_elsewhere() == []
 
-    def test_there_are_at_most_120_pages_beside_those_of_public_classes(self, site):
-        assert sum(page.parent.name != "generated" for page in site.pages) <= 120
+    def test_there_are_at_most_120_pages(self, site):
+        assert len(site.pages) <= 120
 
     def test_every_inner_link_and_anchor_leads_somewhere(self, site):
         assert site.dead() == []
@@ -60,7 +59,7 @@ class TestSite:
         assert len(modules) > 10
         assert set(modules) <= PUBLIC.keys()
         names = {f"{module}.{name}" for module in modules for name, what in PUBLIC[module].items() if what != "module"}
-        results = {f"bayesclf.{name}" for name in re.findall(r"^   ~(\S+)$", listed, flags=re.MULTILINE)}
+        results = set(re.findall(r"^.. autoclass:: (\S+)$", listed, flags=re.MULTILINE))
         assert names | results <= objects
 
     def test_methods_of_classifiers_are_in_the_reference(self, objects):
@@ -76,12 +75,12 @@ class TestSite:
         }
         assert {f"bayesclf.NaiveBayes.{name}" for name in methods} <= objects
 
-    def test_every_check_has_a_page_with_an_example_and_its_rates(self, site):
+    def test_every_check_has_a_section_with_its_rates(self):
+        text = "".join(page.read_text(encoding="utf-8") for page in (BUILT / "checks").glob("of_*.html"))
         for code, check in CHECKS.items():
-            text = (BUILT / "checks" / f"{code}.html").read_text(encoding="utf-8")
             assert f"{code} {check.title}" in text
-            assert "Next step:" in text
-            assert "simulation" in text or "Not simulated" in text, code
+        assert text.count("simulat") >= len(CHECKS)
+        assert "Next step:" in text
 
     def test_every_notebook_is_shown_with_its_figures(self, site):
         for notebook in (ROOT / "notebooks").glob("*.ipynb"):
@@ -90,14 +89,14 @@ class TestSite:
             assert sum("_images" in address for address in page.loads) == drawn > 0
 
     def test_formulas_are_drawn(self, site):
-        text = (BUILT / "reference" / "generated" / "bayesclf.families.Poisson.html").read_text(encoding="utf-8")
+        text = (BUILT / "reference" / "generated" / "bayesclf.families.html").read_text(encoding="utf-8")
         assert text.count("<mfrac>") >= 2
         assert "MathJax" not in text
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("page", ["index", "gallery/index", "tutorials/01_three_rules", "reference/index", "search"])
+@pytest.mark.parametrize("page", ["index", "gallery", "tutorials/01_three_rules", "reference/index", "search"])
 def test_a_browser_asks_for_nothing_but_files(site, page, tmp_path):
     """Scripts too could load something: the browser's own log of requests has the last word."""
     log = tmp_path / "requests.json"
@@ -131,27 +130,22 @@ def test_every_external_name_is_used_and_exists(external):
 
 @pytest.mark.slow
 def test_types_of_parameters_lead_to_other_projects(site, external):
-    page = site.pages[(BUILT / "reference" / "generated" / "bayesclf.compare.html").resolve()]
+    page = site.pages[(BUILT / "reference" / "functions.html").resolve()]
     addresses = {name: f"https://{address}#{name}" for name, _, address in external}
     assert addresses["numpy.random.Generator"] in page.links
     assert set(addresses.values()) <= {address for each in site.pages.values() for address in each.links}
 
 
-EXAMPLES = sorted((DOCS / "examples").rglob("*.py"))
-
-
 def test_every_figure_is_in_the_gallery():
-    shown = {name for path in EXAMPLES for name in re.findall(r"bc\.plots\.(\w+)\(", path.read_text(encoding="utf-8"))}
-    assert {name for name in bc.plots.__all__ if name.islower()} <= shown
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert {name for name in bc.plots.__all__ if name.islower()} == set(re.findall(r"bc\.plots\.(\w+)\(", page))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_of_the_gallery_is_short_and_has_a_figure(site, example):
-    code = ast.parse(example.read_text(encoding="utf-8")).body
-    assert code[-1].end_lineno - code[0].end_lineno <= 12
-    text = (BUILT / "gallery" / example.parent.name / f"{example.stem}.html").read_text(encoding="utf-8")
-    assert "<svg" in text
+def test_the_gallery_shows_each_figure(site):
+    shown = site.pages[(BUILT / "gallery.html").resolve()].loads
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    assert sum("_images" in each for each in shown) == len(re.findall(r"^bc\.plots\.", page, re.MULTILINE))
 
 
 def test_what_is_loaded_and_what_is_dead_are_found(tmp_path):
