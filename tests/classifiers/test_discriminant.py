@@ -262,12 +262,15 @@ def gaps(rows):
 
 
 @both
-def test_missing_cells_leave_neither_estimates_nor_a_closed_form(covariance, gaps):
+def test_missing_cells_leave_estimates_but_no_closed_form(covariance, gaps):
     X, y = gaps
     with pytest.raises(Refused, match=r"no closed form \(training rows lack cells of columns 'x0', 'x1', 'x2'"):
         gda(covariance, inference="exact").fit(X, y)
-    with pytest.raises(DoesNotExist, match="estimates are not computed then; take inference='augmentation'"):
-        gda(covariance, inference="map").fit(X, y).predict(X)
+    clf = gda(covariance, inference="map").fit(X, y)
+    for rule in ("mle", "map"):
+        np.testing.assert_allclose(clf.predict_proba(X, rule=rule).sum(axis=1), 1.0)
+    with pytest.raises(Refused, match="not of the prior's family"):
+        clf.as_prior()
 
 
 @both
@@ -275,9 +278,16 @@ def test_partial_fit_with_missing_cells_is_fit(covariance, gaps):
     X, y = gaps
     whole = gda(covariance, inference="map").fit(X, y)
     parts = gda(covariance, inference="map").partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
-    (one,), (other,) = whole.model_.blocks, parts.model_.blocks
-    for name, values in one.statistics.arrays().items():
-        np.testing.assert_allclose(other.statistics.arrays()[name], values, atol=1e-9)
+    np.testing.assert_allclose(parts.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_columns_that_are_never_observed_together_have_no_maximum_likelihood(rows):
+    X, y = rows[0].copy(), rows[1]
+    X[::2, 0], X[1::2, 1] = np.nan, np.nan
+    clf = gda("shared", inference="map").fit(X, y)
+    assert np.isfinite(clf.predict_proba(X)).all()
+    with pytest.raises(DoesNotExist, match="no row has both columns 'x0' and 'x1'"):
+        clf.predict(X, rule="mle")
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, override
 from weakref import finalize
 
@@ -25,7 +25,6 @@ from bayesclf.families.base import (
     broadcast,
     joined,
     require_choice,
-    require_each,
     require_positive,
 )
 from bayesclf.families.cells import by_pattern
@@ -87,7 +86,7 @@ class MultivariateGaussian(Family[Scatters]):
     a = ν/2 and b = Ψ/2; with more the prior is not a product of normal-inverse-gammas.
 
     A row with missing cells contributes the marginal density of its observed cells. Then the prior is not conjugate:
-    data augmentation samples the posterior, and there is neither MLE nor MAP.
+    MLE and MAP are found by expectation and maximization, and data augmentation samples the posterior.
 
     Parameters
     ----------
@@ -244,27 +243,20 @@ class MultivariateGaussian(Family[Scatters]):
 
         The likelihood says nothing of ν, which is as in `map`.
         """
-        require_each(statistics.cells().n > 0, statistics.axes, "has no value", ", so no mean by maximum likelihood")
-        self._require_complete(statistics)
-        found = scatters.maximum_likelihood(statistics, self._shared)
-        return {**found, "nu": self._mode(statistics)["nu"]} if self.learned else found
+        scatters.require_estimable(statistics, self._shared)
+        of_complete = partial(scatters.maximum_likelihood, shared=self._shared)
+        found = scatters.estimate(statistics, of_complete, scatters.start(statistics, self._shared))
+        if not self.learned:
+            return found
+        return {**found, "nu": self._mode(scatters.expectation(statistics, found))["nu"]}
 
     def map(self, statistics: Scatters) -> Parameters:
         """Return the joint posterior mode of means and covariances.
 
         Where ν is learned it is at the mode of log(ν − d − 1), means and covariances integrated out, and they are at
-        theirs given ν.
+        theirs given ν. With missing cells ν is that of the moments that are expected at these.
         """
-        self._require_complete(statistics)
-        return self._mode(statistics)
-
-    def _require_complete(self, statistics: Scatters) -> None:
-        """Raise `DoesNotExist` where cells are missing."""
-        if reason := self.not_conjugate(statistics):
-            raise DoesNotExist(
-                f"{reason}, and estimates are not computed then; take inference='augmentation' and a rule that "
-                "averages over the posterior, such as 'bayes-optimal'"
-            )
+        return scatters.estimate(statistics, self._mode, scatters.start(statistics, self._shared))
 
     def not_conjugate(self, statistics: Scatters) -> str:
         """Return which cells are missing."""

@@ -16,6 +16,8 @@ from scipy.special import logsumexp
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Axes, Gaussian, MultivariateGaussian
 from bayesclf.families.multivariate import gaussian
+from bayesclf.families.multivariate.covariance import submatrix
+from bayesclf.families.multivariate.scatters import expectation, maximize, maximum_likelihood, start
 from bayesclf.pymc_models import multivariate_normals
 
 PYTHON = Mode(linker="py", optimizer="fast_compile")
@@ -195,7 +197,7 @@ def test_what_is_learned_is_quadrature_over_families_of_given_degrees(covariance
 
 @both
 def test_estimates_are_those_given_the_degrees_of_freedom_found(covariance):
-    X, y = data(3, missing=0.0)
+    X, y = data(3, missing=0.2)
     prior, statistics = resolved(covariance, X, y)
     found = prior.map(statistics)
     c = np.atleast_1d(found["nu"][0]) - 4
@@ -259,13 +261,88 @@ def test_predictive_intervals_of_six_rows_a_class_are_nearly_calibrated(covarian
     np.testing.assert_allclose(np.mean(found, axis=0), [0.5, 0.8, 0.9], atol=0.05)
 
 
+# Expectation and maximization
+
+
+def observed_log_likelihood(statistics, parameters):
+    """Return Σ log p(seen cells | y, μ, Σ) over all rows.
+
+    Each pattern and class gives −(n/2) log|2πΣ_ss| − ½ tr Σ_ss⁻¹(S + n(x̄ − μ_s)(x̄ − μ_s)ᵀ).
+    """
+    mu, Sigma = parameters["mu"][0], np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+    total = 0.0
+    for p, s in enumerate(statistics.seen):
+        n, deviation = statistics.n[p], (statistics.mean[p] - mu)[:, s]
+        outer = deviation[:, :, None] * deviation[:, None, :] * n[:, None, None]
+        covariance = submatrix(Sigma, s)
+        squares = np.linalg.solve(covariance, submatrix(statistics.scatter[p], s) + outer)
+        log_det = np.linalg.slogdet(2 * np.pi * covariance)[1]
+        total -= 0.5 * float(np.sum(n * log_det) + np.trace(squares, axis1=1, axis2=2).sum())
+    return total
+
+
+@both
+def test_no_step_lowers_the_observed_likelihood(covariance):
+    X, y = data(missing=0.3)
+    shared = covariance == "shared"
+    _, statistics = resolved(covariance, X, y)
+    now, found = start(statistics, shared), []
+    for _ in range(40):
+        found.append(row_log_density(X, y, now).sum())
+        np.testing.assert_allclose(observed_log_likelihood(statistics, now), found[-1], rtol=1e-11)
+        now = maximize(statistics, lambda complete: maximum_likelihood(complete, shared), now, steps=1)[0]
+    assert (np.diff(found) > -1e-10).all()
+    assert found[-1] > found[0] + 1
+
+
+def unpacked(vector, groups):
+    rows, columns = np.tril_indices(3)
+    factor = np.zeros((groups, 3, 3))
+    factor[:, rows, columns] = vector[9:].reshape(groups, 6)
+    factor[:, range(3), range(3)] = np.exp(factor[:, range(3), range(3)])
+    Sigma = factor @ factor.swapaxes(1, 2)
+    return {"mu": vector[:9].reshape(1, 3, 3), "Sigma": Sigma if groups == 1 else Sigma[None]}
+
+
+@both
+def test_the_maximum_from_expected_scatters_is_where_they_come_from(covariance):
+    prior, statistics = resolved(covariance, *data(4, n=45))
+    estimate = prior.mle(statistics)
+    again = prior.mle(expectation(statistics, estimate))
+    for name, values in estimate.items():
+        np.testing.assert_allclose(again[name], values, atol=1e-6)
+
+
+@pytest.mark.slow
+@both
+@pytest.mark.parametrize("estimate", ["mle", "map"])
+def test_estimates_from_missing_cells_are_the_maximum(covariance, estimate):
+    """Against a general optimizer of the density of rows and prior, written with SciPy."""
+    X, y = data(4, n=45)
+    prior, statistics = resolved(covariance, X, y, nu=5.0)
+    groups = 1 if covariance == "shared" else 3
+
+    def loss(vector):
+        parameters = unpacked(vector, groups)
+        total = observed_log_likelihood(statistics, parameters)
+        if estimate == "map":
+            Sigma = np.broadcast_to(parameters["Sigma"][0], (3, 3, 3))
+            total += sum(stats.invwishart.logpdf(Sigma[g], prior.nu[g], prior.psi[g]) for g in range(groups))
+            total += sum(
+                stats.multivariate_normal.logpdf(parameters["mu"][0, k], prior.m[k], Sigma[k]) for k in range(3)
+            )
+        return -total
+
+    found = optimize.minimize(loss, np.zeros(9 + 6 * groups), options={"gtol": 1e-6})
+    expected, ours = unpacked(found.x, groups), getattr(prior, estimate)(statistics)
+    for name in ("mu", "Sigma"):
+        np.testing.assert_allclose(ours[name], expected[name], atol=2e-4, err_msg=name)
+
+
 def test_a_posterior_from_missing_cells_is_refused():
     prior, statistics = resolved("shared", *data())
     with pytest.raises(Refused, match="no PyMC model; use inference='augmentation'"):
         prior.pymc(statistics, "")
-    for estimate in (prior.mle, prior.map):
-        with pytest.raises(DoesNotExist, match="estimates are not computed then; take inference='augmentation'"):
-            estimate(statistics)
     assert prior.not_conjugate(statistics).startswith("training rows lack cells of columns 'u', 'v', 'w'")
     with pytest.raises(Refused, match="not of the prior's family"):
         prior.posterior(statistics)
