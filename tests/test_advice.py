@@ -60,7 +60,8 @@ def test_rules_engines_options_and_functions_in_messages_exist():
     assert len([attrgetter(name)(bc) for name in functions]) > 5
     keywords = set(re.findall(r"\b([a-z_]+)=(?:'[a-z]|\[…|True|False|None)", MESSAGES))
     assert len(keywords) > 10
-    assert keywords - {"index", "ordered", "scope", "skip_rows"} <= parameters()  # of pandas, of HTML, of readings
+    elsewhere = {"index", "ordered", "partitioning", "scope", "skip_rows"}  # of pandas, PyArrow, HTML, readings
+    assert keywords - elsewhere <= parameters()
     flags = set(re.findall(r"(?<![\w(-])(--[a-z][a-z-]+)", MESSAGES))
     options = [text for path in (FOLDER / "cli").glob("*.py") for text in texts(path) if text.startswith("--")]
     declared = {flag for text in options for flag in text.split("/")}  # "--header/--no-header" are two

@@ -89,10 +89,6 @@ CELL_BYTES = 64
 """Memory that a cell of generated rows takes, with its copies on the way."""
 
 
-UNIT_RATIO = 10
-"""Ratio of two columns' standard deviations from which one variance for both deserves a remark."""
-
-
 @dataclass(eq=False, repr=False, kw_only=True)
 class GenerativeClassifier(BayesClassifier):
     """P(x, y) = π_y Π_b P(x_b | y): subclasses say which columns make up which blocks.

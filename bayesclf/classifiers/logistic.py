@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 LISTED_COLUMNS = 5
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
 """Quantiles of a learned scale that are said."""
-KHAT_LIMIT = 0.7
-"""Pareto k̂ of a normal approximation above which it is said to be a bad one (Vehtari et al. 2024)."""
 
 
 def about_scale(parameters: Parameters) -> str:

@@ -104,6 +104,8 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
         The training rows, which the likelihood of a block that is not conjugate needs; raises `Skipped` without them.
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
+    if not draws:
+        raise Skipped("no parameter varies")
     if draws < thresholds.MIN_SCALED_DRAWS:
         raise Skipped(f"{draws} draws are too few to reweight; take at least {thresholds.MIN_SCALED_DRAWS}")
     parts = list(_parts(model, posterior, training))

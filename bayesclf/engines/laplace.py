@@ -254,11 +254,6 @@ def _smooth(log_weight: Array) -> tuple[Array, float]:
     return weight / weight.sum(), float(khat[0])
 
 
-def pareto_khat(log_ratio: Array) -> float:
-    """Return the Pareto shape k̂ of the tail of importance ratios, given by their logs (draw), up to a constant."""
-    return _smooth(log_ratio - log_ratio.max())[1]
-
-
 def systematic(weight: Array, size: int, rng: np.random.Generator) -> Integers:
     """Choose `size` positions so that position i comes up size·w_i times, rounded up or down; shuffled."""
     ends = np.cumsum(weight)

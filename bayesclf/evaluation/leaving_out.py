@@ -419,12 +419,6 @@ def tempered_scores(clf: BayesClassifier, training: TrainingRows) -> RowElpd:
     return RowElpd(log_proba, training.y, own, khat)
 
 
-def row_khat(hypotheses: HypothesisSet, training: TrainingRows) -> Array:
-    """Return the Pareto k̂ (row) of the weights that leave out each row, of draws as good as independent."""
-    blocks = averaging.blocks(hypotheses, training.rows)
-    return np.concatenate([_weighted(hypotheses, training, block, 1.0).khat for block in blocks])
-
-
 def _block(
     hypotheses: HypothesisSet, training: TrainingRows, block: slice, given_x: bool, efficiency: float
 ) -> tuple[Array, Array, Array]:

@@ -263,34 +263,3 @@ def errors_if_calibrated(
         right = np.tile(rng.random(rows), repeats) < confidence
         errors[i] = np.abs(np.bincount(index, right - confidence, minlength=bins)).sum() / len(confidence)
     return errors
-
-
-@dataclass(frozen=True)
-class Corp:
-    """The Brier score as miscalibration − discrimination + uncertainty, summed over the labels."""
-
-    miscalibration: float
-    discrimination: float
-    uncertainty: float
-
-
-def corp(log_proba: Array, y: Integers) -> Corp:
-    """Decompose the Brier score by recalibrating each label's probability isotonically.
-
-    References
-    ----------
-    Dimitriadis, Gneiting & Jordan, *Stable reliability diagrams for probabilistic classifiers*, PNAS 118 (2021).
-    """
-    from sklearn.isotonic import isotonic_regression
-
-    parts = np.zeros(3)
-    for k in range(log_proba.shape[1]):
-        proba = np.exp(log_proba[:, k])
-        truth = (y == k).astype(float)
-        index = np.unique(proba, return_inverse=True)[1]
-        count = np.bincount(index)
-        recalibrated = isotonic_regression(np.bincount(index, truth) / count, sample_weight=count)[index]
-        base = ((truth - truth.mean()) ** 2).mean()
-        best = ((truth - recalibrated) ** 2).mean()
-        parts += (((truth - proba) ** 2).mean() - best, base - best, base)
-    return Corp(*map(float, parts))

@@ -105,11 +105,6 @@ class Statistics(ABC):
         pairs = zip(self._named().values(), other._named().values(), strict=True)
         return type(self)(self.axes, *(one + another for one, another in pairs))  # type: ignore[call-arg]
 
-    def discounted(self, factor: float) -> Self:
-        """Return the statistics of the same rows with all weights multiplied by a factor, above 0."""
-        named = self._named().items()
-        return type(self)(self.axes, *(values if name in self.averages else values * factor for name, values in named))  # type: ignore[call-arg]
-
     def pooled(self) -> Self:
         """Return the statistics of all rows under one label."""
         return self.mapped(self.axes.pooled(), lambda values: values.sum(axis=0, keepdims=True))

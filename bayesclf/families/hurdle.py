@@ -56,11 +56,6 @@ class HurdleStatistics(Statistics):
         return cls(axes, of_zeros, positive.statistics(others, y, axes, sample_weight))
 
     @override
-    def discounted(self, factor: float) -> Self:
-        """Return both parts' statistics with each row's weight times a factor."""
-        return type(self)(self.axes, self.zeros.discounted(factor), self.others.discounted(factor))
-
-    @override
     def pooled(self) -> Self:
         """Return both parts' statistics of all rows under one label."""
         return type(self)(self.axes.pooled(), self.zeros.pooled(), self.others.pooled())

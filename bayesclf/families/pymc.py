@@ -7,7 +7,7 @@ to read and to extend, is that of `bayesclf.pymc_models`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -105,26 +105,6 @@ def observe_moments(
     n, mean, scatter = (pm.Data(f"x_{name}{suffix}", values) for name, values in names)
     squares, sigma2 = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2, sigma**2
     pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
-
-
-def observe_sums(
-    suffix: str, parameters: tuple[Any, ...], sums: Mapping[str, Array], log_likelihood: Callable[..., Any]
-) -> None:
-    """Add the log likelihood of sums of functions of cells that are independent given parameters (outcome, feature).
-
-    Parameters
-    ----------
-    suffix
-        What is added to the names.
-    parameters
-        Those of the cells.
-    sums
-        The weight of the cells and the sums, by name, (outcome, feature) or with one axis more.
-    log_likelihood
-        Returns it (outcome, feature) given parameters and sums.
-    """
-    held = (pm.Data(f"sum_{name}{suffix}", values) for name, values in sums.items())
-    pm.Potential(f"sums{suffix}", log_likelihood(*parameters, *held).sum())
 
 
 LARGEST_SAMPLED = 2**15

@@ -98,16 +98,8 @@ def test_parts_may_lack_rows_or_all_cells_of_a_column(table, tmp_path, monkeypat
         part.to_parquet(tmp_path / f"{number}.parquet")
     same(clone(clf).fit_stream(tmp_path, "y", client=within()), joined)
     monkeypatch.chdir(tmp_path)
-    assert all(part.path.is_absolute() for part in parts_of("*.parquet"))
+    assert all(part.is_absolute() for part in parts_of("*.parquet"))
     assert parts_of(["0.parquet"]) == [str(tmp_path / "0.parquet")]
-
-
-def test_keys_of_folders_are_columns_on_dask_too(table, tmp_path):
-    for place, part in (("1", table[:200]), ("x", table[200:])):
-        (tmp_path / f"word={place}").mkdir()
-        part.drop(columns="word").to_parquet(tmp_path / f"word={place}" / "t.parquet")
-    joined = table.assign(word=["1"] * 200 + ["x"] * 200)
-    same(bc.NaiveBayes(inference="map").fit_stream(tmp_path, "y", client=within()), joined)
 
 
 def test_a_client_that_cannot_work_is_refused(table):

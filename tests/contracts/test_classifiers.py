@@ -25,7 +25,6 @@ from scipy.special import logsumexp
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.errors import Refused
-from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.rules import RULES, Gibbs
 
 
@@ -254,16 +253,3 @@ def test_the_unit_of_a_column_matters_where_columns_share_a_variance(variance, m
     scaled = X.assign(dose=X["dose"] * 1e6)
     one, other = (bc.GaussianNB(variance, inference="map").fit(table, y).predict_proba(table) for table in (X, scaled))
     assert np.abs(one - other).max() > 0.01
-
-
-@pytest.mark.parametrize("variance", SHARED_OVER)
-def test_columns_in_unlike_units_are_noted_where_they_share_a_variance(variance, mixed_table):
-    X, y = mixed_table[0][NUMBERS], mixed_table[1]
-    equal = (X - X.mean()) / X.std()
-    wide = equal.assign(dose=equal["dose"] * 11)
-    assert bc.GaussianNB(variance).fit(equal, y).notes_ == []
-    notes = bc.GaussianNB(variance).fit(wide, y).notes_
-    if variance in ("class", "shared"):
-        assert "'dose' and 'age' differ 11-fold" in notes[0]
-    else:
-        assert notes == []

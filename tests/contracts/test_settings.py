@@ -138,7 +138,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
     "loo": (lambda **given: FIT.loo(NUMBERS, LABELS, **given), {"rule": NO_NUMBERS, "method": NO_NUMBERS}),
     "diagnose": (
         lambda **given: FIT.diagnose(**{"X": NUMBERS, "y": LABELS, **given}),
-        {"X": NO_NUMBERS, "y": NO_NUMBERS, "checks": ["x", 1, ["x"]], "new": NO_NUMBERS, "against": NO_NUMBERS},
+        {"X": NO_NUMBERS, "y": NO_NUMBERS, "checks": ["x", 1, ["x"]], "new": NO_NUMBERS},
     ),
     "fit": (
         lambda **given: bc.GaussianNB().fit(**{"X": NUMBERS, "y": LABELS, **given}),

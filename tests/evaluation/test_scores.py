@@ -106,24 +106,6 @@ def test_repeated_answers_to_a_row_are_right_together(predictions):
     np.testing.assert_allclose(scores.errors_if_calibrated(np.tile(log_proba, (3, 1)), 0, 50, repeats=3), once)
 
 
-def test_corp_parts_add_up_to_the_brier_score(predictions):
-    log_proba, y = predictions
-    parts = scores.corp(log_proba, y)
-    brier = scores.score(log_proba, y).brier.mean()
-    assert parts.miscalibration - parts.discrimination + parts.uncertainty == pytest.approx(brier, rel=1e-12)
-    assert parts.uncertainty == pytest.approx(1 - np.sum((np.bincount(y) / len(y)) ** 2), rel=1e-12)
-
-
-def test_over_confidence_of_two_classes_is_miscalibration_and_leaves_discrimination(rng):
-    p = rng.beta(2, 2, 400)
-    y = (rng.random(400) < p).astype(int)
-    over_confident = p**3 / (p**3 + (1 - p) ** 3)
-    calibrated, changed = (scores.corp(np.log(np.column_stack([1 - q, q])), y) for q in (p, over_confident))
-    assert changed.discrimination == pytest.approx(calibrated.discrimination, rel=1e-12)
-    assert changed.discrimination > 0.05
-    assert changed.miscalibration > calibrated.miscalibration + 0.01
-
-
 def test_calibration_interval_resamples_rows_and_not_their_repeated_answers(predictions):
     log_proba, y = predictions
     once = scores.calibration_error(log_proba, y, seed=0)
