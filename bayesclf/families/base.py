@@ -93,8 +93,6 @@ class Statistics(ABC):
     """
 
     axes: Axes
-    averages: ClassVar[tuple[str, ...]] = ()
-    """Arrays that do not grow with the weight of the rows: means, or what is counted. All others do in proportion."""
 
     @classmethod
     @abstractmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, override
+from typing import Any, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,7 +156,6 @@ class ValueCounts(Statistics):
     counts: Array
     sizes: Integers
     decimals: Array
-    averages: ClassVar[tuple[str, ...]] = ("values", "sizes", "decimals")
 
     @classmethod
     def of(cls, X: Array | Numbers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import reduce
 from operator import add, itemgetter
-from typing import ClassVar, Self, override
+from typing import Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +46,6 @@ class Moments(Statistics):
     n: Array
     mean: Array
     scatter: Array
-    averages: ClassVar[tuple[str, ...]] = ("mean",)
 
     @classmethod
     def of(cls, X: Array | Numbers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:

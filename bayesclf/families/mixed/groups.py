@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import ClassVar, Self, override
+from typing import Self, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,6 @@ class GroupedMoments(Statistics):
     n: Array
     mean: Array
     scatter: Array
-    averages: ClassVar[tuple[str, ...]] = ("groups", "mean")
 
     @classmethod
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:

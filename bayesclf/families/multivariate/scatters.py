@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import ClassVar, override
+from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,6 @@ class Scatters(Statistics):
     n: Array
     mean: Array
     scatter: Array
-    averages: ClassVar[tuple[str, ...]] = ("seen", "mean")
 
     @classmethod
     def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Scatters:

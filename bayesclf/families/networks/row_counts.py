@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, override
+from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,6 @@ class RowCounts(Statistics):
     axes: Axes
     rows: Integers
     counts: Array
-    averages: ClassVar[tuple[str, ...]] = ("rows",)
 
     @classmethod
     def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
