@@ -176,7 +176,7 @@ def negative_binomials(median: Any, spread: Any, kappa: Any, m: Any, name: str =
 class _PerShape(Transform):  # type: ignore[misc]
     """Coordinates for NUTS: z = √a log θ/a, or with the logit, a = 1 + κs: its prior hardly depends on the shape s."""
 
-    name = "per_shape"
+    name = "standardized"
     ndim_supp = 0
 
     def __init__(self, transform: Transform) -> None:

@@ -149,7 +149,7 @@ def test_a_model_that_cannot_be_made_is_shown_with_its_reason(play_tennis, tmp_p
     assert list(result.fits) == ["nb"]
     assert result.best[0] == "nb"
     result.report(tmp_path / "page.html")
-    assert "The model was refused" in (tmp_path / "page.html").read_text()
+    assert "a joint table takes categories, but numbers are in" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.slow

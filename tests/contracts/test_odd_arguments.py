@@ -67,7 +67,6 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "partial_fit": (lambda: naive().partial_fit, LABELED),
     "fit_stream": (lambda: naive().fit_stream, STREAM),
     "fit_stream of a regression": (lambda: bc.LogisticRegression(2.5, inference="map").fit_stream, STREAM),
-    "decided": of("clf", "decided", log_proba=np.log(np.full((3, 2), 0.5))),
     "known_codes": of("clf", "known_codes", y=Y),
     "hypotheses": of("clf", "hypotheses", source="map"),
     "requested_rule": of("clf", "requested_rule", rule="map"),
@@ -103,6 +102,7 @@ ARGUMENTS = {
     "clf": lambda: made()["clf"],
     "found": lambda: made()["clf"].explain(X[:3]),
     "model": lambda: "nb",
+    "table": lambda: made()["curves"].table,
     "X": lambda: X,
     "y": lambda: Y,
 }

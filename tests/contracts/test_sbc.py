@@ -169,7 +169,9 @@ def discriminant(covariance, rng):
 
 DESIGN = np.repeat([[1.0, 0.0], [2.0, 0.5], [0.5, -1.0], [1.5, 2.0]], 3, axis=0)
 """Rows of which three are duplicates, so that those of one label are merged; fixed, as the labels are what is drawn."""
-WEIGHT_MEAN, WEIGHT_SCALE, INTERCEPT_SCALE = 0.3, 1.2, 1.5
+WEIGHT_MEAN = {2: 0.3, 3: 0.0}
+"""By the number of classes: a symmetric prior of more than two has mean 0."""
+WEIGHT_SCALE, INTERCEPT_SCALE = 1.2, 1.5
 
 
 TABLE = pd.DataFrame(DESIGN, columns=["x0", "x1"])
@@ -185,7 +187,7 @@ def logistic_prior(classes, draws, rng):
     # Differences of independent vectors from the reference.
     vectors = rng.normal(size=(draws, classes, 3)) * scales / np.sqrt(2)
     reference = 0 if classes == 2 else classes - 1
-    theta = np.delete(vectors, reference, axis=1) - vectors[:, [reference]] + [0.0, WEIGHT_MEAN, WEIGHT_MEAN]
+    theta = np.delete(vectors, reference, axis=1) - vectors[:, [reference]] + np.array([0, 1, 1]) * WEIGHT_MEAN[classes]
     scores = np.insert(theta[..., :1] + theta[..., 1:] @ DESIGN.T, reference, 0.0, axis=1)
     if classes > 2:
         theta = np.insert(theta, reference, 0.0, axis=1)
@@ -295,9 +297,12 @@ CASES = {
 }
 """How truth and rows are drawn, and the classifier with the same prior."""
 
-LOGISTIC = bc.LogisticRegression(
-    WEIGHT_MEAN, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
-)
+LOGISTIC = {
+    classes: bc.LogisticRegression(
+        mean, WEIGHT_SCALE, intercept_scale=INTERCEPT_SCALE, intercept_at="zero", standardize=False
+    )
+    for classes, mean in WEIGHT_MEAN.items()
+}
 
 
 LEARNED = bc.LogisticRegression(prior_scale=bc.LearnedScale(spread=LEARNED_SPREAD), intercept_scale=INTERCEPT_SCALE)
@@ -406,7 +411,9 @@ def test_data_augmentation_of_categories_and_numbers(monkeypatch):
 
 @pytest.mark.parametrize("classes", mainly([2, 3], 3, others=NIGHTLY))
 def test_laplace(classes):
-    found, draws = ranks(partial(logistic, classes), with_engine(LOGISTIC, PROPOSALS), 500, classes=LABELS[:classes])
+    found, draws = ranks(
+        partial(logistic, classes), with_engine(LOGISTIC[classes], PROPOSALS), 500, classes=LABELS[:classes]
+    )
     assert len(found) > 450
     assert_uniform(found, draws, bins=10)
 
@@ -436,7 +443,9 @@ def test_nuts_of_logistic_regression(classes):
 
     Smaller faults of the sampler are for the test below, and those of the prior for `test_laplace`.
     """
-    drawn = ranks(partial(logistic, classes), with_engine(LOGISTIC, SHORT), 60, thin=10, classes=LABELS[:classes])
+    drawn = ranks(
+        partial(logistic, classes), with_engine(LOGISTIC[classes], SHORT), 60, thin=10, classes=LABELS[:classes]
+    )
     assert_uniform(*drawn, bins=5)
 
 
@@ -448,7 +457,7 @@ def test_nuts_of_logistic_regression_agrees_with_weighted_prior_draws(classes, s
     """
     _, X, y = logistic(classes, np.random.default_rng([seed, 23]))
     engine = NUTS(draws=2000)
-    clf = clone(LOGISTIC).set_params(inference=engine, random_state=seed)
+    clf = clone(LOGISTIC[classes]).set_params(inference=engine, random_state=seed)
     clf.fit(X, np.array(LABELS)[y], classes=LABELS[:classes])
     assert not clf.convergence_problems_
     prior, scores = logistic_prior(classes, 400_000, np.random.default_rng([seed, 29]))

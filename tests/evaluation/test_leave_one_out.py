@@ -12,7 +12,7 @@ from helpers.refits import STANDARD_ERRORS, by_refits
 from scipy.special import expit
 
 import bayesclf as bc
-from bayesclf.engines import MAP, NUTS, Exact, Laplace
+from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.evaluation import leave_one_out, leaving_out
 from bayesclf.evaluation.leaving_out import training_rows
@@ -260,7 +260,7 @@ class TestMissingCells:
     @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
     def test_weights_and_runs_agree(self, mixed_table):
         X, y = mixed_table[0][NUMBERS], mixed_table[1]
-        clf = bc.GaussianDiscriminantAnalysis(inference=NUTS(draws=500, tune=250, chains=2), random_state=1).fit(X, y)
+        clf = bc.GaussianDiscriminantAnalysis(inference=Augmentation(draws=1000), random_state=1).fit(X, y)
         wanted = np.flatnonzero(X.isna().any(axis=1))[:4]
         training = training_rows(clf, X, y)
         weighted = leaving_out.reweighted(clf, training, given_x=False)
