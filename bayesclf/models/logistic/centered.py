@@ -162,7 +162,7 @@ class Moments:
 
 
 def dense(X: Matrix) -> Array:
-    """Return rows as an array; for a few of them only."""
+    """Return rows as an array."""
     return X.toarray() if isinstance(X, CenteredRows) else X
 
 

@@ -411,9 +411,13 @@ class LogisticModel:
         return self.lattice.density.log_evidence if self.learns else self.lattice.best.log_evidence
 
     def density(self) -> LogisticDensity:
-        """Return the log posterior in coordinates in which it is nearly standard normal; raises as `lattice`."""
+        """Return the log posterior in coordinates in which it is nearly standard normal; raises as `lattice`.
+
+        A sparse table is dense there, and refused where that takes too much memory.
+        """
         from bayesclf.models.logistic.density import LogisticDensity
 
+        self.design.require_memory(self.X.shape[0])
         return LogisticDensity(self._reduced if self.learns else self._likelihood, self.lattice, self._of_coordinates)
 
     def hypotheses(self, theta: Array) -> Parameters:
