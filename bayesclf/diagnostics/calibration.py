@@ -52,10 +52,10 @@ def baseline(context: Context) -> Answer:
         return passed(says, evidence)
     lines = evidence.loc[small, ["score", "gain", "gain_se"]].itertuples(index=False, name=None)
     each = " and ".join(f"{SCORES[score]} ({gain:+.3f} ± {error:.3f})" for score, gain, error in lines)
-    within = f"{says}: the difference in {each} is within its error"
+    within = f"{says}: the difference in {each} is below {Z_GAIN:g} standard errors"
     possible = evidence["gain"] + Z_GAIN * evidence["gain_se"] > thresholds.MIN_GAIN * evidence["frequencies"]
     if possible.all():
-        return passed(f"{within}; there are too few rows to tell it from none", evidence)
+        return passed(f"{within}, too small to be clear", evidence)
     return tip(
         within,
         "gather more rows, or columns that are informative about the class; bc.learning_curve(clf, X, y) says which"

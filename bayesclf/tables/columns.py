@@ -500,8 +500,8 @@ def _floats(column: pd.Series, name: str) -> Array:
         place = _first_word(column)
         value, row = written(column.iloc[place], LONGEST_VALUE), row_numbers(column, place)
         raise InputError(
-            f"column {name!r} holds {value}, which is not a number (row {row}); write a number there, or nothing, or "
-            "take a model of categories, such as naive Bayes"
+            f"column {name!r} holds {value}, which is not a number (row {row}); write a number there, or nothing; "
+            "bc.datasets.read(path) reads forms such as $1,200"
         ) from None
 
 
