@@ -9,6 +9,7 @@ import xarray as xr
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole, require
@@ -54,7 +55,8 @@ def to_datatree(
         ``log_prior``: the log density of the prior (chain, draw), up to constants, one variable for each block of
         parameters; of scales with respect to log σ², so that a power α of the prior is one worth α times as many rows.
         Where a prior has no density there is no such group, and ``attrs["no_log_prior"]`` says why; where it cannot be
-        drawn from, there is neither ``prior`` nor ``prior_predictive``, and ``attrs["no_prior"]`` says why.
+        drawn from, there is neither ``prior`` nor ``prior_predictive``, and ``attrs["no_prior"]`` says why. After
+        `with_posterior` there is none of the three, as the draws may be of a model with another prior.
 
     Raises
     ------
@@ -154,6 +156,9 @@ def _of_prior(
     rng: np.random.Generator,
 ) -> dict[str, str]:
     """Add the groups of the prior, one draw for each of the posterior; return why some do not exist."""
+    if is_given(classifier):
+        reason = f"{GIVEN}, and under which prior is not known"
+        return {"no_prior": reason, "no_log_prior": reason}
     model, chains = classifier.model_, groups["posterior"].sizes["chain"]
     missing = {}
     try:
