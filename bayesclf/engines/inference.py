@@ -101,10 +101,7 @@ def _learns(model: Model) -> TypeGuard[LogisticModel]:
 def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | NUTS, str]:
     """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
-    Returns
-    -------
-    tuple
-        The draws, or with which settings NUTS should draw; and for the user, how the posterior is drawn and why.
+    Returns: The draws, or with which settings NUTS should draw; and for the user, how the posterior is drawn and why.
     """
     wanted = settings.draws * settings.chains
     try:
@@ -253,18 +250,10 @@ MARKOV_CHAINS = (Augmentation, NUTS)
 class Draws(Sized):
     """Equally weighted draws from a posterior.
 
-    Attributes
-    ----------
-    parameters
-        Arrays (draw, ...), the draws of one chain together.
-    chains
-        Number of chains.
-    stats
-        Sample statistics of each draw, (chain, draw), under ArviZ's names; None for independent draws.
-    problems
-        Why the draws cannot be trusted yet, in plain words.
-    seeded
-        How to make the draws, where they are too large to keep in memory; `parameters` then has the class prior's only.
+    `parameters`: Arrays (draw, ...), the draws of one chain together. `stats`: Sample statistics of each draw, (chain,
+    draw), under ArviZ's names; None for independent draws. `problems`: Why the draws cannot be trusted yet, in plain
+    words. `seeded`: How to make the draws, where they are too large to keep in memory; `parameters` then has the class
+    prior's only.
     """
 
     parameters: Mapping[str, Array]
@@ -278,14 +267,8 @@ class Draws(Sized):
 class Inferred:
     """What is known of the parameters, and how.
 
-    Attributes
-    ----------
-    engine
-        The engine that was used.
-    draws
-        Its draws; None for the engines that are point estimates.
-    notes
-        What the user should know of the choice, one sentence each.
+    `engine`: The engine that was used. `draws`: Its draws; None for the engines that are point estimates. `notes`: What
+    the user should know of the choice, one sentence each.
     """
 
     engine: Engine
@@ -482,12 +465,8 @@ def estimate(model: Model, name: str) -> Parameters:
 def watch(model: Model, name: str, optimizer: Optimizer, seed: int) -> tuple[Trace, Parameters]:
     """Optimize step by step; return the trajectory and the parameters where it ended.
 
-    Raises
-    ------
-    DoesNotExist
-        Where the estimate does not exist: an optimizer would run forever. An ascent from zero runs, and says so.
-    Refused
-        For models whose estimates are closed forms.
+    Raises `DoesNotExist` where the estimate does not exist: an optimizer would run forever. An ascent from zero runs,
+    and says so; `Refused` for models whose estimates are closed forms.
     """
     if not isinstance(model, LogisticModel):
         raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")

@@ -37,19 +37,9 @@ FIRST_STEPS, LAST_STEPS = 3, 3
 class Certificate:
     """What is known of the point where an optimizer stopped.
 
-    Attributes
-    ----------
-    converged
-        Whether the gradient's norm is below the tolerance.
-    gradient_norm
-        Euclidean norm of the gradient there.
-    definite
-        Whether minus the Hessian is positive definite there, so that the maximum is unique; None where it is too
-        large to form.
-    steps
-        Steps taken; passes over the rows for stochastic ascent.
-    message
-        One sentence.
+    `converged`: Whether the gradient's norm is below the tolerance. `gradient_norm`: Euclidean norm of the gradient
+    there. `definite`: Whether minus the Hessian is positive definite there, so that the maximum is unique; None where
+    it is too large to form. `steps`: Steps taken; passes over the rows for stochastic ascent.
     """
 
     converged: bool
@@ -316,9 +306,7 @@ def _by_scipy(method: str, objective: Objective, start: Array, tolerance: float,
 def largest_curvature(objective: Objective) -> float:
     """Return a bound L of the objective's curvature: λ_max(½(I − 11ᵀ/K) ⊗ Σ w x xᵀ) plus the prior's.
 
-    References
-    ----------
-    Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
+    See Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
     """
     likelihood, posterior = _parts(objective)
     share = 0.25 if likelihood.vectors == 1 else 0.5

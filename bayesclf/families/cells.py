@@ -112,10 +112,7 @@ def by_pattern(missing: Booleans) -> Iterator[tuple[Booleans, Integers]]:
 
     Rows without an observed cell are left out.
 
-    Parameters
-    ----------
-    missing
-        Whether a cell is missing, (row, feature).
+    `missing`: Whether a cell is missing, (row, feature).
     """
     if not missing.any():
         if len(missing):
@@ -138,17 +135,9 @@ class ValueCounts(Statistics):
     many. That power depends on the set of values and the number of classes only, so that statistics of parts add up to
     those of the whole in any order.
 
-    Attributes
-    ----------
-    values
-        (value).
-    counts
-        Weight of the rows with each, (outcome, value).
-    sizes
-        Number of different values of each feature, (feature).
-    decimals
-        Number of decimals that the values of each feature are recorded with, from 0 to 15; 16 for real numbers, which
-        have more; −1 without any value, (feature).
+    `values`: (value). `counts`: Weight of the rows with each, (outcome, value). `sizes`: Number of different values of
+    each feature, (feature). `decimals`: Number of decimals that the values of each feature are recorded with, from 0 to
+    15; 16 for real numbers, which have more; −1 without any value, (feature).
     """
 
     axes: Axes

@@ -25,12 +25,7 @@ class GammaRate(CellFamily):
 
     Rows add their events to a and their exposure to b.
 
-    Parameters
-    ----------
-    a, b
-        Shape and rate, above 0, which broadcast to (outcome, feature).
-    axes : Axes
-        Set by `resolve_prior`.
+    `a`, `b`: Shape and rate, above 0, which broadcast to (outcome, feature). `axes`: Set by `resolve_prior`.
     """
 
     a: float | Array | None = None

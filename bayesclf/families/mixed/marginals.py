@@ -53,25 +53,10 @@ def log_density(
 ) -> Array:
     """Return the log density of the observed cells, (draw, row, outcome).
 
-    Parameters
-    ----------
-    X
-        Cells (row, feature).
-    layout
-        The tables of the categories; None without any.
-    regressions
-        Those of the numbers, parents first.
-    axes
-        Of the block.
-    of_categories
-        Log density (draw, row, outcome) of codes of the categories, negative where missing.
-    of_numbers
-        The same of the numbers.
+    `X`: Cells (row, feature). `layout`: The tables of the categories; None without any. `of_categories`: Log density
+    (draw, row, outcome) of codes of the categories, negative where missing.
 
-    Raises
-    ------
-    Refused
-        For too many combinations of missing categories.
+    Raises `Refused` for too many combinations of missing categories.
     """
     category, seen = are_categories(axes), are_seen(X, axes)
     X = np.where(category & ~seen, MISSING, X)
@@ -108,14 +93,8 @@ def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int,
 class GivenNumbers:
     """The hidden numbers of rows given the observed ones: Normal(mean, FFᵀ), and the density of the observed ones.
 
-    Attributes
-    ----------
-    log_density
-        (draw, outcome, row).
-    mean
-        (draw, outcome, row, hidden).
-    root
-        F, (draw, outcome, row, hidden, other hidden).
+    `log_density`: (draw, outcome, row). `mean`: (draw, outcome, row, hidden). `root`: F, (draw, outcome, row, hidden,
+    other hidden).
     """
 
     log_density: Array
@@ -168,14 +147,7 @@ def given_numbers(
 class Network:
     """The tables of the categories and the regressions of the numbers.
 
-    Attributes
-    ----------
-    axes
-        Of the block.
-    layout
-        The tables; None without categories.
-    regressions
-        Parents first.
+    `layout`: The tables; None without categories.
     """
 
     axes: Axes

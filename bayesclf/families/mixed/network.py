@@ -61,16 +61,9 @@ def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...
     found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the parameters
     would not be conjugate.
 
-    Parameters
-    ----------
-    statistics
-        Of all training rows.
-    evidence
-        The log evidence of two columns with the edges given.
+    `evidence`: The log evidence of two columns with the edges given.
 
-    References
-    ----------
-    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
+    See Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
     *Optimum branchings*, Journal of Research of the National Bureau of Standards 71B.
     """
     features = statistics.axes.features
@@ -97,10 +90,7 @@ def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
 def arborescence(weight: Array) -> list[int | None]:
     """Return the parent of each node, None for a root, of the forest of largest total weight; ties to the first.
 
-    Parameters
-    ----------
-    weight
-        Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
+    `weight`: Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
 
     Examples
     --------
@@ -626,14 +616,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 def _in_page(own: Regression, values: Array, lead: int = 0) -> Array:
     """Return values (…, outcome, configuration, …) with an axis for each category given, and none of tied classes.
 
-    Parameters
-    ----------
-    own
-        The regressions.
-    values
-        Of their coefficients or variances.
-    lead
-        Number of axes before that of the classes.
+    `lead`: Number of axes before that of the classes.
     """
     kept = values.take(0, axis=lead) if own.class_free else values
     place = lead + (not own.class_free)

@@ -40,16 +40,9 @@ class Scatters(Statistics):
     are not informative and have none. Parts are merged by the update of Chan, Golub & LeVeque (1983), so that adding
     1e6 to a column costs no digits of its scatter.
 
-    Attributes
-    ----------
-    seen
-        Observed cells of a pattern, (pattern, feature).
-    n
-        (pattern, outcome).
-    mean
-        (pattern, outcome, feature), 0 where nothing is observed.
-    scatter
-        (pattern, outcome, feature, other_feature), 0 where nothing is observed.
+    `seen`: Observed cells of a pattern, (pattern, feature). `n`: (pattern, outcome). `mean`: (pattern, outcome,
+    feature), 0 where nothing is observed. `scatter`: (pattern, outcome, feature, other_feature), 0 where nothing is
+    observed.
     """
 
     axes: Axes
@@ -250,20 +243,10 @@ def maximize(
 
     No step lowers the observed-data likelihood (times prior).
 
-    Parameters
-    ----------
-    statistics
-        Scatters of every pattern of missing cells.
-    maximization
-        The estimate from complete rows.
-    start
-        Where to start; Σ is (draw, feature, other_feature) or (draw, outcome, feature, other_feature).
-    steps
-        Largest number of steps.
+    `statistics`: Scatters of every pattern of missing cells. `start`: Where to start; Σ is (draw, feature,
+    other_feature) or (draw, outcome, feature, other_feature).
 
-    References
-    ----------
-    Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
+    See Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
     """
     now = start
     for _ in range(steps):

@@ -20,12 +20,7 @@ class TreePrior:
     A star vertex, the last, is tied to each of the d features with weight d: trees of that graph are forests of the
     features in which each component has a root, the feature that is tied to the star.
 
-    Attributes
-    ----------
-    features
-        d.
-    forests
-        Whether it is over forests.
+    `forests`: Whether it is over forests.
     """
 
     features: int
@@ -62,12 +57,7 @@ class TreePrior:
 class Node:
     """The posterior over trees at one equivalent number of rows.
 
-    Attributes
-    ----------
-    tables
-        The Dirichlets.
-    prior
-        P(T).
+    `prior`: P(T).
     """
 
     tables: PairTables

@@ -118,25 +118,16 @@ class LogisticPrior:
     independent N(m_j, s_j²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²), where for more than two
     classes the reference is special. For two classes the forms are the same.
 
-    Parameters
-    ----------
-    prior_mean, prior_scale
-        Mean and sd of the weights, the sd above 0: a number; an array (column); or a mapping from the name of a column,
-        or of a category for all its levels, to a number, while the other columns keep the default. A mean other than 0
-        needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd of a column.
-    prior_form
-        ``"symmetric"`` or ``"reference"``.
-    intercept_mean, intercept_scale
-        Of the intercept; an infinite scale leaves it free.
-    intercept_at
-        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every column, levels' 0/1 columns too,
-        so that a shift of a column changes nothing, or ``"zero"``, at x = 0.
-    standardize
-        Whether weights are meant per sd of a number (then a change of units changes nothing) or per unit.
+    `prior_mean`, `prior_scale`: Mean and sd of the weights, the sd above 0: a number; an array (column); or a mapping
+    from the name of a column, or of a category for all its levels, to a number, while the other columns keep the
+    default. A mean other than 0 needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd
+    of a column. `prior_form`: ``"symmetric"`` or ``"reference"``. `intercept_mean`, `intercept_scale`: Of the
+    intercept; an infinite scale leaves it free. `intercept_at`: Where the prior's intercept is: ``"means"``, the
+    log-odds at the mean of every column, levels' 0/1 columns too, so that a shift of a column changes nothing, or
+    ``"zero"``, at x = 0. `standardize`: Whether weights are meant per sd of a number (then a change of units changes
+    nothing) or per unit.
 
-    References
-    ----------
-    Mitchell, eq 26 (λ = 1/s²).
+    See Mitchell, eq 26 (λ = 1/s²).
 
     Examples
     --------
@@ -235,12 +226,8 @@ def not_meaningful(prior_mean: Setting, standardize: bool) -> str:
 class UnseenPrior:
     """The normal prior of the weight of a level that the training rows do not have.
 
-    Attributes
-    ----------
-    mean, scale
-        (outcome, category); the scale may be one for each draw, (draw, outcome, category).
-    symmetric
-        Whether the labels have correlation ½(I + 11ᵀ), or none.
+    `mean`, `scale`: (outcome, category); the scale may be one for each draw, (draw, outcome, category). `symmetric`:
+    Whether the labels have correlation ½(I + 11ᵀ), or none.
     """
 
     mean: Array
@@ -260,30 +247,13 @@ class WeightPrior:
     N(log median, spread²), ρ ~ Uniform(0, 1). θ = M γ T, and the intercept of γ is where the prior has it: at the means
     of the columns, or at x = 0.
 
-    Attributes
-    ----------
-    settings
-        The prior of s and ρ; None where all scales are given.
-    contrast
-        M, (vector, contrast).
-    directions
-        U, (column, direction), orthonormal, those that the rows tell of first; None for the columns themselves.
-    values
-        e (direction), the variances of C along them.
-    learned
-        Whether the scale of a direction is s, (direction); others have one that is given, and are columns.
-    mean
-        Of γ, (contrast, 1 + direction).
-    sd
-        Of a contrast at s = 1 and ρ = 0, (1 + direction), the intercept's first; infinite for a flat prior of it.
-    offset
-        t (column): the intercept of γ is that of θ plus t·w.
-    seen
-        Number of directions along which the rows vary.
-    unseen
-        The prior of the weights of levels that the training rows lack, at s = 1.
-    unseen_learned
-        Whether their scale is s, (category).
+    `settings`: The prior of s and ρ; None where all scales are given. `contrast`: M, (vector, contrast). `directions`:
+    U, (column, direction), orthonormal, those that the rows tell of first; None for the columns themselves. `values`: e
+    (direction), the variances of C along them. `learned`: Whether the scale of a direction is s, (direction); others
+    have one that is given, and are columns. `mean`: Of γ, (contrast, 1 + direction). `sd`: Of a contrast at s = 1 and ρ
+    = 0, (1 + direction), the intercept's first; infinite for a flat prior of it. `offset`: t (column): the intercept of
+    γ is that of θ plus t·w. `seen`: Number of directions along which the rows vary. `unseen`: The prior of the weights
+    of levels that the training rows lack, at s = 1. `unseen_learned`: Whether their scale is s, (category).
     """
 
     settings: LearnedScale | None
