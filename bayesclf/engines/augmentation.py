@@ -83,7 +83,6 @@ def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
 
 
 def _alternated(alternation: Alternation, settings: Augmentation, rng: np.random.Generator, tell: Tell) -> Parameters:
-    """Return the draws of all chains, (draw, …)."""
     state = alternation.start(rng)
     kept = {name: np.empty((len(values), settings.draws, *values.shape[1:])) for name, values in state.items()}
     steps = settings.tune + settings.draws

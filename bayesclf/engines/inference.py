@@ -41,9 +41,9 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact where the k̂ of its importance weights is within the limit, and their effective number at least the
-    number of draws kept: the error of an average is then at most √2 times that of independent draws. Logistic
-    regression with a learned scale for which NUTS would take more than about half a minute has 250 draws a chain or, if
-    these take too long, draws from a normal distribution of which too few are effective: `notes_` has their k̂, and
+    number of draws kept: the error of an average is then at most √2 times that of independent draws. Where NUTS would
+    take more than about half a minute for logistic regression with a learned scale, a chain has 250 draws. If these
+    take too long, draws are from a normal distribution, of which too few are effective: `notes_` has their k̂, and
     `convergence_problems_` their number.
 
     Parameters
@@ -94,7 +94,6 @@ def for_predictions(work: int) -> Auto | Laplace:
 
 
 def _learns(model: Model) -> TypeGuard[LogisticModel]:
-    """Return whether the model is a logistic regression whose prior's scale is learned."""
     return isinstance(model, LogisticModel) and model.learns
 
 
@@ -434,7 +433,6 @@ def checked_chains(
 def _problems(
     model: Model, parameters: Parameters, engine: Augmentation | NUTS, stats: xr.Dataset | None
 ) -> tuple[str, ...]:
-    """Return what is wrong with the draws of Markov chains, in words."""
     posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
     name = type(engine).__name__
     if isinstance(engine, NUTS):

@@ -168,10 +168,10 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
 def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator, of_z: Proposal = AT_MODE) -> Proposals:
     """Draw proposals and weigh them.
 
-    θ_i ~ q, multivariate t with the mode and the curvature of the posterior unless `of_z` has others, and ratios
-    r_i = p(θ_i, D)/q(θ_i), whose largest are smoothed by the order statistics of a generalized Pareto tail. A normal
-    hardly ever reaches the long side of a skewed posterior, and then neither its draws nor their k̂ show that a part is
-    missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
+    θ_i ~ q, a multivariate t with the mode and the curvature of the posterior unless `of_z` has others. The largest
+    ratios r_i = p(θ_i, D)/q(θ_i) are smoothed by the order statistics of a generalized Pareto tail. Draws from a normal
+    would hardly ever reach the long side of a skewed posterior, and their k̂ would not show it. The tails of t are
+    heavier than those of the normal prior, so that r is bounded.
 
     Raises `Refused` if the model has no normal approximation.
 

@@ -162,9 +162,8 @@ class MachineCode(Protocol):
 def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
     """Draw from the posterior of a PyMC model.
 
-    `model`: Its data, and everything else that varies under one signature, are `pm.Data`. `seed`: The same seed gives
-    the same draws. `signature`: Says the structure of the model: models of one signature are compiled once and differ
-    only in their data.
+    `model`: Its data, and everything else that varies under one signature, are `pm.Data`. `signature`: Says the
+    structure of the model: models of one signature are compiled once and differ only in their data.
 
     Raises `InputError` where the sampler is not installed, or where the model has no finite log density at the start,
     a discrete parameter, or another structure than the first of its signature.
@@ -185,8 +184,8 @@ class TooLongError(Exception):
 def sample_machine_code(density: MachineCode, settings: NUTS, seed: int, most_steps: float = np.inf) -> Sample:
     """Draw from the target of a log density that is machine code, by nutpie.
 
-    `density`: The log density, in coordinates in which its target is nearly standard normal. `seed`: The same seed
-    gives the same draws. `most_steps`: How many gradients all chains may take.
+    `density`: The log density, in coordinates in which its target is nearly standard normal. `most_steps`: How many
+    gradients all chains may take.
 
     Raises `InputError` where the log density is not finite at the start, and `TooLongError` where the chains take more
     steps than they may, however fast the machine is.

@@ -69,7 +69,6 @@ class Trace(Displayed):
     certificate: Certificate
 
     def _display(self) -> Display:
-        """Return the first and the last steps, and what is known of the end."""
         steps = len(self.objective)
         shown = sorted({*range(min(FIRST_STEPS, steps)), *range(max(steps - LAST_STEPS, 0), steps)})
         lines = [(f"{k:,}", f"{self.objective[k]:.6g}", f"{self.gradient_norm[k]:.2e}") for k in shown]
@@ -112,11 +111,11 @@ class _Recorder:
 class GradientAscent:
     """θ ← θ + η ∇f(θ): on all rows (batch), on one (stochastic) or on some (mini-batch) at a time.
 
-    With ``start="zero"`` it is the textbook's: from w = 0, w ← w + η Σ x (y − P(y = 1 | x, w)), where x has a first
-    column of ones and is otherwise in the units of the table, and under MAP the gradient of the log prior is added,
-    −λw for weights N(0, 1/λ). Classes that are linearly separable have no maximum likelihood: such an ascent is not
-    refused, but can be watched. Its weights grow like the log of the number of steps, until `passes` are done, and the
-    certificate says that they would grow without bound.
+    With ``start="zero"`` it is the textbook's: from w = 0, w ← w + η Σ x (y − P(y = 1 | x, w)). Here x has a first
+    column of ones and is otherwise in the units of the table. MAP adds the gradient of the log prior, −λw for weights
+    N(0, 1/λ). Classes that are linearly separable have no maximum likelihood: such an ascent is not refused, but can be
+    watched. Its weights grow like the log of the number of steps, until `passes` are done, and the certificate says
+    that they would grow without bound.
 
     Parameters
     ----------
@@ -323,7 +322,6 @@ def _parts(objective: Objective) -> tuple[Likelihood, LogPosterior | None]:
 
 
 def _definite(objective: Objective, theta: Array) -> bool | None:
-    """Return whether minus the Hessian is positive definite."""
     if theta.size > DENSE_PARAMETERS or not np.isfinite(theta).all():
         return None
     try:

@@ -110,9 +110,8 @@ def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
 
     The E step finds P(k | x, θ) of each row without a label, the M step the estimate from all rows when these count in
     each class by that much; no step lowers the objective. The start is what the MAP estimate of the labeled rows
-    predicts, as Nigam et al. have it, so that the maximum is one near that estimate; others may exist. Where the
-    average over their posterior predicts worse, as it does for long documents under Laplace's rule, EM that starts
-    there arrives at a lower maximum and at worse predictions.
+    predicts, as Nigam et al. have it; the maximum is one near that estimate. From the posterior average, which predicts
+    worse for long documents under Laplace's rule, EM arrives at a lower maximum.
 
     `name`: ``"mle"`` or ``"map"``.
 
@@ -208,7 +207,6 @@ def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotE
 
 
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
-    """Return the engine for a model with rows without labels; raises `Refused` where there is none."""
     for block in partly.model.blocks:
         if block.family.name in AVERAGING:
             raise Refused(

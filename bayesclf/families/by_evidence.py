@@ -56,8 +56,8 @@ class Candidate:
     def log_evidence(self, own: Statistics, inclusion: float | None = None) -> Array:
         """Return the log evidence of columns given their statistics, (feature); −∞ where the family has none.
 
-        Nor has it where its prior cannot be set by the column, as a gamma's by numbers of which the mean of the log is
-        the log of the mean but for rounding: the column is not constant, and another family may use it.
+        It is −∞ too where its prior cannot be set by the column: a gamma's, where rounding hides that the numbers
+        differ.
 
         With an `inclusion`, it is averaged over whether a column depends on the class, `bayesclf.families.Selected`.
         """
@@ -260,5 +260,4 @@ def _smallest_sd(columns: ValueCounts) -> Array:
 
 
 def _short(probability: float) -> str:
-    """Return a probability with two decimals."""
     return CERTAIN if probability >= 0.995 else f"{probability:.2f}".lstrip("0")

@@ -147,8 +147,8 @@ def _choices(weights: Array, rng: np.random.Generator) -> Integers:
 class Segments:
     """All bins i, …, j − 1 of the m cells of a feature, under several a, each as probable a priori.
 
-    The cells of a bin share its probability in proportion to given widths, the density within the bin being constant,
-    or without them by φ ~ Dirichlet(α + n), n the counts of all classes: α + n then takes the place of the widths.
+    The cells of a bin share its probability in proportion to given widths: the density within the bin is constant.
+    Without widths the shares are φ ~ Dirichlet(α + n), n the counts of all classes; α + n takes the widths' place.
 
     `counts`: Weight of the rows of each class in each cell, (outcome, cell). `prior`: α = a q of each cell, (a, cell).
     `given`: Widths, (cell); None where the shares within bins are learned.
@@ -472,7 +472,6 @@ class CutFamily[S: Statistics](Family[S]):
 
     @property
     def _slices(self) -> tuple[slice, ...]:
-        """The cells of each feature."""
         pairs = zip(dirichlet.starts(self.sizes), self.sizes, strict=True)
         return tuple(slice(start, start + size) for start, size in pairs)
 

@@ -1,8 +1,8 @@
 """Dirichlet distributions along one axis: the algebra behind every table of probabilities.
 
 An array (..., cell) holds several simplexes next to each other along its last axis; `sizes` gives their lengths, so
-that features with different numbers of levels need no padding and no loop. Data to be
-counted are level codes, or tables (row, feature), dense or sparse.
+that features with different numbers of levels need no padding and no loop. Data to be counted are level codes, or
+tables (row, feature), dense or sparse.
 """
 
 from __future__ import annotations

@@ -66,7 +66,6 @@ class NormalScores:
 
     @cached_property
     def _center(self) -> Array:
-        """The mean of each class's draws, (outcome, feature)."""
         return np.asarray(self.mu.mean(axis=0))
 
     @cached_property

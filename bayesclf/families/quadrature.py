@@ -279,9 +279,8 @@ class QuadratureFamily(CellFamily):
     def _integral(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """Return log ∫ P(t | D) p(x | t, D) dt of sorted cells (row), with 1/p(x | t, D without x) where left out.
 
-        A cell far from the others says so much of t that the integrand has its maximum outside of the grid of P(t | D).
-        Where P(t | D) is cut off at an end, its grid is wide and made for a density that does not fall there, while a
-        cell that differs from the others may have an integrand that is narrow and falls.
+        A cell far from the others may have an integrand whose maximum is outside of the grid of P(t | D). Where P(t |
+        D) is cut off at an end, its grid is wide, while the integrand of such a cell may be narrow.
         """
         cell, sign = (outcome, feature), -1 if left_out else 1
         of_cells = self.log_cells(values[:, None], self.grid.nodes[:, *cell], *cell, left_out)

@@ -176,10 +176,9 @@ def each(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 class Density:
     """Log densities of parts of a block's parameters: each has parameters of its own, independent of all others.
 
-    A power of a density depends on the measure that it is taken with respect to: here densities of variances are with
-    respect to log σ² and those of covariances to |Σ|^(−(d + 1)/2) dΣ, measures that do not depend on units, so that
-    the power α of InvGamma(a, b) is InvGamma(αa, αb), a prior worth α times as many rows; other densities are with
-    respect to the parameter itself.
+    A power of a density depends on the measure. Densities of variances are here with respect to log σ², and those of
+    covariances to |Σ|^(−(d + 1)/2) dΣ, which do not depend on units. So the power α of InvGamma(a, b) is InvGamma(αa,
+    αb), a prior worth α times as many rows. Other densities are with respect to the parameter itself.
 
     `log_density`: (draw, part), up to a constant. `part_of`: For each parameter the number of the part of each of its
     values, in the shape of its axes without the draw.

@@ -384,9 +384,8 @@ def require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_squa
 def each[Item, Result](function: Callable[[Item], Result], items: Sequence[Item], work: int) -> list[Result]:
     """Return ``function(item)`` of each item, in order, computed by as many threads as there are cores.
 
-    The BLAS computes with one thread meanwhile, so that its threads and ours do not wait for each other, and so that
-    results depend on the items alone. Where it was limited before, by ``OMP_NUM_THREADS``, threadpoolctl or joblib,
-    no more threads than that are taken here.
+    The BLAS computes with one thread meanwhile, so that threads do not wait for each other, and results depend on the
+    items alone. Its earlier limit, by ``OMP_NUM_THREADS``, threadpoolctl or joblib, holds for the threads here.
 
     `function`: Safe to call from several threads at once. `work`: How many numbers all calls compute together; below
     `LEAST_WORK` no threads are started.

@@ -107,9 +107,9 @@ def given_numbers(
 ) -> GivenNumbers:
     """Return what linear regressions, parents first, say of rows X (row, feature) without missing categories.
 
-    With r = x − β0 − βᵀx_on of all regressions, where the hidden x are at their conditional means, u the hidden
-    numbers' deviations from these, and A_fh = ∂r_f/∂u_h, the density of the observed numbers is the integral of
-    exp(−½(r + Au)ᵀD(r + Au)) over u, D the diagonal of 1/σ²: a regression of −r on A. Given these, u has the mean
+    Each regression has the residual r = x − β0 − βᵀx_on, the hidden x being at their conditional means. Let u be the
+    hidden numbers' deviations from these, A_fh = ∂r_f/∂u_h, and D the diagonal of 1/σ². The density of the observed
+    numbers is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u: a regression of −r on A. Given these, u has the mean
     −(AᵀDA)⁻¹AᵀDr and the precision AᵀDA.
     """
     values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}

@@ -55,9 +55,8 @@ def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...
     """Return the edges of the forest of greatest evidence: each column has at most one parent.
 
     The gain of an edge is the log evidence of the child given class and parent, less that given the class alone, on the
-    rows in which both are observed. As every column also has the class as a parent, the evidence of a forest is that of
-    naive Bayes times the gains of its edges; one whose gain is not positive is left out. No category has a number as a
-    parent, so that the edges have directions, and the forest of largest total gain is a maximum spanning arborescence,
+    rows in which both are observed. An edge whose gain is not positive is left out. No category has a number as a
+    parent, so that the edges have directions. The forest of largest total gain is a maximum spanning arborescence,
     found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the parameters
     would not be conjugate.
 

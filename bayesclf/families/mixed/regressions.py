@@ -5,9 +5,9 @@ for each parent among the numbers). A `Regression` is the part of these axes tha
 regressions as its parents among the categories have configurations. Its normal-inverse-gamma distribution is updated by
 moments; estimates are by least squares, where they exist.
 
-The systems that are solved have rows in very different units. Elimination compares numbers of different columns when it
-chooses its pivots, so that a column that is 1e20 times as large as another takes digits from it. Cells are therefore
-brought to a diagonal near 1 first, by powers of two, which are exact.
+Rows of the systems may have very different units. Elimination compares numbers of different columns, so that a column
+that is 1e20 times as large as another takes digits from it. Powers of two, which are exact, therefore bring the
+diagonal near 1 first.
 """
 
 from __future__ import annotations
@@ -293,8 +293,8 @@ class NormalInverseGamma:
     ) -> tuple[Array, NDArray[np.bool_]]:
         """Return the same (row) without the row's own contribution to its class, and whether the digits suffice.
 
-        With e = x − mᵀz and h = zᵀΛ⁻¹z, the posterior without the row has a − ½ and b − ½e²/(1 − h), and predicts x
-        with the residual e/(1 − h) and the spread 1/(1 − h).
+        Let e = x − mᵀz and h = zᵀΛ⁻¹z. The posterior without the row has a − ½ and b − ½e²/(1 − h). It predicts x with
+        the residual e/(1 − h) and the spread 1/(1 − h).
         """
         distance, leverage = (
             values[y, np.arange(len(y))] for values in self._placed(x, self.regressors(on), configuration)

@@ -123,8 +123,8 @@ class Incomplete:
 class CompletedScatters:
     """Alternation between completed scatters given (μ, Σ), and (μ, Σ) given these.
 
-    Of n rows with observed cells s and missing cells u, x_u = μ_u + B(x_s − μ_s) + ε with B = Σ_us Σ_ss⁻¹ and ε of
-    covariance C = Σ_uu − BΣ_su. With x̄_s, S_ss of rank r the moments of the observed cells, and C = LLᵀ,
+    Rows with observed cells s and missing cells u have x_u = μ_u + B(x_s − μ_s) + ε, B = Σ_us Σ_ss⁻¹, and ε has the
+    covariance C = Σ_uu − BΣ_su. With n such rows, x̄_s, S_ss of rank r the moments of the observed cells, and C = LLᵀ,
 
     - the mean of x_u is μ_u + B(x̄_s − μ_s) + Lz/√n;
     - S_us is BS_ss + E with E = LZR, where RᵀR = S_ss and R has r rows;

@@ -143,7 +143,6 @@ def _collected(axes: Axes, seen: Booleans, n: Array, mean: Array, scatter: Array
 
 
 def _merged(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Return n, mean and scatter of both parts, (outcome, ...)."""
     n = one[0] + other[0]
     share = np.divide(other[0], n, out=np.zeros_like(n), where=n > 0)
     delta = other[1] - one[1]
@@ -172,7 +171,6 @@ def maximum_likelihood(complete: Scatters, shared: bool) -> Parameters:
 
 
 def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: NDArray[np.bool_]) -> str:
-    """Return why a covariance is singular."""
     names = complete.axes.features
     subject = "the classes together have" if shared else f"class {complete.axes.labels[group]!r} has"
     what = f"{subject} too few different values for a covariance of {len(names)} columns by maximum likelihood: "
@@ -283,7 +281,6 @@ def expectation(statistics: Scatters, parameters: Parameters) -> Scatters:
 
 
 def _of_label(parameters: Parameters) -> Array:
-    """Return Σ (outcome, feature, other_feature), also where the classes share it."""
     mu, Sigma = parameters["mu"][0], parameters["Sigma"][0]
     return np.broadcast_to(Sigma, (len(mu), *Sigma.shape[-2:]))
 

@@ -155,8 +155,7 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
 
     A class's cells have θ ~ Dirichlet(N'/(rs)) if dependent; if not, the two columns have Dirichlet(N'/r) and
     Dirichlet(N'/s), the marginals of the former. N' is averaged over. A class in which a column has one value only
-    tells nothing of dependence and is left out: there the prior would prefer the concentrated table for itself, and
-    the more so the more such classes there are.
+    tells nothing of dependence and is left out: there the prior would prefer the concentrated table for itself.
 
     `counts`: Rows of each class with each pair of values, (outcome, level, level). `equivalent_rows`: Values of N',
     each as probable.

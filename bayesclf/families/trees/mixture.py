@@ -95,8 +95,8 @@ class Node:
     def log_predictive(self, X: Integers) -> Array:
         """Return log p(x | y, D) of complete rows of level codes (row, feature), (row, outcome).
 
-        It is Σ_i log P̄(x_i | y) + log det L(W ∘ ρ_y(x)) − log det L(W), with ρ_ij the ratio of the posterior mean of
-        two values together to the product of their posterior means.
+        It is Σ_i log P̄(x_i | y) + log det L(W ∘ ρ_y(x)) − log det L(W). ρ_ij is the posterior mean of two values
+        together, over the product of their posterior means.
         """
         cells = self._cells(X)
         out = self._log_independent(X)

@@ -15,8 +15,8 @@ and under P(T) ∝ Π w_e the probability of an edge is (M⁻¹)_ff on T*, and u
 The same sum, of many graphs at once, eliminates vertices one by one. The star–mesh rule takes a vertex v out and joins
 its neighbors by w_ij += w_iv w_jv / Σ_k w_vk; the sum over all trees is the product of these pivots Σ_k w_vk. Nothing
 is ever subtracted, so that nothing cancels. Each weight is kept relative to its bottleneck: a fill is never heavier
-than the bottleneck of the edge that it is added to, so that its factor exp(c_iv + c_jv − c_v − c_ij),
-c_v = max_k c_vk, is at most 1, and nothing overflows.
+than the bottleneck of the edge that it is added to. Its factor exp(c_iv + c_jv − c_v − c_ij), c_v = max_k c_vk, is at
+most 1, and nothing overflows.
 
 A tree is drawn by undoing the eliminations: given a tree of the reduced graph, each of its edges is an original one
 with probability w/(w + fill) and is dropped otherwise; v is then joined once to each component, to k with probability

@@ -107,7 +107,6 @@ class Likelihood:
         return value, np.exp(eta - log_total[:, None]), np.exp(-log_total)
 
     def _own(self, eta: Array) -> Array:
-        """Return the log-odds of each row's own class, 0 for the reference."""
         own = eta[np.arange(len(eta)), np.maximum(self.y, 0)]
         return np.where(self.y >= 0, own, 0.0)
 

@@ -622,7 +622,6 @@ class LogisticModel:
 
     @property
     def _others(self) -> slice:
-        """The labels with a weight vector."""
         return slice(1, 2) if len(self.labels) == 2 else slice(0, len(self.labels) - 1)
 
     @property
@@ -662,7 +661,6 @@ class LogisticModel:
         return self.hypotheses(theta[None])
 
     def _refuse(self, found: Separation | None) -> None:
-        """Raise `DoesNotExist` if the classes are separable."""
         if found is not None:
             raise DoesNotExist(found.sentence(self.design.names))
 

@@ -286,7 +286,6 @@ class Density:
 
 
 def _middles(first: float, last: float, width: float) -> Array:
-    """Return the middles of cells of a width between two ends."""
     return np.asarray(first + width * (np.arange(round((last - first) / width)) + 0.5))
 
 

@@ -39,9 +39,9 @@ class LearnedScale(Concise):
         ρ ~ Uniform(0, 1)
         w | s, ρ ~ Normal(0, s² [(1 − ρ) I + ρ C])
 
-    w are the weights in the log-odds between any two classes, per sd of their columns, and C is the covariance of the
-    standardized columns over the training rows, labels aside, scaled to an average variance of 1. The posterior is one
-    of s, ρ and w together.
+    w are the weights in the log-odds between any two classes, per sd of their columns. C is the covariance of the
+    standardized columns over the training rows, scaled to an average variance of 1. The posterior is one of s, ρ and w
+    together.
 
     With ρ = 0 the weights are independent, and each direction matters as much as any other. With ρ = 1 columns that
     vary together have weights that are alike, and directions in which the training rows hardly vary hardly matter. The
@@ -492,7 +492,6 @@ def _noise(rng: np.random.Generator, shape: tuple[int, ...], symmetric: bool) ->
 
 
 def _numbers(name: str, setting: Setting) -> Array:
-    """Return the numbers in a setting of any form."""
     values = list(setting.values()) if isinstance(setting, Mapping) else setting
     try:
         return np.asarray(values, dtype=float)
