@@ -132,7 +132,7 @@ class CompletedScatters:
 
     z and Z being standard normal.
 
-    `prior`: Of μ and Σ. `complete`: Weight (outcome), mean and scatter of complete rows. `incomplete`: Those of the
+    `prior`: Of μ and Σ. `complete`: Weight (outcome), mean and scatter of complete rows. `incomplete`: Moments of the
     other rows. `center`, `spread`: Mean (outcome, feature) and variance (feature) of the observed cells, near which the
     chains start.
     """
