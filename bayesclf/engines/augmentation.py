@@ -64,24 +64,9 @@ class Augmentation(Concise):
 def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
     """Draw from the posterior of a model that is conjugate given complete rows.
 
-    Parameters
-    ----------
-    model
-        What is sampled.
-    settings
-        How much.
-    seed
-        The same seed gives the same draws.
+    Returns: Draws by name, (draw, ...), those of one chain together.
 
-    Returns
-    -------
-    dict
-        Draws by name, (draw, ...), those of one chain together.
-
-    Raises
-    ------
-    Refused
-        For a model that is not conjugate given complete rows, or too many completions.
+    Raises `Refused` for a model that is not conjugate given complete rows, or too many completions.
     """
     if reason := model.not_augmentable():
         raise Refused(f"data augmentation does not sample this posterior ({reason}); use inference='nuts' instead")
@@ -98,7 +83,6 @@ def sample(model: Any, settings: Augmentation, seed: int) -> dict[str, Array]:
 
 
 def _alternated(alternation: Alternation, settings: Augmentation, rng: np.random.Generator, tell: Tell) -> Parameters:
-    """Return the draws of all chains, (draw, …)."""
     state = alternation.start(rng)
     kept = {name: np.empty((len(values), settings.draws, *values.shape[1:])) for name, values in state.items()}
     steps = settings.tune + settings.draws

@@ -44,10 +44,7 @@ class Slot:
 class CompiledModel:
     """What all models of one structure share.
 
-    Attributes
-    ----------
-    shapes
-        Shape of each unconstrained value variable, by name, in the order of the raveled vector.
+    `shapes`: Shape of each unconstrained value variable, by name, in the order of the raveled vector.
     """
 
     shapes: Mapping[str, tuple[int, ...]]
@@ -73,12 +70,8 @@ class CompiledModel:
     def constrain(self, model: pm.Model, x: Array) -> dict[str, Array]:
         """Return the free random variables, each in its own space, at unconstrained points.
 
-        Parameters
-        ----------
-        model
-            A model of this structure: the bounds of a parameter may be data.
-        x
-            Unconstrained points (..., parameter).
+        `model`: A model of this structure: the bounds of a parameter may be data. `x`: Unconstrained points (...,
+        parameter).
         """
         flat = x.reshape(-1, x.shape[-1])
         ends = np.cumsum([_size(shape) for shape in self.shapes.values()])[:-1]
@@ -100,17 +93,10 @@ _lock = threading.RLock()  # PyTensor neither compiles nor calls one function fr
 def compiled(model: pm.Model, signature: Hashable) -> CompiledModel:
     """Return the compiled functions of this structure, from the cache where they are there.
 
-    Parameters
-    ----------
-    model
-        A model whose every changing number is a `pm.Data`; what is a constant in it is compiled in.
-    signature
-        Says the structure: two models of one signature differ in the values, and the number of rows, of their data.
+    `model`: A model whose every changing number is a `pm.Data`; what is a constant in it is compiled in. `signature`:
+    Says the structure: two models of one signature differ in the values, and the number of rows, of their data.
 
-    Raises
-    ------
-    InputError
-        The model has a discrete parameter, or reads what is no `pm.Data`.
+    Raises `InputError` where the model has a discrete parameter, or reads what is no `pm.Data`.
     """
     with _lock:
         if signature not in _cache:

@@ -47,12 +47,7 @@ PYMC = "pymc.sample"
 class Remedy:
     """What to do about a problem of the draws.
 
-    Attributes
-    ----------
-    text
-        A sentence, with {} for how to give the engine other settings.
-    settings
-        These settings.
+    `text`: A sentence, with {} for how to give the engine other settings.
 
     Examples
     --------
@@ -81,16 +76,8 @@ LONGER = Remedy("draw longer, such as {}", {"draws": 2000, "tune": 1000})
 class Measured:
     """A measure of the draws, and what it says about them.
 
-    Attributes
-    ----------
-    values
-        The measure of each parameter, chain or draw.
-    problem
-        What is wrong, in words; empty where nothing is.
-    remedy
-        What to do about it.
-    limit
-        What the value that decides may be, where that depends on the draws.
+    `values`: The measure of each parameter, chain or draw. `problem`: What is wrong, in words; empty where nothing is.
+    `remedy`: What to do about it. `limit`: What the value that decides may be, where that depends on the draws.
     """
 
     values: Array
@@ -107,16 +94,8 @@ class Measured:
 class Scalars:
     """Single parameters that vary.
 
-    Attributes
-    ----------
-    names
-        Such as "weight[yes, age]".
-    draws
-        (scalar, chain, draw).
-    of
-        Number of all parameters, including those that do not vary.
-    not_finite
-        Names of parameters with draws that are not finite.
+    `draws`: (scalar, chain, draw). `of`: Number of all parameters, including those that do not vary. `not_finite`:
+    Names of parameters with draws that are not finite.
     """
 
     names: tuple[str, ...]
@@ -158,12 +137,7 @@ def scaled_draws(variable: xr.DataArray, *axes: str) -> tuple[xr.DataArray, xr.D
 
     Squares of draws could overflow where a parameter's unit is very large or small; those of what is returned do not.
 
-    Parameters
-    ----------
-    variable
-        The draws.
-    axes
-        Further axes of parameters that have a power in common.
+    `axes`: Further axes of parameters that have a power in common.
     """
     import xarray as xr
 
@@ -181,27 +155,14 @@ def convergence_problems(
 ) -> tuple[str, ...]:
     """Say what is wrong with the draws of a Markov chain, and what to do about it.
 
-    Parameters
-    ----------
-    posterior
-        Draws, every variable with dims (chain, draw, ...).
-    stats
-        Sample statistics (chain, draw) under ArviZ's names; a statistic that is missing is not checked.
-    max_treedepth
-        The limit that the draws were made under.
-    engine
-        Name of the class of the engine's settings, or `PYMC`.
-    most
-        Largest number of parameters that are checked, as in `scalars`.
+    `posterior`: Draws, every variable with dims (chain, draw, ...). `stats`: Sample statistics (chain, draw) under
+    ArviZ's names; a statistic that is missing is not checked. `max_treedepth`: The limit that the draws were made
+    under. `engine`: Name of the class of the engine's settings, or `PYMC`. `most`: Largest number of parameters that
+    are checked, as in `scalars`.
 
-    Returns
-    -------
-    tuple of str
-        One sentence per problem; empty if there is none. Constant variables are not a problem.
+    Returns: One sentence per problem; empty if there is none. Constant variables are not a problem.
 
-    References
-    ----------
-    Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and localization, Bayesian
+    See Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), Rank-normalization, folding, and localization, Bayesian
     Analysis 16(2), doi:10.1214/20-BA1221. Betancourt (2016), Diagnosing suboptimal cotangent disintegrations,
     arXiv:1604.00695.
     """
@@ -324,30 +285,18 @@ def apart(value: float, limit: float) -> tuple[str, str]:
 def rhat_limit(ess: Array, chains: int, draws: int, parameters: int) -> Array:
     """Return what R-hat may be by chance: the 99 % point of the largest of many, for chains that agree.
 
-    The ratio of the variances between and within m half chains of n draws, worth n' independent ones, is (n/n')F,
-    with F of m − 1 and m(n' − 1) degrees of freedom, so that R-hat is √(1 − 1/n + F/n'). Bulk and tails of p
+    Let m half chains of n draws be worth n' independent ones. The ratio of the variances between and within them is
+    (n/n')F, with F of m − 1 and m(n' − 1) degrees of freedom, and R-hat is √(1 − 1/n + F/n'). Bulk and tails of p
     parameters are 2p such numbers.
 
-    Parameters
-    ----------
-    ess
-        Effective number of draws of all chains together (scalar), from the dependence within each chain: one that took
-        the distance between chains into account would excuse it. At least `MIN_ESS_PER_CHAIN` per chain are assumed, as
-        less is a problem of its own.
-    chains, draws
-        Chains, and draws per chain.
-    parameters
-        Number p of parameters that are checked.
+    `ess`: Effective number of draws of all chains together (scalar), from the dependence within each chain: one that
+    took the distance between chains into account would excuse it. At least `MIN_ESS_PER_CHAIN` per chain are assumed,
+    as less is a problem of its own. `parameters`: Number p of parameters that are checked.
 
-    Returns
-    -------
-    Array
-        (scalar), at least `MAX_RHAT`.
+    Returns: (scalar), at least `MAX_RHAT`.
 
-    References
-    ----------
-    Gelman & Rubin (1992), Inference from iterative simulation using multiple sequences, Statistical Science 7, section
-    3 (the F distribution of the variance ratio).
+    See Gelman & Rubin (1992), Inference from iterative simulation using multiple sequences, Statistical Science 7,
+    section 3 (the F distribution of the variance ratio).
     """
     from scipy import stats
 

@@ -41,9 +41,9 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact where the k̂ of its importance weights is within the limit, and their effective number at least the
-    number of draws kept: the error of an average is then at most √2 times that of independent draws. Logistic
-    regression with a learned scale for which NUTS would take more than about half a minute has 250 draws a chain or, if
-    these take too long, draws from a normal distribution of which too few are effective: `notes_` has their k̂, and
+    number of draws kept: the error of an average is then at most √2 times that of independent draws. Where NUTS would
+    take more than about half a minute for logistic regression with a learned scale, a chain has 250 draws. If these
+    take too long, draws are from a normal distribution, of which too few are effective: `notes_` has their k̂, and
     `convergence_problems_` their number.
 
     Parameters
@@ -94,17 +94,13 @@ def for_predictions(work: int) -> Auto | Laplace:
 
 
 def _learns(model: Model) -> TypeGuard[LogisticModel]:
-    """Return whether the model is a logistic regression whose prior's scale is learned."""
     return isinstance(model, LogisticModel) and model.learns
 
 
 def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | NUTS, str]:
     """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
 
-    Returns
-    -------
-    tuple
-        The draws, or with which settings NUTS should draw; and for the user, how the posterior is drawn and why.
+    Returns: The draws, or with which settings NUTS should draw; and for the user, how the posterior is drawn and why.
     """
     wanted = settings.draws * settings.chains
     try:
@@ -253,18 +249,10 @@ MARKOV_CHAINS = (Augmentation, NUTS)
 class Draws(Sized):
     """Equally weighted draws from a posterior.
 
-    Attributes
-    ----------
-    parameters
-        Arrays (draw, ...), the draws of one chain together.
-    chains
-        Number of chains.
-    stats
-        Sample statistics of each draw, (chain, draw), under ArviZ's names; None for independent draws.
-    problems
-        Why the draws cannot be trusted yet, in plain words.
-    seeded
-        How to make the draws, where they are too large to keep in memory; `parameters` then has the class prior's only.
+    `parameters`: Arrays (draw, ...), the draws of one chain together. `stats`: Sample statistics of each draw, (chain,
+    draw), under ArviZ's names; None for independent draws. `problems`: Why the draws cannot be trusted yet, in plain
+    words. `seeded`: How to make the draws, where they are too large to keep in memory; `parameters` then has the class
+    prior's only.
     """
 
     parameters: Mapping[str, Array]
@@ -278,14 +266,8 @@ class Draws(Sized):
 class Inferred:
     """What is known of the parameters, and how.
 
-    Attributes
-    ----------
-    engine
-        The engine that was used.
-    draws
-        Its draws; None for the engines that are point estimates.
-    notes
-        What the user should know of the choice, one sentence each.
+    `engine`: The engine that was used. `draws`: Its draws; None for the engines that are point estimates. `notes`: What
+    the user should know of the choice, one sentence each.
     """
 
     engine: Engine
@@ -451,7 +433,6 @@ def checked_chains(
 def _problems(
     model: Model, parameters: Parameters, engine: Augmentation | NUTS, stats: xr.Dataset | None
 ) -> tuple[str, ...]:
-    """Return what is wrong with the draws of Markov chains, in words."""
     posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
     name = type(engine).__name__
     if isinstance(engine, NUTS):
@@ -482,12 +463,8 @@ def estimate(model: Model, name: str) -> Parameters:
 def watch(model: Model, name: str, optimizer: Optimizer, seed: int) -> tuple[Trace, Parameters]:
     """Optimize step by step; return the trajectory and the parameters where it ended.
 
-    Raises
-    ------
-    DoesNotExist
-        Where the estimate does not exist: an optimizer would run forever. An ascent from zero runs, and says so.
-    Refused
-        For models whose estimates are closed forms.
+    Raises `DoesNotExist` where the estimate does not exist: an optimizer would run forever. An ascent from zero runs,
+    and says so; `Refused` for models whose estimates are closed forms.
     """
     if not isinstance(model, LogisticModel):
         raise Refused("this model's estimates are closed forms: there is no optimizer to choose or to watch")

@@ -78,20 +78,9 @@ class Laplace(Concise):
 class Proposals:
     """Draws from an approximation of the posterior, with their importance weights.
 
-    Attributes
-    ----------
-    parameters
-        Draws by name, (draw, ...).
-    log_weight
-        Raw log importance ratios, up to a constant (draw).
-    weight
-        Pareto-smoothed weights, adding up to 1 (draw).
-    khat
-        Pareto shape k̂ of the ratios' tail.
-    z
-        Their coordinates, in which the posterior is nearly standard normal, (draw, coordinate).
-    of_z
-        What z is drawn from.
+    `parameters`: Draws by name, (draw, ...). `log_weight`: Raw log importance ratios, up to a constant (draw).
+    `weight`: Pareto-smoothed weights, adding up to 1 (draw). `khat`: Pareto shape k̂ of the ratios' tail. `z`: Their
+    coordinates, in which the posterior is nearly standard normal, (draw, coordinate). `of_z`: What z is drawn from.
     """
 
     parameters: Parameters
@@ -119,17 +108,10 @@ class Proposals:
 class LaplaceSample:
     """Equally weighted draws, and how good the approximation was.
 
-    Attributes
-    ----------
-    parameters
-        Draws by name, (chain, draw, ...).
-    stats
-        ``log_weight`` (chain, draw), the raw log importance ratio of each draw, up to a constant; ``pareto_k`` and
-        ``importance_ess``, which belong to all proposals.
-    khat
-        Pareto shape k̂ of the importance ratios' tail.
-    ess
-        Effective number 1/Σw² of the proposals, by their smoothed weights w; Monte Carlo errors follow from it.
+    `parameters`: Draws by name, (chain, draw, ...). `stats`: ``log_weight`` (chain, draw), the raw log importance ratio
+    of each draw, up to a constant; ``pareto_k`` and ``importance_ess``, which belong to all proposals. `khat`: Pareto
+    shape k̂ of the importance ratios' tail. `ess`: Effective number 1/Σw² of the proposals, by their smoothed weights
+    w; Monte Carlo errors follow from it.
     """
 
     parameters: dict[str, Array]
@@ -141,19 +123,7 @@ class LaplaceSample:
 def sample(model: Model, settings: Laplace, seed: int | np.random.SeedSequence) -> LaplaceSample:
     """Draw from the posterior by importance resampling from its approximation at the mode.
 
-    Parameters
-    ----------
-    model
-        What is sampled.
-    settings
-        How much, and what is refused.
-    seed
-        The same seed gives the same draws.
-
-    Raises
-    ------
-    Refused
-        If k̂ is above the limit, or if the model has no normal approximation.
+    Raises `Refused` if k̂ is above the limit, or if the model has no normal approximation.
     """
     rng = np.random.default_rng(seed)
     proposals = enough(model, settings, rng, pilot(model, rng))
@@ -184,14 +154,7 @@ def pilot(model: Model | LaplaceModel, rng: np.random.Generator) -> Proposals:
 def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Proposals) -> Proposals:
     """Return proposals that are worth at least as many as the draws, if `MOST_PER_DRAW` for each of these are.
 
-    Parameters
-    ----------
-    model, settings
-        As for `sample`.
-    rng
-        Of the proposals.
-    pilot
-        A few proposals, which say how many are needed.
+    `model`, `settings`: As for `sample`. `pilot`: A few proposals, which say how many are needed.
     """
     draws = settings.draws * settings.chains
     most = max(MOST_PER_DRAW * draws, LEAST_PROPOSALS)
@@ -205,19 +168,14 @@ def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Pro
 def propose(model: Model | LaplaceModel, number: int, rng: np.random.Generator, of_z: Proposal = AT_MODE) -> Proposals:
     """Draw proposals and weigh them.
 
-    θ_i ~ q, multivariate t with the mode and the curvature of the posterior unless `of_z` has others, and ratios
-    r_i = p(θ_i, D)/q(θ_i), whose largest are smoothed by the order statistics of a generalized Pareto tail. A normal
-    hardly ever reaches the long side of a skewed posterior, and then neither its draws nor their k̂ show that a part is
-    missing; the tails of t are heavier than those that the normal prior leaves to any posterior, so that r is bounded.
+    θ_i ~ q, a multivariate t with the mode and the curvature of the posterior unless `of_z` has others. The largest
+    ratios r_i = p(θ_i, D)/q(θ_i) are smoothed by the order statistics of a generalized Pareto tail. Draws from a normal
+    would hardly ever reach the long side of a skewed posterior, and their k̂ would not show it. The tails of t are
+    heavier than those of the normal prior, so that r is bounded.
 
-    Raises
-    ------
-    Refused
-        If the model has no normal approximation.
+    Raises `Refused` if the model has no normal approximation.
 
-    References
-    ----------
-    Geweke, *Bayesian inference in econometric models using Monte Carlo integration*, Econometrica 57 (1989),
+    See Geweke, *Bayesian inference in econometric models using Monte Carlo integration*, Econometrica 57 (1989),
     doi:10.2307/1913710. Vehtari, Simpson, Gelman, Yao, Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024).
     """
     if not isinstance(model, LaplaceModel):

@@ -120,12 +120,8 @@ class NUTS(Concise):
 class Sample:
     """Draws and their sample statistics.
 
-    Attributes
-    ----------
-    draws
-        Each parameter, or free random variable of a PyMC model, in its own space, (chain, draw, ...).
-    stats
-        Sample statistics (chain, draw) under ArviZ's names.
+    `draws`: Each parameter, or free random variable of a PyMC model, in its own space, (chain, draw, ...). `stats`:
+    Sample statistics (chain, draw) under ArviZ's names.
     """
 
     draws: Mapping[str, Array]
@@ -166,22 +162,11 @@ class MachineCode(Protocol):
 def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
     """Draw from the posterior of a PyMC model.
 
-    Parameters
-    ----------
-    model
-        Its data, and everything else that varies under one signature, are `pm.Data`.
-    settings
-        How to sample.
-    seed
-        The same seed gives the same draws.
-    signature
-        Says the structure of the model: models of one signature are compiled once and differ only in their data.
+    `model`: Its data, and everything else that varies under one signature, are `pm.Data`. `signature`: Says the
+    structure of the model: models of one signature are compiled once and differ only in their data.
 
-    Raises
-    ------
-    InputError
-        The model has no finite log density where sampling starts, a discrete parameter, or another structure than
-        the first of its signature; or the sampler is not installed.
+    Raises `InputError` where the sampler is not installed, or where the model has no finite log density at the start,
+    a discrete parameter, or another structure than the first of its signature.
     """
     with shown("compiling the model", None, settings.progress) as tell:
         functions = compiled(model, signature)
@@ -199,23 +184,11 @@ class TooLongError(Exception):
 def sample_machine_code(density: MachineCode, settings: NUTS, seed: int, most_steps: float = np.inf) -> Sample:
     """Draw from the target of a log density that is machine code, by nutpie.
 
-    Parameters
-    ----------
-    density
-        The log density, in coordinates in which its target is nearly standard normal.
-    settings
-        How to sample.
-    seed
-        The same seed gives the same draws.
-    most_steps
-        How many gradients all chains may take.
+    `density`: The log density, in coordinates in which its target is nearly standard normal. `most_steps`: How many
+    gradients all chains may take.
 
-    Raises
-    ------
-    InputError
-        The log density is not finite where sampling starts.
-    TooLongError
-        The chains take more steps than they may; it does not depend on how fast the machine is.
+    Raises `InputError` where the log density is not finite at the start, and `TooLongError` where the chains take more
+    steps than they may, however fast the machine is.
     """
     settings = replace(
         settings,
@@ -258,12 +231,7 @@ def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
     nutpie has no public way to sample a compiled function that did not come from PyMC, so this fills the fields of its
     ``CompiledPyMCModel``, private ones too. This function is the only place that knows them.
 
-    Parameters
-    ----------
-    density
-        What is sampled.
-    initial_point
-        From a chain's seed to the point where it starts.
+    `initial_point`: From a chain's seed to the point where it starts.
     """
     from nutpie.compile_pymc import CompiledPyMCModel
 

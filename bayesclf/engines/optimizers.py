@@ -37,19 +37,9 @@ FIRST_STEPS, LAST_STEPS = 3, 3
 class Certificate:
     """What is known of the point where an optimizer stopped.
 
-    Attributes
-    ----------
-    converged
-        Whether the gradient's norm is below the tolerance.
-    gradient_norm
-        Euclidean norm of the gradient there.
-    definite
-        Whether minus the Hessian is positive definite there, so that the maximum is unique; None where it is too
-        large to form.
-    steps
-        Steps taken; passes over the rows for stochastic ascent.
-    message
-        One sentence.
+    `converged`: Whether the gradient's norm is below the tolerance. `gradient_norm`: Euclidean norm of the gradient
+    there. `definite`: Whether minus the Hessian is positive definite there, so that the maximum is unique; None where
+    it is too large to form. `steps`: Steps taken; passes over the rows for stochastic ascent.
     """
 
     converged: bool
@@ -79,7 +69,6 @@ class Trace(Displayed):
     certificate: Certificate
 
     def _display(self) -> Display:
-        """Return the first and the last steps, and what is known of the end."""
         steps = len(self.objective)
         shown = sorted({*range(min(FIRST_STEPS, steps)), *range(max(steps - LAST_STEPS, 0), steps)})
         lines = [(f"{k:,}", f"{self.objective[k]:.6g}", f"{self.gradient_norm[k]:.2e}") for k in shown]
@@ -122,11 +111,11 @@ class _Recorder:
 class GradientAscent:
     """θ ← θ + η ∇f(θ): on all rows (batch), on one (stochastic) or on some (mini-batch) at a time.
 
-    With ``start="zero"`` it is the textbook's: from w = 0, w ← w + η Σ x (y − P(y = 1 | x, w)), where x has a first
-    column of ones and is otherwise in the units of the table, and under MAP the gradient of the log prior is added,
-    −λw for weights N(0, 1/λ). Classes that are linearly separable have no maximum likelihood: such an ascent is not
-    refused, but can be watched. Its weights grow like the log of the number of steps, until `passes` are done, and the
-    certificate says that they would grow without bound.
+    With ``start="zero"`` it is the textbook's: from w = 0, w ← w + η Σ x (y − P(y = 1 | x, w)). Here x has a first
+    column of ones and is otherwise in the units of the table. MAP adds the gradient of the log prior, −λw for weights
+    N(0, 1/λ). Classes that are linearly separable have no maximum likelihood: such an ascent is not refused, but can be
+    watched. Its weights grow like the log of the number of steps, until `passes` are done, and the certificate says
+    that they would grow without bound.
 
     Parameters
     ----------
@@ -316,9 +305,7 @@ def _by_scipy(method: str, objective: Objective, start: Array, tolerance: float,
 def largest_curvature(objective: Objective) -> float:
     """Return a bound L of the objective's curvature: λ_max(½(I − 11ᵀ/K) ⊗ Σ w x xᵀ) plus the prior's.
 
-    References
-    ----------
-    Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
+    See Böhning (1992), Multinomial logistic regression algorithm, doi:10.1007/BF00048682.
     """
     likelihood, posterior = _parts(objective)
     share = 0.25 if likelihood.vectors == 1 else 0.5
@@ -335,7 +322,6 @@ def _parts(objective: Objective) -> tuple[Likelihood, LogPosterior | None]:
 
 
 def _definite(objective: Objective, theta: Array) -> bool | None:
-    """Return whether minus the Hessian is positive definite."""
     if theta.size > DENSE_PARAMETERS or not np.isfinite(theta).all():
         return None
     try:

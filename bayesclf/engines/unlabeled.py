@@ -40,14 +40,8 @@ AVERAGING = ("every-tree", "one-dependence")
 class PartlyLabeled:
     """P(D) = Π_labeled P(x, y | θ) Π_others Σ_k P(x, k | θ), each row to the power of its weight.
 
-    Attributes
-    ----------
-    model
-        The prior, conditioned on the labeled rows.
-    labeled, y, labeled_weight
-        The labeled rows, their label codes and weights (row).
-    rows, weight
-        The rows without a label, and their weights (row).
+    `model`: The prior, conditioned on the labeled rows. `labeled`, `y`, `labeled_weight`: The labeled rows, their label
+    codes and weights (row). `rows`, `weight`: The rows without a label, and their weights (row).
     """
 
     model: GenerativeModel
@@ -60,10 +54,7 @@ class PartlyLabeled:
     def completed(self, shares: Array) -> GenerativeModel:
         """Return the model conditioned on all rows, those without a label counting in each class by `shares`.
 
-        Parameters
-        ----------
-        shares
-            Weight of each row without a label in each class, (row, outcome).
+        `shares`: Weight of each row without a label in each class, (row, outcome).
         """
         place, label = np.nonzero(shares)
         weight = shares[place, label]
@@ -90,14 +81,8 @@ class PartlyLabeled:
 class Ascent:
     """Where EM arrived, and how.
 
-    Attributes
-    ----------
-    parameters
-        The estimate, draw axis of length 1.
-    log_likelihood
-        log P(D | θ) after each step, (step); for MAP without the log prior.
-    converged
-        Whether it ended before the largest number of steps.
+    `parameters`: The estimate, draw axis of length 1. `log_likelihood`: log P(D | θ) after each step, (step); for MAP
+    without the log prior. `converged`: Whether it ended before the largest number of steps.
     """
 
     parameters: Parameters
@@ -109,16 +94,9 @@ class Ascent:
 class PartlyInferred:
     """What is known of the parameters given labeled and other rows.
 
-    Attributes
-    ----------
-    engine
-        The engine that was used.
-    draws
-        Its draws; None for point estimates.
-    points
-        The estimate that was requested, or why it does not exist; empty where draws were.
-    problems
-        Why these cannot be trusted yet, one sentence each.
+    `engine`: The engine that was used. `draws`: Its draws; None for point estimates. `points`: The estimate that was
+    requested, or why it does not exist; empty where draws were. `problems`: Why these cannot be trusted yet, one
+    sentence each.
     """
 
     engine: Engine
@@ -132,25 +110,14 @@ def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
 
     The E step finds P(k | x, θ) of each row without a label, the M step the estimate from all rows when these count in
     each class by that much; no step lowers the objective. The start is what the MAP estimate of the labeled rows
-    predicts, as Nigam et al. have it, so that the maximum is one near that estimate; others may exist. Where the
-    average over their posterior predicts worse, as it does for long documents under Laplace's rule, EM that starts
-    there arrives at a lower maximum and at worse predictions.
+    predicts, as Nigam et al. have it; the maximum is one near that estimate. From the posterior average, which predicts
+    worse for long documents under Laplace's rule, EM arrives at a lower maximum.
 
-    Parameters
-    ----------
-    partly
-        Model and rows.
-    name
-        ``"mle"`` or ``"map"``.
+    `name`: ``"mle"`` or ``"map"``.
 
-    Raises
-    ------
-    DoesNotExist
-        Where an estimate along the way does not exist.
+    Raises `DoesNotExist` where an estimate along the way does not exist.
 
-    References
-    ----------
-    Dempster, Laird and Rubin (1977); Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and
+    See Dempster, Laird and Rubin (1977); Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and
     unlabeled documents using EM*, Machine Learning 39, doi:10.1023/A:1007692713085.
     """
     shares, change = _by_labeled(partly), np.inf
@@ -188,19 +155,7 @@ def sample(partly: PartlyLabeled, settings: Augmentation, seed: int) -> dict[str
     Both draws are exact where the model is conjugate given labels. Each chain starts at parameters drawn given the
     labeled rows alone, whose posterior is wider. Weights are numbers of repetitions, of which each has its own label.
 
-    Parameters
-    ----------
-    partly
-        Model and rows.
-    settings
-        How much.
-    seed
-        The same seed gives the same draws.
-
-    Returns
-    -------
-    dict
-        Draws by name, (draw, ...), those of one chain together.
+    Returns: Draws by name, (draw, ...), those of one chain together.
     """
     rng, steps = np.random.default_rng(seed), settings.tune + settings.draws
     times = partly.weight.astype(np.int64)
@@ -221,10 +176,7 @@ def sample(partly: PartlyLabeled, settings: Augmentation, seed: int) -> dict[str
 def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> PartlyInferred:
     """Infer the parameters by an engine given or, for ``"auto"``, by data augmentation.
 
-    Raises
-    ------
-    Refused
-        For engines and families that cannot.
+    Raises `Refused` for engines and families that cannot.
     """
     engine = _engine(partly, inference)
     if isinstance(engine, Augmentation):
@@ -241,10 +193,7 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
 def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotExist, tuple[str, ...]]:
     """Return the estimate ``"mle"`` or ``"map"``, or why it does not exist, and why it cannot be trusted yet.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Where EM has not converged.
+    Warns with `ConvergenceWarning` where EM has not converged.
     """
     try:
         ascent = expectation_maximization(partly, name)
@@ -258,7 +207,6 @@ def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotE
 
 
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
-    """Return the engine for a model with rows without labels; raises `Refused` where there is none."""
     for block in partly.model.blocks:
         if block.family.name in AVERAGING:
             raise Refused(

@@ -489,9 +489,7 @@ class Alternation(Protocol):
 
     A state has arrays (chain, …) by name: the parameters that the missing cells depend on.
 
-    References
-    ----------
-    Tanner and Wong (1987), *The calculation of posterior distributions by data augmentation*, JASA 82.
+    See Tanner and Wong (1987), *The calculation of posterior distributions by data augmentation*, JASA 82.
     """
 
     def start(self, rng: np.random.Generator) -> Parameters:

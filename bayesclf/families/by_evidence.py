@@ -33,20 +33,11 @@ class Candidate:
 
     Its prior must be worth about one pooled row and not look at the labels. Features must have parameters of their own.
 
-    Attributes
-    ----------
-    family
-        With its prior as columns of it get it.
-    possible
-        Which cells (row, feature) it can have, elementwise.
-    has_density
-        Whether it has a density, rather than masses of whole numbers.
-    has_zeros
-        Whether it has a mass at 0 beside a density of other numbers.
-    of_cells
-        Whether that density is constant in cells, and thus a probability of theirs whatever the step.
-    compared
-        With the prior under which its evidence is compared; None for that of `family`.
+    `family`: With its prior as columns of it get it. `possible`: Which cells (row, feature) it can have, elementwise.
+    `has_density`: Whether it has a density, rather than masses of whole numbers. `has_zeros`: Whether it has a mass at
+    0 beside a density of other numbers. `of_cells`: Whether that density is constant in cells, and thus a probability
+    of theirs whatever the step. `compared`: With the prior under which its evidence is compared; None for that of
+    `family`.
     """
 
     family: Family[Any]
@@ -65,8 +56,8 @@ class Candidate:
     def log_evidence(self, own: Statistics, inclusion: float | None = None) -> Array:
         """Return the log evidence of columns given their statistics, (feature); −∞ where the family has none.
 
-        Nor has it where its prior cannot be set by the column, as a gamma's by numbers of which the mean of the log is
-        the log of the mean but for rounding: the column is not constant, and another family may use it.
+        It is −∞ too where its prior cannot be set by the column: a gamma's, where rounding hides that the numbers
+        differ.
 
         With an `inclusion`, it is averaged over whether a column depends on the class, `bayesclf.families.Selected`.
         """
@@ -124,15 +115,8 @@ type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
 class Choices(Displayed):
     """The evidence of families for columns, comparable as that of cells.
 
-    Attributes
-    ----------
-    features
-        The columns.
-    families
-        Names of the families.
-    log_evidence
-        Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be of, and NaN
-        for a column without two different values.
+    `log_evidence`: Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be
+    of, and NaN for a column without two different values.
     """
 
     features: tuple[str, ...]
@@ -184,16 +168,10 @@ class ByEvidence:
     It is not a family itself: from statistics that hold every value, `chosen` makes blocks of plain families, so that
     everything that a family can do works with the choice.
 
-    Parameters
-    ----------
-    names
-        Names of the candidates in `CANDIDATES`.
-    inclusion
-        Prior probability that a column depends on the class at all, where that is to be averaged over.
+    `names`: Names of the candidates in `CANDIDATES`. `inclusion`: Prior probability that a column depends on the class
+    at all, where that is to be averaged over.
 
-    References
-    ----------
-    Kass & Raftery (1995), *Bayes factors*, Journal of the American Statistical Association 90.
+    See Kass & Raftery (1995), *Bayes factors*, Journal of the American Statistical Association 90.
     """
 
     names: tuple[str, ...] = tuple(CANDIDATES)
@@ -282,5 +260,4 @@ def _smallest_sd(columns: ValueCounts) -> Array:
 
 
 def _short(probability: float) -> str:
-    """Return a probability with two decimals."""
     return CERTAIN if probability >= 0.995 else f"{probability:.2f}".lstrip("0")

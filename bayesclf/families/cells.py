@@ -112,10 +112,7 @@ def by_pattern(missing: Booleans) -> Iterator[tuple[Booleans, Integers]]:
 
     Rows without an observed cell are left out.
 
-    Parameters
-    ----------
-    missing
-        Whether a cell is missing, (row, feature).
+    `missing`: Whether a cell is missing, (row, feature).
     """
     if not missing.any():
         if len(missing):
@@ -133,22 +130,13 @@ def by_pattern(missing: Booleans) -> Iterator[tuple[Booleans, Integers]]:
 class ValueCounts(Statistics):
     """How often each value of a column occurs in each class; the values of all features are concatenated.
 
-    The values of a feature are different and increase. Where there are more than 100,000, or with more than ten classes
-    more than a million counts, they are rounded down to multiples of the smallest power of two that leaves at most as
-    many. That power depends on the set of values and the number of classes only, so that statistics of parts add up to
-    those of the whole in any order.
+    The values of a feature are different and increase. At most 100,000 are kept, or a million counts with more than ten
+    classes. More are rounded down to multiples of the smallest power of two that suffices. That power depends on the
+    set of values and the number of classes only, so that statistics of parts add up in any order.
 
-    Attributes
-    ----------
-    values
-        (value).
-    counts
-        Weight of the rows with each, (outcome, value).
-    sizes
-        Number of different values of each feature, (feature).
-    decimals
-        Number of decimals that the values of each feature are recorded with, from 0 to 15; 16 for real numbers, which
-        have more; −1 without any value, (feature).
+    `values`: (value). `counts`: Weight of the rows with each, (outcome, value). `sizes`: Number of different values of
+    each feature, (feature). `decimals`: Number of decimals that the values of each feature are recorded with, from 0 to
+    15; 16 for real numbers, which have more; −1 without any value, (feature).
     """
 
     axes: Axes

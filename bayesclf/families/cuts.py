@@ -31,15 +31,10 @@ class CutSets:
     cut to the next (Barry & Hartigan 1992). Scores are measured from those of the best path, so that sums neither
     overflow nor underflow, whatever the number of rows.
 
-    Attributes
-    ----------
-    score
-        s_ij of each distribution, (a, m + 1, m + 1); entries with j ≤ i are not used.
+    `score`: s_ij of each distribution, (a, m + 1, m + 1); entries with j ≤ i are not used.
 
-    References
-    ----------
-    Barry & Hartigan (1992), *Product partition models for change point problems*, Annals of Statistics 20.
-    Knuth (2019), *Optimal data-based binning for histograms and histogram-based probability density models*.
+    See Barry & Hartigan (1992), *Product partition models for change point problems*, Annals of Statistics 20. Knuth
+    (2019), *Optimal data-based binning for histograms and histogram-based probability density models*.
     """
 
     score: Array
@@ -152,17 +147,11 @@ def _choices(weights: Array, rng: np.random.Generator) -> Integers:
 class Segments:
     """All bins i, …, j − 1 of the m cells of a feature, under several a, each as probable a priori.
 
-    The cells of a bin share its probability in proportion to given widths, the density within the bin being constant,
-    or without them by φ ~ Dirichlet(α + n), n the counts of all classes: α + n then takes the place of the widths.
+    The cells of a bin share its probability in proportion to given widths: the density within the bin is constant.
+    Without widths the shares are φ ~ Dirichlet(α + n), n the counts of all classes; α + n takes the widths' place.
 
-    Attributes
-    ----------
-    counts
-        Weight of the rows of each class in each cell, (outcome, cell).
-    prior
-        α = a q of each cell, (a, cell).
-    given
-        Widths, (cell); None where the shares within bins are learned.
+    `counts`: Weight of the rows of each class in each cell, (outcome, cell). `prior`: α = a q of each cell, (a, cell).
+    `given`: Widths, (cell); None where the shares within bins are learned.
     """
 
     counts: Array
@@ -290,14 +279,8 @@ class Segments:
 class Bins:
     """The bins of one set of cuts of each feature, whose probabilities are variables of PyMC.
 
-    Attributes
-    ----------
-    begins
-        Which cells begin a bin, (cell).
-    cells
-        Number of cells of each feature.
-    widths
-        What the cells of a bin share its probability in proportion to, (cell).
+    `begins`: Which cells begin a bin, (cell). `cells`: Number of cells of each feature. `widths`: What the cells of a
+    bin share its probability in proportion to, (cell).
     """
 
     begins: NDArray[np.bool_]
@@ -359,11 +342,8 @@ class CutFamily[S: Statistics](Family[S]):
     In PyMC the cuts are the most probable ones, as NUTS has no discrete parameters. Shares that are learned say nothing
     of the class: there they are at their means.
 
-    Attributes
-    ----------
-    counts, known
-        Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set by, whose most
-        probable concentrations and cuts PyMC takes; set by `resolve_prior`.
+    `counts`, `known`: Counts (outcome, cell) of the rows that a prior has seen already, and of those that it was set
+    by, whose most probable concentrations and cuts PyMC takes; set by `resolve_prior`.
     """
 
     axes: Axes = field(default=Axes((), ()), repr=False)
@@ -492,7 +472,6 @@ class CutFamily[S: Statistics](Family[S]):
 
     @property
     def _slices(self) -> tuple[slice, ...]:
-        """The cells of each feature."""
         pairs = zip(dirichlet.starts(self.sizes), self.sizes, strict=True)
         return tuple(slice(start, start + size) for start, size in pairs)
 

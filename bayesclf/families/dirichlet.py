@@ -1,8 +1,8 @@
 """Dirichlet distributions along one axis: the algebra behind every table of probabilities.
 
 An array (..., cell) holds several simplexes next to each other along its last axis; `sizes` gives their lengths, so
-that features with different numbers of levels need no padding and no loop. Data to be
-counted are level codes, or tables (row, feature), dense or sparse.
+that features with different numbers of levels need no padding and no loop. Data to be counted are level codes, or
+tables (row, feature), dense or sparse.
 """
 
 from __future__ import annotations
@@ -65,9 +65,7 @@ def mode(alpha: Array, sizes: tuple[int, ...]) -> Array:
     A cell with α_j < 1 makes the density unbounded, and α = 1 in every cell makes every point a mode: both give
     NaN in the whole simplex, and the caller, which knows the names, raises. The only cell of a simplex is 1.
 
-    References
-    ----------
-    Mitchell, eqs 7 and 9 (with l = α − 1).
+    See Mitchell, eqs 7 and 9 (with l = α − 1).
     """
     bounded = np.minimum.reduceat(alpha, starts(sizes), axis=-1) >= 1
     theta = np.where(np.repeat(bounded, sizes, axis=-1), normalize(alpha - 1, sizes), np.nan)
@@ -114,16 +112,8 @@ def log_density(theta: Array, alpha: Array, sizes: tuple[int, ...]) -> Array:
 def log_mean_without(alpha: Array, sizes: tuple[int, ...], cells: Integers, y: Integers) -> Array:
     """Return Σ_c log (α_c − 1)/(Σα − 1) of the cells to which each row itself has contributed, (row).
 
-    Parameters
-    ----------
-    alpha
-        Of the posterior given all rows, (outcome, cell).
-    sizes
-        Number of cells of each simplex.
-    cells
-        Cells (row, entry) of each row, −1 for none.
-    y
-        Label codes (row).
+    `alpha`: Of the posterior given all rows, (outcome, cell). `cells`: Cells (row, entry) of each row, −1 for none.
+    `y`: Label codes (row).
     """
     used, own = cells >= 0, y[:, None]
     total = totals(alpha, sizes)
@@ -190,16 +180,8 @@ def canonical(X: Any) -> sparse.csr_array:
 def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = None) -> Array:
     """Return Σ_i w_i x_i over the rows of each class, (outcome, feature).
 
-    Parameters
-    ----------
-    X
-        Cells (row, feature), dense or sparse; a sparse table is never made dense.
-    y
-        Label codes (row).
-    labels
-        Number of classes.
-    sample_weight
-        Weights (row).
+    `X`: Cells (row, feature), dense or sparse; a sparse table is never made dense. `y`: Label codes (row).
+    `sample_weight`: Weights (row).
     """
     rows = X.shape[0]
     weight = np.ones(rows) if sample_weight is None else np.asarray(sample_weight, dtype=float)
@@ -220,12 +202,7 @@ def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = N
 class Tables:
     """Counts of several tables along one axis.
 
-    Attributes
-    ----------
-    counts
-        (outcome, cell).
-    sizes
-        Number of cells of each table.
+    `counts`: (outcome, cell). `sizes`: Number of cells of each table.
     """
 
     counts: Array
@@ -251,12 +228,8 @@ class Tables:
 class CollapsedLikelihood:
     """α ↦ log p(n | α) of tables with θ integrated out, with equal counts grouped, so that large tables cost little.
 
-    Attributes
-    ----------
-    counts, cells
-        Different counts above 0, and how many cells have each.
-    sizes, totals, tables
-        Different sizes and sums of tables, and how many tables have each pair.
+    `counts`, `cells`: Different counts above 0, and how many cells have each. `sizes`, `totals`, `tables`: Different
+    sizes and sums of tables, and how many tables have each pair.
     """
 
     counts: Array

@@ -57,10 +57,10 @@ class Gaussian(Family[Moments]):
         ``"class-feature"`` σ_ik, ``"feature"`` σ_i (logistic in x), ``"class"`` σ_k or ``"shared"`` σ. The last
         two compare columns with each other and so require common units.
     m, kappa, a, b
-        Hyperparameters: m (in units of the column) and κ broadcast to (outcome, feature), a and b (squared units)
-        to the shape of the variances. Where None they are unit information from the pooled rows: m the column's
-        mean, κ = 1, a = 3/2, b = (a − 1)s² with s² the column's variance (or, for one σ over columns, the
-        mean of their variances), so that E[σ²] = s².
+        Hyperparameters: m (in units of the column) and κ broadcast to (outcome, feature), a and b (squared units) to
+        the shape of the variances. Where None they are unit information from the pooled rows: m the column's mean, κ =
+        1, a = 3/2, b = (a − 1)s², so that E[σ²] = s². Here s² is the column's variance or, for one σ over columns, the
+        mean of their variances.
     unbiased : bool
         Whether the MLE's variance is the unbiased one.
     axes : Axes

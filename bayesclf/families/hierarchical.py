@@ -50,10 +50,10 @@ class LearntAlpha:
     hyperprior matters where rows are few.
 
     **MAP and averages need different α.** The mode in θ adds α − 1 to every count, the posterior mean and every average
-    over the posterior add α. With one α for both, Laplace's rule for the mode (α = 2) adds two to each count in an
-    average, which over a large vocabulary outweighs the counts themselves; and an α below 1, which suits averages of
-    sparse counts, has no mode in θ. Where α is learned, MAP is therefore taken in the softmax basis,
-    (n + α)/(N + Σα): it always exists, adds the same α, and equals the posterior mean.
+    over the posterior add α. With α = 2, Laplace's rule for the mode, an average adds two to each count, which over a
+    large vocabulary outweighs the counts themselves. An α below 1, which suits averages of sparse counts, has no mode
+    in θ. Where α is learned, MAP is therefore taken in the softmax basis, (n + α)/(N + Σα): it always exists, adds the
+    same α, and equals the posterior mean.
 
     Parameters
     ----------

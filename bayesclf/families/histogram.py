@@ -31,16 +31,9 @@ GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
 class Cells:
     """The cells of one feature: the open one on the left, those between borders, the open one on the right.
 
-    Attributes
-    ----------
-    borders
-        In increasing order, one fewer than cells.
-    widths
-        Width of each cell; that of an open one is the integral of its density relative to that at its border.
-    shares
-        q, the share of each cell in the prior, which add up to 1.
-    decimals
-        Number of decimals that the values are recorded with, as in `ValueCounts`.
+    `borders`: In increasing order, one fewer than cells. `widths`: Width of each cell; that of an open one is the
+    integral of its density relative to that at its border. `shares`: q, the share of each cell in the prior, which add
+    up to 1. `decimals`: Number of decimals that the values are recorded with, as in `ValueCounts`.
     """
 
     borders: Array

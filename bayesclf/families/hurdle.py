@@ -29,12 +29,8 @@ FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family 
 class HurdleStatistics(Statistics):
     """How many cells are observed and how many are 0, and the statistics of all others.
 
-    Attributes
-    ----------
-    zeros
-        Counts of the cells that are observed (`n`), and of those that are 0 (`successes`).
-    others
-        Statistics of the cells above 0, those of the wrapped family.
+    `zeros`: Counts of the cells that are observed (`n`), and of those that are 0 (`successes`). `others`: Statistics of
+    the cells above 0, those of the wrapped family.
     """
 
     axes: Axes

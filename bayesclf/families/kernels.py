@@ -32,16 +32,8 @@ def _compiled_sums[F: Callable[..., Any]](signature: Any) -> Callable[[F], F]:
 def add_moments(X: Any, y: Any, weight: Any, origin: Any, n: Any, first: Any, second: Any) -> None:
     """Add Σ w, Σ w d and Σ w d² of each class's observed cells to sums (outcome, feature), d = x − origin.
 
-    Parameters
-    ----------
-    X
-        Cells (row, feature), NaN where missing.
-    y, weight
-        Label codes and weights (row).
-    origin
-        What deviations are taken from, (outcome, feature).
-    n, first, second
-        The sums.
+    `X`: Cells (row, feature), NaN where missing. `y`, `weight`: Label codes and weights (row). `origin`: What
+    deviations are taken from, (outcome, feature).
     """
     for i in range(len(X)):
         k, w = y[i], weight[i]

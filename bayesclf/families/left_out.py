@@ -38,20 +38,9 @@ def learned_from_rows[F](
 ) -> F:
     """Return a family with the α that is learned by leave-one-out; any other family as it is.
 
-    Parameters
-    ----------
-    family
-        With its prior as the user gave it.
-    statistics
-        Those of the rows.
-    X
-        All training rows in the family's encoding, (row, feature).
-    y
-        Their label codes (row).
-    weight
-        How often each row counts, (row); None for once.
-    class_prior
-        The posterior of π given all rows.
+    `family`: With its prior as the user gave it. `X`: All training rows in the family's encoding, (row, feature). `y`:
+    Their label codes (row). `weight`: How often each row counts, (row); None for once. `class_prior`: The posterior of
+    π given all rows.
     """
     settings, counts = learned_by(family), cast("Any", family)
     if settings is None or settings.method != LEAVE_ONE_OUT:

@@ -126,7 +126,6 @@ class LogNormal(Gaussian):
 
 
 def _logs(X: Array, axes: Axes) -> Array:
-    """Return log x (row, feature), NaN where a cell is missing; raise for cells that are not above 0."""
     observed, values = cells.positive(X, axes, LogNormal.name)
     return np.where(observed > 0, np.log(values), np.nan)
 

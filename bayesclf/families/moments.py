@@ -133,7 +133,6 @@ def part_of_more(cells: int) -> Iterator[None]:
 
 
 def _ratio(total: Array, n: Array) -> Array:
-    """Return total/n, 0 where n is 0."""
     return np.divide(total, n, out=np.zeros_like(n), where=n > 0)
 
 

@@ -61,9 +61,9 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
 
     MLE n_jk/n_k: the word's share of all words of the class; MAP (n_jk + α_jk − 1)/(n_k + Σα − M), M the size of the
     vocabulary: l = α − 1 = 1 is Laplace's rule. The density is that of the *sequence* of words, Π_j θ_jk^{x_j}: the
-    multinomial coefficient N!/Π x_j! depends on neither class nor θ and is omitted everywhere, as is P(N); no answer
-    depends on them. The predictive of a document is Pólya's, not the density at the posterior mean, as a word
-    that has occurred makes its next occurrence more probable: with a = α_k + n_k, A = Σ_j a_j,
+    multinomial coefficient N!/Π x_j! and P(N) depend on neither class nor θ and are omitted. The predictive of a
+    document is Pólya's, not the density at the posterior mean, as a word that has occurred makes its next occurrence
+    more probable: with a = α_k + n_k, A = Σ_j a_j,
 
     .. math:: p(x | k, D) = \\frac{Γ(A)}{Γ(A + N)} \\prod_{j: x_j > 0} \\frac{Γ(a_j + x_j)}{Γ(a_j)}.
 
@@ -214,22 +214,11 @@ class _Words:
     For a whole count that is log a + log(a + 1) + … + log(a + x − 1). It is taken once for all rows that have a word so
     many times.
 
-    Attributes
-    ----------
-    counts
-        (row, word), sparse, each stored entry above 0.
-    order
-        Entries in the order of their counts, those last that are not whole or above `STEPS`.
-    row
-        Row of each entry in that order.
-    starts
-        The first entries, in that order, whose counts are above 1, 2, ….
-    rest
-        The first that is not whole or above `STEPS`.
-    pairs
-        Which pairs of a word and a whole count each row has, (row, pair), sparse.
-    word, pair_starts
-        The word of each pair, and the first pairs whose counts are above 1, 2, ….
+    `counts`: (row, word), sparse, each stored entry above 0. `order`: Entries in the order of their counts, those last
+    that are not whole or above `STEPS`. `row`: Row of each entry in that order. `starts`: The first entries, in that
+    order, whose counts are above 1, 2, …. `rest`: The first that is not whole or above `STEPS`. `pairs`: Which pairs of
+    a word and a whole count each row has, (row, pair), sparse. `word`, `pair_starts`: The word of each pair, and the
+    first pairs whose counts are above 1, 2, ….
     """
 
     counts: sparse.csr_array
@@ -296,14 +285,8 @@ def _different(codes: Integers, number: int) -> tuple[Integers, Integers]:
 def _log_rising(alpha: Array, starts: Integers, counts: Array | None = None) -> Array:
     """Return log [Γ(α + x)/Γ(α)] of each α (entry, …) and count x.
 
-    Parameters
-    ----------
-    alpha
-        In the order of their counts.
-    starts
-        The first entries whose whole counts are above 1, 2, ….
-    counts
-        Counts of the last entries, for which log Γ is taken.
+    `starts`: The first entries whose whole counts are above 1, 2, …. `counts`: Counts of the last entries, for which
+    log Γ is taken.
     """
     total = np.log(alpha)
     for step, first in enumerate(starts.tolist(), 1):

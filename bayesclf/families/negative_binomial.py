@@ -38,8 +38,8 @@ BOUNDS = (-18.0, 30.0)
 DEGREE = 256
 """Number of Chebyshev points of log r at which Σ log Γ(x + r)/Γ(r) is kept.
 
-It is analytic in log r but at distance π from the real axis, whatever the counts, so that the error of interpolation
-falls like exp(−0.13 · points) on this range, below rounding here.
+It is analytic in log r but at distance π from the real axis, whatever the counts. So the error of interpolation falls
+like exp(−0.13 · points) on this range, below rounding here.
 """
 
 

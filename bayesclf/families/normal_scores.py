@@ -39,10 +39,7 @@ class NormalScores:
     one matrix product, and as μ−c is small nothing cancels, whatever the origin of x. What does not depend on x is
     computed once.
 
-    Attributes
-    ----------
-    mu, sigma2
-        (draw, outcome, feature).
+    `mu`, `sigma2`: (draw, outcome, feature).
     """
 
     mu: Array
@@ -69,7 +66,6 @@ class NormalScores:
 
     @cached_property
     def _center(self) -> Array:
-        """The mean of each class's draws, (outcome, feature)."""
         return np.asarray(self.mu.mean(axis=0))
 
     @cached_property
@@ -94,10 +90,7 @@ class StudentScores:
     Features of the same ν need one logarithm, that of the product of their 1 + z²/ν. Of each factor what exceeds 1 is
     kept, as beside the 1 it would keep few digits where ν is large.
 
-    Attributes
-    ----------
-    nu, m, scale
-        ν, location m and squared scale s², (outcome, feature).
+    `nu`, `m`, `scale`: ν, location m and squared scale s², (outcome, feature).
     """
 
     nu: Array
@@ -144,12 +137,7 @@ def _log_products(excess: Array, starts: Integers) -> tuple[list[int], Array]:
 
     Groups end where another of the `starts` is, and before a product could be too large for a number.
 
-    Parameters
-    ----------
-    excess
-        e (feature, row), which is overwritten.
-    starts
-        Features at which a group begins.
+    `excess`: e (feature, row), which is overwritten.
     """
     many = max(1, int(LARGEST_LOG / max(np.log1p(excess.max(initial=0.0)), 1.0)))
     ends = [*starts.tolist(), len(excess)]

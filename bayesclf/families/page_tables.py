@@ -24,16 +24,8 @@ MOST_COLUMNS = 60
 class PageVariable(NamedTuple):
     """A free variable of a PyMC model of rows that is not a parameter of its family, but follows from these.
 
-    Attributes
-    ----------
-    name
-        Its name in the model.
-    dims
-        Axis words.
-    coords
-        Names along those of its axes that are its own.
-    of
-        Its values (draw, …) from the parameters.
+    `name`: Its name in the model. `coords`: Names along those of its axes that are its own. `of`: Its values (draw, …)
+    from the parameters.
     """
 
     name: str
@@ -46,24 +38,11 @@ class PageVariable(NamedTuple):
 class PageTable:
     """The probabilities of one column given others, or of many columns with the same number of levels.
 
-    Attributes
-    ----------
-    columns
-        Names: one, unless there are many columns.
-    places
-        Their positions among the features.
-    levels
-        Names of the levels of each axis of the columns on which it depends, and of its own, by the name of the axis.
-    cells
-        Its cells along the axis of θ, in the order of `levels`.
-    given
-        Names and positions of the columns on which it depends.
-    of_all
-        Whether it is that of all classes.
-    wide
-        Whether there are many columns.
-    suffix
-        What is then added to names.
+    `columns`: Names: one, unless there are many columns. `places`: Their positions among the features. `levels`: Names
+    of the levels of each axis of the columns on which it depends, and of its own, by the name of the axis. `cells`: Its
+    cells along the axis of θ, in the order of `levels`. `given`: Names and positions of the columns on which it
+    depends. `of_all`: Whether it is that of all classes. `wide`: Whether there are many columns. `suffix`: What is then
+    added to names.
     """
 
     columns: tuple[str, ...]

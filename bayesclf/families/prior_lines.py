@@ -34,18 +34,10 @@ class Names(Protocol):
 class PriorLine(NamedTuple):
     """The prior of some numbers of one parameter.
 
-    Attributes
-    ----------
-    parameter
-        Its name in `posterior_`.
-    outcome
-        The class; empty where the prior is the same in all classes.
-    feature
-        The column; empty where it is the same for all columns, or of all together.
-    form
-        The distribution, with the names of its numbers in braces, such as "Gamma({a}, {b})".
-    numbers
-        Its numbers, by these names. An `int` is a count; a pair of numbers, the least and the largest of many.
+    `parameter`: Its name in `posterior_`. `outcome`: The class; empty where the prior is the same in all classes.
+    `feature`: The column; empty where it is the same for all columns, or of all together. `form`: The distribution,
+    with the names of its numbers in braces, such as "Gamma({a}, {b})". `numbers`: Its numbers, by these names. An `int`
+    is a count; a pair of numbers, the least and the largest of many.
     """
 
     parameter: str
@@ -117,16 +109,8 @@ def listing(
 def prior_lines(parameter: str, form: str, axes: Names, **numbers: Array) -> list[PriorLine]:
     """Return a line for each feature, for each outcome too where their numbers differ in words.
 
-    Parameters
-    ----------
-    parameter
-        Its name in `posterior_`.
-    form
-        The distribution with the names of the numbers in braces, such as "Gamma({a}, {b})".
-    axes
-        Of the block.
-    numbers
-        (outcome or 1, feature or 1); length 1 is for what classes or features share.
+    `parameter`: Its name in `posterior_`. `form`: The distribution with the names of the numbers in braces, such as
+    "Gamma({a}, {b})". `numbers`: (outcome or 1, feature or 1); length 1 is for what classes or features share.
     """
     arrays = dict(zip(numbers, np.broadcast_arrays(*numbers.values()), strict=True))
     outcomes, features = next(iter(arrays.values())).shape
@@ -153,18 +137,7 @@ def dirichlet_lines(
 ) -> list[PriorLine]:
     """Return a line for each simplex, for each outcome too where their concentrations differ.
 
-    Parameters
-    ----------
-    parameter
-        Its name in `posterior_`.
-    names
-        What each simplex is of.
-    labels
-        The classes.
-    alpha
-        (outcome, cell), the cells of one simplex after those of the other.
-    sizes
-        Cells of each simplex.
+    `parameter`: Its name in `posterior_`. `alpha`: (outcome, cell), the cells of one simplex after those of the other.
     """
     lines = []
     for name, own in zip(names, np.split(alpha, np.cumsum(sizes)[:-1], axis=1), strict=True):

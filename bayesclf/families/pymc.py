@@ -40,23 +40,10 @@ def observe_simplexes(
 ) -> dict[int, Any]:
     """Add simplexes θ ~ Dirichlet(α), those of one size as one variable, observing the counts of their cells.
 
-    Parameters
-    ----------
-    alpha, counts
-        Concentration and count of each cell, (outcome, cell).
-    sizes
-        Number of cells of each simplex.
-    names
-        Name of each simplex.
-    suffix
-        What is added to the names.
-    of_all
-        Whether the simplexes are those of all classes, and the first axis has length 1.
+    `alpha`, `counts`: Concentration and count of each cell, (outcome, cell). `of_all`: Whether the simplexes are those
+    of all classes, and the first axis has length 1.
 
-    Returns
-    -------
-    dict
-        θ by size, (outcome, simplex, cell).
+    Returns: θ by size, (outcome, simplex, cell).
     """
     by_size = {}
     for size, cells in dirichlet.cells_by_size(sizes).items():
@@ -114,10 +101,7 @@ LARGEST_SAMPLED = 2**15
 def observe_completions(name: str, theta: TensorVariable, sums: Sums) -> None:
     """Observe the sums in the open PyMC model: log likelihood Σ_s m_s log Σ_z Π θ, for θ (outcome, cell).
 
-    Raises
-    ------
-    Refused
-        Where the sums have too many terms to be sampled.
+    Raises `Refused` where the sums have too many terms to be sampled.
     """
     if sums.cells.size > LARGEST_SAMPLED:
         raise Refused(

@@ -58,16 +58,9 @@ BLOCK = 8192
 class Grid:
     """A distribution of t for each class and feature.
 
-    Attributes
-    ----------
-    nodes
-        t, (node, outcome, feature), evenly spaced unless the density is cut off at an end.
-    log_weight
-        Log probability of each node, (node, outcome, feature).
-    log_total
-        Log of the integral of the unnormalized density, (outcome, feature).
-    cut
-        Whether the density is cut off at an end, (outcome, feature).
+    `nodes`: t, (node, outcome, feature), evenly spaced unless the density is cut off at an end. `log_weight`: Log
+    probability of each node, (node, outcome, feature). `log_total`: Log of the integral of the unnormalized density,
+    (outcome, feature). `cut`: Whether the density is cut off at an end, (outcome, feature).
     """
 
     nodes: Array
@@ -142,16 +135,9 @@ class QuadratureFamily(CellFamily):
 
     `state`, `after` and `gain` are those of the second given t, which follows the other parts of the state of `gain`.
 
-    Attributes
-    ----------
-    median, spread
-        Of the prior of e^t.
-    kappa, m
-        Rows that the prior of the second parameter is worth, and the mean that it expects.
-    n, sums
-        Set by `posterior`: weight of the rows, (outcome, feature), and Σ T(x), (sum, outcome, feature).
-    bounds
-        Range of t.
+    `median`, `spread`: Of the prior of e^t. `kappa`, `m`: Rows that the prior of the second parameter is worth, and the
+    mean that it expects. `n`, `sums`: Set by `posterior`: weight of the rows, (outcome, feature), and Σ T(x), (sum,
+    outcome, feature).
     """
 
     median: float | Array | None = None
@@ -228,14 +214,8 @@ class QuadratureFamily(CellFamily):
     def log_cells(self, values: Array, t: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """Return log p(x | t, D) of cells x and nodes t, in the shape of both together.
 
-        Parameters
-        ----------
-        values, t : array
-            Cells of one feature, without missing ones, and nodes.
-        outcome, feature : int
-            The class and the feature.
-        left_out : bool
-            Whether each cell is among the rows D and is left out of them.
+        `values`, `t`: Cells of one feature, without missing ones, and nodes. `left_out`: Whether each cell is among the
+        rows D and is left out of them.
         """
         weight, total = (part[outcome, feature] for part in self.state())
         if left_out:
@@ -299,9 +279,8 @@ class QuadratureFamily(CellFamily):
     def _integral(self, values: Array, outcome: int, feature: int, left_out: bool) -> Array:
         """Return log ∫ P(t | D) p(x | t, D) dt of sorted cells (row), with 1/p(x | t, D without x) where left out.
 
-        A cell far from the others says so much of t that the integrand has its maximum outside of the grid of P(t | D).
-        Where P(t | D) is cut off at an end, its grid is wide and made for a density that does not fall there, while a
-        cell that differs from the others may have an integrand that is narrow and falls.
+        A cell far from the others may have an integrand whose maximum is outside of the grid of P(t | D). Where P(t |
+        D) is cut off at an end, its grid is wide, while the integrand of such a cell may be narrow.
         """
         cell, sign = (outcome, feature), -1 if left_out else 1
         of_cells = self.log_cells(values[:, None], self.grid.nodes[:, *cell], *cell, left_out)

@@ -25,12 +25,7 @@ class GammaRate(CellFamily):
 
     Rows add their events to a and their exposure to b.
 
-    Parameters
-    ----------
-    a, b
-        Shape and rate, above 0, which broadcast to (outcome, feature).
-    axes : Axes
-        Set by `resolve_prior`.
+    `a`, `b`: Shape and rate, above 0, which broadcast to (outcome, feature). `axes`: Set by `resolve_prior`.
     """
 
     a: float | Array | None = None
@@ -214,8 +209,8 @@ class Exponential(GammaRate):
     ----------
     a, b
         Shape, and rate in units of the column, above 0, which broadcast to (outcome, feature). Where None, unit
-        information from the pooled rows: a = 2, a prior worth one row, and b = (a − 1)·(mean of the column), so that
-        1/λ has that mean as its expectation, and λ its reciprocal as its prior mode.
+        information from the pooled rows: a = 2, a prior worth one row, and b = (a − 1)·(mean of the column). Then 1/λ
+        has that mean as its expectation, and λ its reciprocal as its prior mode.
     axes : Axes
         Set by `resolve_prior`.
 

@@ -40,13 +40,9 @@ NO_MODE = "has no single most probable θ (some count + α is below 1, or all ar
 class SimplexFamily[S: Statistics](Family[S]):
     """A family with a Dirichlet for each simplex of `tables`; their cells are concatenated in θ.
 
-    Attributes
-    ----------
-    alpha
-        Concentration: a number, an array in the shape of θ, or a `LearntAlpha`.
-    basis
-        Where the density is maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the
-        mode (n + α)/(N + Σα) always exists and equals the posterior mean; or one of them for each simplex.
+    `alpha`: Concentration: a number, an array in the shape of θ, or a `LearntAlpha`. `basis`: Where the density is
+    maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the mode (n + α)/(N + Σα) always
+    exists and equals the posterior mean; or one of them for each simplex.
     """
 
     _lacking: ClassVar[str] = "has no value"

@@ -48,14 +48,8 @@ def pytensor_functions() -> SimpleNamespace:
 class CellSums(Statistics):
     """Sums over the observed cells of each class and feature.
 
-    Attributes
-    ----------
-    n
-        Weight of the cells, (outcome, feature).
-    sums
-        Σ T(x), (outcome, feature, sum).
-    log_base
-        Σ log h(x), which the evidence needs and no estimate does, (outcome, feature).
+    `n`: Weight of the cells, (outcome, feature). `sums`: Σ T(x), (outcome, feature, sum). `log_base`: Σ log h(x), which
+    the evidence needs and no estimate does, (outcome, feature).
     """
 
     axes: Axes

@@ -21,16 +21,9 @@ class LinearDesign:
     log p(x | y = k, θ) = Σ_c [offset_kc + weight_kc z_c(x)] + terms that all classes share. A generative classifier
     made of such blocks *is* a logistic regression, whose weights follow from θ.
 
-    Attributes
-    ----------
-    features, levels
-        Those of the block's `Axes`.
-    centre
-        Where a number's column is 0, (column). Levels and counts have 0.
-    threshold
-        Cells above it count as 1, others as 0; None where cells are used as they are.
-    complete
-        Whether the weights hold for complete rows only, as those of dependent columns do.
+    `features`, `levels`: Those of the block's `Axes`. `centre`: Where a number's column is 0, (column). Levels and
+    counts have 0. `threshold`: Cells above it count as 1, others as 0; None where cells are used as they are.
+    `complete`: Whether the weights hold for complete rows only, as those of dependent columns do.
     """
 
     features: tuple[str, ...]
@@ -54,17 +47,9 @@ class LinearDesign:
     def scores(self, X: Any, terms: LinearTerms) -> Array:
         """Return Σ_c weight_c z_c(x), minus the offsets of missing cells, (draw, row, outcome).
 
-        Parameters
-        ----------
-        X
-            Encoded cells (row, feature), dense or sparse. A level that is missing or unseen contributes nothing.
-        terms
-            Of all classes, or their differences.
+        `X`: Encoded cells (row, feature), dense or sparse. A level that is missing or unseen contributes nothing.
 
-        Raises
-        ------
-        InputError
-            For a missing cell where the weights hold for complete rows only.
+        Raises `InputError` for a missing cell where the weights hold for complete rows only.
         """
         if self.levels:
             cells = dirichlet.cells_of(X, tuple(map(len, self.levels)))
@@ -88,12 +73,8 @@ class LinearDesign:
 class LinearTerms:
     """A block's part of the scores of all classes.
 
-    Attributes
-    ----------
-    weight
-        (draw, outcome, column).
-    offset
-        What a column adds to the intercept where its cell is not missing, (draw, outcome, column).
+    `weight`: (draw, outcome, column). `offset`: What a column adds to the intercept where its cell is not missing,
+    (draw, outcome, column).
     """
 
     weight: Array
@@ -147,16 +128,9 @@ def difference(one: Array, other: Array) -> Array:
 class Contributions:
     """Terms of the log-odds, one for each entry.
 
-    Attributes
-    ----------
-    features
-        The columns of each feature: one, or those of a block.
-    row, feature
-        Row and position among `features` of each entry, (entry).
-    values
-        (draw, entry).
-    counts
-        The value of the cell in a table of counts or events, (entry); NaN where there is no such cell.
+    `features`: The columns of each feature: one, or those of a block. `row`, `feature`: Row and position among
+    `features` of each entry, (entry). `values`: (draw, entry). `counts`: The value of the cell in a table of counts or
+    events, (entry); NaN where there is no such cell.
     """
 
     features: tuple[tuple[str, ...], ...]
@@ -202,17 +176,12 @@ def each(names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
 class Density:
     """Log densities of parts of a block's parameters: each has parameters of its own, independent of all others.
 
-    A power of a density depends on the measure that it is taken with respect to: here densities of variances are with
-    respect to log σ² and those of covariances to |Σ|^(−(d + 1)/2) dΣ, measures that do not depend on units, so that
-    the power α of InvGamma(a, b) is InvGamma(αa, αb), a prior worth α times as many rows; other densities are with
-    respect to the parameter itself.
+    A power of a density depends on the measure. Densities of variances are here with respect to log σ², and those of
+    covariances to |Σ|^(−(d + 1)/2) dΣ, which do not depend on units. So the power α of InvGamma(a, b) is InvGamma(αa,
+    αb), a prior worth α times as many rows. Other densities are with respect to the parameter itself.
 
-    Attributes
-    ----------
-    log_density
-        (draw, part), up to a constant.
-    part_of
-        For each parameter the number of the part of each of its values, in the shape of its axes without the draw.
+    `log_density`: (draw, part), up to a constant. `part_of`: For each parameter the number of the part of each of its
+    values, in the shape of its axes without the draw.
     """
 
     log_density: Array

@@ -24,10 +24,7 @@ __all__ = ["Block", "Model", "Rows"]
 class Block:
     """One block of features: its family with the prior resolved, and its statistics.
 
-    Attributes
-    ----------
-    suffix
-        What is added to the names of its parameters and axes; empty for the first block of a family.
+    `suffix`: What is added to the names of its parameters and axes; empty for the first block of a family.
     """
 
     family: Family[Any]
@@ -69,10 +66,7 @@ class Block:
 class Model(Protocol):
     """A classifier's model with the statistics, or the data, that it was conditioned on.
 
-    Attributes
-    ----------
-    generative
-        Whether it has a p(x | y), so that a new x is itself evidence about θ.
+    `generative`: Whether it has a p(x | y), so that a new x is itself evidence about θ.
     """
 
     generative: ClassVar[bool]

@@ -34,12 +34,9 @@ class GenerativeModel:
     Naive Bayes is the finest partition of the features into blocks, the unrestricted Bayes classifier the
     coarsest. Blocks are independent given θ and, as their priors are, a posteriori.
 
-    Attributes
-    ----------
-    posterior_given
-        Whether draws of another model's posterior were given, so that nothing about the posterior is in closed form.
-    unlabeled
-        Number of training rows without a label, which the statistics leave out and the inference did not.
+    `posterior_given`: Whether draws of another model's posterior were given, so that nothing about the posterior is in
+    closed form. `unlabeled`: Number of training rows without a label, which the statistics leave out and the inference
+    did not.
     """
 
     labels: tuple[str, ...]
@@ -147,12 +144,7 @@ class GenerativeModel:
     def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the PyMC model of labels y ~ Categorical(π) and cells given them, as `bayesclf.pymc_models` has it.
 
-        Parameters
-        ----------
-        rows
-            Encoded rows.
-        y
-            Their label codes (row).
+        `y`: Their label codes (row).
         """
         from bayesclf import pymc_models
 
@@ -199,10 +191,7 @@ class GenerativeModel:
 
         It is with respect to the measures of `bayesclf.families.terms.Density`.
 
-        Raises
-        ------
-        Refused
-            For a block whose prior has discrete or learned parts.
+        Raises `Refused` for a block whose prior has discrete or learned parts.
         """
         of_labels = self.class_prior.log_prior(parameters)
         parts = {} if of_labels is None else {"pi": of_labels.log_density.sum(axis=1)}
@@ -241,12 +230,7 @@ class GenerativeModel:
     def log_density_without(self, rows: Rows, y: Integers) -> Array | None:
         """Return log p(x_i | k, all rows but i), (row, outcome), where conjugate; NaN where the row needs a refit.
 
-        Parameters
-        ----------
-        rows
-            Training rows; of each, one is left out.
-        y
-            Their label codes (row).
+        `rows`: Training rows; of each, one is left out. `y`: Their label codes (row).
         """
         if self.not_conjugate():
             return None
@@ -261,10 +245,7 @@ class GenerativeModel:
         Models are comparable by it where their priors are explicit and proper: a default prior, set from the pooled
         rows, already depends on them.
 
-        Raises
-        ------
-        Refused
-            If a block is not conjugate; the message says why.
+        Raises `Refused` if a block is not conjugate; the message says why.
         """
         if reason := self.not_conjugate():
             raise Refused(f"the evidence has no closed form ({reason})")
@@ -320,14 +301,8 @@ class GenerativeModel:
 class ScoresGiven:
     """log p(x, y | θ) as a function of rows.
 
-    Attributes
-    ----------
-    densities
-        From the cells of each block to its log density, (draw, row, outcome).
-    log_prior
-        log π, (draw, row, outcome), of one row; of one draw where π is known.
-    draws
-        Number of draws.
+    `densities`: From the cells of each block to its log density, (draw, row, outcome). `log_prior`: log π, (draw, row,
+    outcome), of one row; of one draw where π is known.
     """
 
     densities: tuple[Callable[[Any], Array], ...]

@@ -49,16 +49,9 @@ BLOCK_NUMBERS = 2**20
 class LeftOut(Sized):
     """What training rows that were left out, one at a time, say of T and b.
 
-    Attributes
-    ----------
-    log_density
-        log p(x_i | k, all rows but i), (row, outcome), less the largest of each row.
-    y
-        Label codes (row).
-    weight
-        How often each row counts, (row).
-    log_prior
-        log π: of the posterior mean given all rows, or of the known class prior, (outcome).
+    `log_density`: log p(x_i | k, all rows but i), (row, outcome), less the largest of each row. `y`: Label codes (row).
+    `weight`: How often each row counts, (row). `log_prior`: log π: of the posterior mean given all rows, or of the
+    known class prior, (outcome).
     """
 
     log_density: Array

@@ -95,12 +95,7 @@ def weights_given_x(hypotheses: HypothesisSet, log_x: Array) -> tuple[Array, Arr
 def blocks(hypotheses: HypothesisSet, rows: Rows, numbers: float | None = None) -> Iterator[slice]:
     """Yield slices of rows whose arrays (row, …, draw) stay within the sizes above; one empty slice of no rows.
 
-    Parameters
-    ----------
-    hypotheses, rows
-        What is asked, and about what.
-    numbers : float or None
-        How many numbers a row has under one hypothesis; by default one per class.
+    `numbers`: How many numbers a row has under one hypothesis; by default one per class.
     """
     per_row = 8 * len(hypotheses) * (len(hypotheses.labels) if numbers is None else numbers)
     most = max(1, int(GATHERED_BYTES / per_row))
@@ -133,26 +128,12 @@ A question about answers must not ask for another sum, which would overwrite the
 class Answers:
     """What every hypothesis answers to a few rows, and how much it counts. Arrays hold until the next few rows.
 
-    Attributes
-    ----------
-    scores
-        Scores less the largest of their row and draw, (row, outcome, draw); draws are next to each other in memory.
-    ratios
-        exp(score), (row, outcome, draw).
-    total
-        Their sums over the labels, (row, draw).
-    top
-        The largest score, (row, draw); −inf where x is impossible.
-    impossible
-        (row, draw): x has density 0 under every class; the scores are then those of the class prior.
-    log_weights
-        log w_s, (draw), or log P(h_s | D, x), (row, draw); adding up to 1 outside the logs.
-    log_mass, log_square
-        Given x: log Σ_s w_s p(x | h_s) and log Σ_s (w_s p(x | h_s))², (row); 0 otherwise.
-    memory
-        Where large arrays are.
-    first
-        Number of the first row.
+    `scores`: Scores less the largest of their row and draw, (row, outcome, draw); draws are next to each other in
+    memory. `ratios`: exp(score), (row, outcome, draw). `total`: Their sums over the labels, (row, draw). `top`: The
+    largest score, (row, draw); −inf where x is impossible. `impossible`: (row, draw): x has density 0 under every
+    class; the scores are then those of the class prior. `log_weights`: log w_s, (draw), or log P(h_s | D, x), (row,
+    draw); adding up to 1 outside the logs. `log_mass`, `log_square`: Given x: log Σ_s w_s p(x | h_s) and log Σ_s (w_s
+    p(x | h_s))², (row); 0 otherwise. `first`: Number of the first row.
     """
 
     scores: Array
@@ -353,14 +334,8 @@ def averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str) 
 class Part:
     """Averages over some of the hypotheses, and how much weight these have.
 
-    Attributes
-    ----------
-    averages
-        Under weights that add up to 1, by name.
-    share
-        Their share of all hypotheses.
-    log_mass, log_square
-        As in `Answers`, with the weights that they have among all hypotheses.
+    `averages`: Under weights that add up to 1, by name. `share`: Their share of all hypotheses. `log_mass`,
+    `log_square`: As in `Answers`, with the weights that they have among all hypotheses.
     """
 
     averages: dict[str, Array]
@@ -409,18 +384,11 @@ def require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_squa
 def each[Item, Result](function: Callable[[Item], Result], items: Sequence[Item], work: int) -> list[Result]:
     """Return ``function(item)`` of each item, in order, computed by as many threads as there are cores.
 
-    The BLAS computes with one thread meanwhile, so that its threads and ours do not wait for each other, and so that
-    results depend on the items alone. Where it was limited before, by ``OMP_NUM_THREADS``, threadpoolctl or joblib,
-    no more threads than that are taken here.
+    The BLAS computes with one thread meanwhile, so that threads do not wait for each other, and results depend on the
+    items alone. Its earlier limit, by ``OMP_NUM_THREADS``, threadpoolctl or joblib, holds for the threads here.
 
-    Parameters
-    ----------
-    function
-        Safe to call from several threads at once.
-    items
-        What each call is given.
-    work
-        How many numbers all calls compute together; below `LEAST_WORK` no threads are started.
+    `function`: Safe to call from several threads at once. `work`: How many numbers all calls compute together; below
+    `LEAST_WORK` no threads are started.
     """
     threads = min(available(), len(items)) if work >= LEAST_WORK else 1
     with _blas().limit(limits=1):

@@ -32,20 +32,11 @@ SHORT_OF = 1 - 1e-12
 class Averages:
     """Averages over the hypotheses, one value per row (and label): all that scores and decisions need.
 
-    Attributes
-    ----------
-    log_proba
-        log Σ_s w_s P(k | x, h_s), (row, outcome): the Bayes-optimal classifier.
-    votes
-        Σ_s w_s [k is h_s's most probable class], (row, outcome): what a drawn hypothesis predicts.
-    mean_log_proba
-        Σ_s w_s log P(k | x, h_s), (row, outcome): minus the expected log loss of the Gibbs classifier.
-    mean_square
-        Σ_s w_s Σ_k P(k | x, h_s)², (row).
-    entropy
-        Σ_s w_s H[P(· | x, h_s)] in nats, (row): the aleatoric part.
-    impossible
-        Weight of the hypotheses under which x has density 0 in every class, (row).
+    `log_proba`: log Σ_s w_s P(k | x, h_s), (row, outcome): the Bayes-optimal classifier. `votes`: Σ_s w_s [k is h_s's
+    most probable class], (row, outcome): what a drawn hypothesis predicts. `mean_log_proba`: Σ_s w_s log P(k | x, h_s),
+    (row, outcome): minus the expected log loss of the Gibbs classifier. `mean_square`: Σ_s w_s Σ_k P(k | x, h_s)²,
+    (row). `entropy`: Σ_s w_s H[P(· | x, h_s)] in nats, (row): the aleatoric part. `impossible`: Weight of the
+    hypotheses under which x has density 0 in every class, (row).
     """
 
     log_proba: Array
@@ -59,19 +50,9 @@ class Averages:
 def average(hypotheses: HypothesisSet, rows: Rows, given_x: bool = False) -> Averages:
     """Average over the posterior.
 
-    Parameters
-    ----------
-    hypotheses : HypothesisSet
-        The posterior.
-    rows : Rows
-        Encoded rows.
-    given_x : bool
-        Weight the hypotheses by P(h | D, x) instead of P(h | D).
+    `given_x`: Weight the hypotheses by P(h | D, x) instead of P(h | D).
 
-    Raises
-    ------
-    Refused
-        Where too few draws have nearly all the weight given x.
+    Raises `Refused` where too few draws have nearly all the weight given x.
     """
     return Averages(**averaged(hypotheses, rows, given_x, *SUMS))
 
@@ -96,14 +77,9 @@ def interval(hypotheses: HypothesisSet, rows: Rows, ci_prob: float, given_x: boo
 class Conditional:
     """P(y | x, h_s) of one block of rows.
 
-    Attributes
-    ----------
-    log_proba
-        (row, outcome, draw): draws are next to each other in memory, so that averaging them is one pass.
-    log_x
-        log p(x | h_s) (row, draw), up to a constant for discriminative models.
-    impossible
-        (row, draw): x has density 0 under every class; the answer there is the class prior.
+    `log_proba`: (row, outcome, draw): draws are next to each other in memory, so that averaging them is one pass.
+    `log_x`: log p(x | h_s) (row, draw), up to a constant for discriminative models. `impossible`: (row, draw): x has
+    density 0 under every class; the answer there is the class prior.
     """
 
     log_proba: Array

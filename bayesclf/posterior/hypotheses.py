@@ -78,10 +78,7 @@ class HypothesisSet(Protocol):
 class Hypotheses:
     """Equally weighted parameter values of one model.
 
-    Attributes
-    ----------
-    offset
-        Log odds (outcome) added to the scores, for other base rates.
+    `offset`: Log odds (outcome) added to the scores, for other base rates.
     """
 
     model: Model
@@ -156,11 +153,8 @@ class Hypotheses:
 class TemperedHypotheses(Hypotheses):
     """Values of T and b, by which log p(x | k, D) of a generative model is believed; see `bayesclf.models.tempered`.
 
-    Attributes
-    ----------
-    draws
-        Hypotheses of the model, over which p(x | k, θ) is averaged for rows whose gaps leave no closed form; without
-        them such rows are refused.
+    `draws`: Hypotheses of the model, over which p(x | k, θ) is averaged for rows whose gaps leave no closed form;
+    without them such rows are refused.
     """
 
     model: GenerativeModel
@@ -204,14 +198,7 @@ class SeededDraws:
 
     Draws ``b·block`` to ``(b + 1)·block`` come from a generator of their own, of (seed, b).
 
-    Attributes
-    ----------
-    seed
-        Seed of all.
-    draws
-        Number of draws.
-    block
-        Draws that are made together.
+    `block`: Draws that are made together.
     """
 
     seed: int
@@ -258,14 +245,8 @@ def parameter_count(model: Model) -> int:
 class SeededHypotheses:
     """Equally weighted parameter values of one model, made from a seed; only the last block made is kept.
 
-    Attributes
-    ----------
-    model
-        Scores rows; its class prior may be another than the posterior's.
-    posterior
-        The model whose hyperparameters are the posterior's.
-    seeded
-        Which draws.
+    `model`: Scores rows; its class prior may be another than the posterior's. `posterior`: The model whose
+    hyperparameters are the posterior's.
     """
 
     model: GenerativeModel
@@ -339,14 +320,8 @@ class SeededHypotheses:
 class TemperedPosterior:
     """Draws of θ, each with one of T and b: how far tempered probabilities spread, where θ is uncertain too.
 
-    Attributes
-    ----------
-    of
-        Draws of θ of a generative model.
-    temper
-        Draws of T (draw) and b (draw, outcome), taken in turn.
-    first
-        Number of the first draw of θ.
+    `of`: Draws of θ of a generative model. `temper`: Draws of T (draw) and b (draw, outcome), taken in turn. `first`:
+    Number of the first draw of θ.
     """
 
     of: Hypotheses | SeededHypotheses

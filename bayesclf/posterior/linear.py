@@ -43,12 +43,7 @@ class LinearMixture:
     1/(1 + e^(s_j − s_k)). So exponentials overflow only where an average is too small for a number, or where the
     hypotheses disagree by hundreds in log-odds.
 
-    Attributes
-    ----------
-    scores
-        The scores.
-    array
-        From a name and a shape to an array that each thread reuses.
+    `array`: From a name and a shape to an array that each thread reuses.
     """
 
     scores: LinearScores
@@ -91,14 +86,8 @@ class LinearMixture:
     def _means(self, z: Matrix, pieces: Iterable[Array], sign: Array | None = None) -> Array:
         """Return the averages, (outcome, row), of the pivot and then the others; of two labels the pivot's alone.
 
-        Parameters
-        ----------
-        z
-            Rows (row, column).
-        pieces
-            Coefficients of the others less the pivot's, (outcome, column, draw), some draws at a time.
-        sign
-            What to multiply the exponents of each row by, (row).
+        `z`: Rows (row, column). `pieces`: Coefficients of the others less the pivot's, (outcome, column, draw), some
+        draws at a time. `sign`: What to multiply the exponents of each row by, (row).
         """
         _, others, draws = self.scores.coefficient.shape
         height = max(1, CACHED // (others * self._pieces[0].shape[2]))
@@ -140,12 +129,8 @@ def _against(piece: Array, place: int) -> Array:
 def _add_sums(exponents: Array, sums: Array) -> None:
     """Add Σ_s P_k to `sums`, where P_0 = 1/(1 + Σ_j 2^x_j) and P_j = 2^x_j P_0; NaN makes a sum NaN.
 
-    Parameters
-    ----------
-    exponents
-        x (outcome, row, draw), of all labels but the first; overwritten.
-    sums
-        (outcome, row), of the first label and then of the others; of the first alone where there is one other.
+    `exponents`: x (outcome, row, draw), of all labels but the first; overwritten. `sums`: (outcome, row), of the first
+    label and then of the others; of the first alone where there is one other.
     """
     ones = np.ones(exponents.shape[2])
     np.exp2(exponents, out=exponents)

@@ -27,25 +27,14 @@ def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
     larger than the largest ratio. It is what `arviz_stats` does for one row, here for all rows in a few passes over
     arrays.
 
-    Parameters
-    ----------
-    log_density
-        log p of each row under each draw (row, draw).
-    efficiency
-        Effective draws over draws, which sets M: 3·√(draws/efficiency), at most a fifth of the draws.
+    `log_density`: log p of each row under each draw (row, draw). `efficiency`: Effective draws over draws, which sets
+    M: 3·√(draws/efficiency), at most a fifth of the draws.
 
-    Returns
-    -------
-    log_weight : ndarray of shape (row, draw)
-        Each row adds up to 1.
-    khat : ndarray of shape (row,)
-        ∞ where the ratios have no tail of any shape: some density is 0 (its draws then have all the weight), the
-        largest ratios are equal, or a few are so large that the others are 0 beside them. −∞ where all ratios are
-        equal.
+    Returns: log weights, each row adding up to 1 outside the logs, and k̂ (row). k̂ is ∞ where the ratios have no tail
+    of any shape: some density is 0 (its draws then have all the weight), the largest ratios are equal, or a few are so
+    large that the others are 0 beside them. −∞ where all ratios are equal.
 
-    References
-    ----------
-    Vehtari, Simpson, Gelman, Yao & Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024), section 3 and
+    See Vehtari, Simpson, Gelman, Yao & Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024), section 3 and
     appendix C; Zhang & Stephens, *A new and efficient estimation method for the generalized Pareto distribution*,
     Technometrics 51 (2009).
     """

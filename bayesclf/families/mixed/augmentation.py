@@ -36,20 +36,9 @@ LARGEST_COMPLETIONS = 2**24
 class Incomplete:
     """Rows of one class with the same missing cells.
 
-    Attributes
-    ----------
-    label
-        Code of the class.
-    X
-        Codes and numbers (row, feature); what is in a missing cell is not used.
-    gaps, values
-        Positions of the missing categories, and all their combinations, (completion, gap).
-    hidden
-        Positions of the missing numbers.
-    used
-        The regressions that these rows tell of.
-    tables
-        Positions of the tables that they tell of.
+    `X`: Codes and numbers (row, feature); what is in a missing cell is not used. `gaps`, `values`: Positions of the
+    missing categories, and all their combinations, (completion, gap). `hidden`: Positions of the missing numbers.
+    `used`: The regressions that these rows tell of. `tables`: Positions of the tables that they tell of.
     """
 
     label: int
@@ -63,16 +52,7 @@ class Incomplete:
     def drawn(self, network: Network, log_theta: Array, parameters: Parameters, rng: np.random.Generator) -> Array:
         """Draw the missing cells; return the completed rows, (chain, row, feature).
 
-        Parameters
-        ----------
-        network
-            Tables and regressions.
-        log_theta
-            (chain, outcome, cell).
-        parameters
-            β and σ², (chain, outcome, …).
-        rng
-            Source of randomness.
+        `log_theta`: (chain, outcome, cell). `parameters`: β and σ², (chain, outcome, …).
         """
         own = {name: values[:, [self.label]] for name, values in parameters.items()}
         weights, means, roots = [], [], []
@@ -117,10 +97,7 @@ def _chosen(log_weights: Array, rng: np.random.Generator) -> Integers:
 def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -> Iterator[Incomplete]:
     """Yield the rows of statistics whose missing cells matter, in blocks; a row of weight w is w rows.
 
-    Raises
-    ------
-    Refused
-        For too many completions.
+    Raises `Refused` for too many completions.
     """
     axes, category = network.axes, are_categories(network.axes)
     cells = np.where(statistics.groups[:, 1:] < 0, 0, statistics.groups[:, 1:]).astype(float)
@@ -157,20 +134,9 @@ class CompletedRows:
     The state is log θ, β and σ², (chain, outcome, …). Given complete rows they have the posteriors of tables and of
     regressions.
 
-    Attributes
-    ----------
-    network
-        Tables and regressions.
-    alpha, counts
-        α of the prior, and the counts of the rows without missing cells that matter, (outcome, cell).
-    prior
-        Of the regressions of each number.
-    complete
-        Sums of the rows without missing cells that matter, for each number.
-    incomplete
-        The other rows.
-    chains
-        Number of chains.
+    `alpha`, `counts`: α of the prior, and the counts of the rows without missing cells that matter, (outcome, cell).
+    `prior`: Of the regressions of each number. `complete`: Sums of the rows without missing cells that matter, for each
+    number.
     """
 
     network: Network

@@ -46,18 +46,9 @@ class GroupedMoments(Statistics):
     Chan, Golub & LeVeque (1983). Rows with missing cells are merged with equal ones only, as these cells are drawn
     given the others; rows without any cell are left out.
 
-    Attributes
-    ----------
-    axes
-        Labels, features and levels; numbers have no levels.
-    groups
-        Label code, then the code of each feature, (group, 1 + feature), in lexicographic order.
-    n
-        (group).
-    mean
-        (group, number), 0 where it is missing.
-    scatter
-        (group, number, other number), 0 where one of them is missing.
+    `axes`: Labels, features and levels; numbers have no levels. `groups`: Label code, then the code of each feature,
+    (group, 1 + feature), in lexicographic order. `n`: (group). `mean`: (group, number), 0 where it is missing.
+    `scatter`: (group, number, other number), 0 where one of them is missing.
     """
 
     axes: Axes

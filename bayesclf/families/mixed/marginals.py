@@ -53,25 +53,10 @@ def log_density(
 ) -> Array:
     """Return the log density of the observed cells, (draw, row, outcome).
 
-    Parameters
-    ----------
-    X
-        Cells (row, feature).
-    layout
-        The tables of the categories; None without any.
-    regressions
-        Those of the numbers, parents first.
-    axes
-        Of the block.
-    of_categories
-        Log density (draw, row, outcome) of codes of the categories, negative where missing.
-    of_numbers
-        The same of the numbers.
+    `X`: Cells (row, feature). `layout`: The tables of the categories; None without any. `of_categories`: Log density
+    (draw, row, outcome) of codes of the categories, negative where missing.
 
-    Raises
-    ------
-    Refused
-        For too many combinations of missing categories.
+    Raises `Refused` for too many combinations of missing categories.
     """
     category, seen = are_categories(axes), are_seen(X, axes)
     X = np.where(category & ~seen, MISSING, X)
@@ -108,14 +93,8 @@ def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int,
 class GivenNumbers:
     """The hidden numbers of rows given the observed ones: Normal(mean, FFᵀ), and the density of the observed ones.
 
-    Attributes
-    ----------
-    log_density
-        (draw, outcome, row).
-    mean
-        (draw, outcome, row, hidden).
-    root
-        F, (draw, outcome, row, hidden, other hidden).
+    `log_density`: (draw, outcome, row). `mean`: (draw, outcome, row, hidden). `root`: F, (draw, outcome, row, hidden,
+    other hidden).
     """
 
     log_density: Array
@@ -128,9 +107,9 @@ def given_numbers(
 ) -> GivenNumbers:
     """Return what linear regressions, parents first, say of rows X (row, feature) without missing categories.
 
-    With r = x − β0 − βᵀx_on of all regressions, where the hidden x are at their conditional means, u the hidden
-    numbers' deviations from these, and A_fh = ∂r_f/∂u_h, the density of the observed numbers is the integral of
-    exp(−½(r + Au)ᵀD(r + Au)) over u, D the diagonal of 1/σ²: a regression of −r on A. Given these, u has the mean
+    Each regression has the residual r = x − β0 − βᵀx_on, the hidden x being at their conditional means. Let u be the
+    hidden numbers' deviations from these, A_fh = ∂r_f/∂u_h, and D the diagonal of 1/σ². The density of the observed
+    numbers is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u: a regression of −r on A. Given these, u has the mean
     −(AᵀDA)⁻¹AᵀDr and the precision AᵀDA.
     """
     values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}
@@ -168,14 +147,7 @@ def given_numbers(
 class Network:
     """The tables of the categories and the regressions of the numbers.
 
-    Attributes
-    ----------
-    axes
-        Of the block.
-    layout
-        The tables; None without categories.
-    regressions
-        Parents first.
+    `layout`: The tables; None without categories.
     """
 
     axes: Axes

@@ -55,22 +55,14 @@ def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...
     """Return the edges of the forest of greatest evidence: each column has at most one parent.
 
     The gain of an edge is the log evidence of the child given class and parent, less that given the class alone, on the
-    rows in which both are observed. As every column also has the class as a parent, the evidence of a forest is that of
-    naive Bayes times the gains of its edges; one whose gain is not positive is left out. No category has a number as a
-    parent, so that the edges have directions, and the forest of largest total gain is a maximum spanning arborescence,
+    rows in which both are observed. An edge whose gain is not positive is left out. No category has a number as a
+    parent, so that the edges have directions. The forest of largest total gain is a maximum spanning arborescence,
     found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the parameters
     would not be conjugate.
 
-    Parameters
-    ----------
-    statistics
-        Of all training rows.
-    evidence
-        The log evidence of two columns with the edges given.
+    `evidence`: The log evidence of two columns with the edges given.
 
-    References
-    ----------
-    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
+    See Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4; Edmonds (1967),
     *Optimum branchings*, Journal of Research of the National Bureau of Standards 71B.
     """
     features = statistics.axes.features
@@ -97,10 +89,7 @@ def gains(statistics: GroupedMoments, evidence: Evidence) -> Array:
 def arborescence(weight: Array) -> list[int | None]:
     """Return the parent of each node, None for a root, of the forest of largest total weight; ties to the first.
 
-    Parameters
-    ----------
-    weight
-        Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
+    `weight`: Of the edge from parent to child, (parent, child); edges of weight 0 or less are not used.
 
     Examples
     --------
@@ -626,14 +615,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 def _in_page(own: Regression, values: Array, lead: int = 0) -> Array:
     """Return values (…, outcome, configuration, …) with an axis for each category given, and none of tied classes.
 
-    Parameters
-    ----------
-    own
-        The regressions.
-    values
-        Of their coefficients or variances.
-    lead
-        Number of axes before that of the classes.
+    `lead`: Number of axes before that of the classes.
     """
     kept = values.take(0, axis=lead) if own.class_free else values
     place = lead + (not own.class_free)

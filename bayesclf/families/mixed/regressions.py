@@ -5,9 +5,9 @@ for each parent among the numbers). A `Regression` is the part of these axes tha
 regressions as its parents among the categories have configurations. Its normal-inverse-gamma distribution is updated by
 moments; estimates are by least squares, where they exist.
 
-The systems that are solved have rows in very different units. Elimination compares numbers of different columns when it
-chooses its pivots, so that a column that is 1e20 times as large as another takes digits from it. Cells are therefore
-brought to a diagonal near 1 first, by powers of two, which are exact.
+Rows of the systems may have very different units. Elimination compares numbers of different columns, so that a column
+that is 1e20 times as large as another takes digits from it. Powers of two, which are exact, therefore bring the
+diagonal near 1 first.
 """
 
 from __future__ import annotations
@@ -69,18 +69,9 @@ def _scale(matrix: Array) -> Array:
 class Regression:
     """x_of = β0 + Σ_i β_i x_on,i + ε with ε ~ Normal(0, σ²): β and σ² for each class and configuration of `given`.
 
-    Attributes
-    ----------
-    of
-        Position of the number among the features.
-    given, on
-        Positions of its parents: categories, and numbers.
-    class_free
-        Whether the regressions are those of all classes.
-    sizes
-        Number of levels of each of `given`.
-    first
-        Its first regression and term on the flat axes.
+    `of`: Position of the number among the features. `given`, `on`: Positions of its parents: categories, and numbers.
+    `class_free`: Whether the regressions are those of all classes. `sizes`: Number of levels of each of `given`.
+    `first`: Its first regression and term on the flat axes.
     """
 
     of: int
@@ -167,14 +158,8 @@ def once(own: Regression, values: Array) -> Array:
 class Sums:
     """Moments of the rows of each class and configuration of one number: of its parents among the numbers and itself.
 
-    Attributes
-    ----------
-    n
-        (outcome, configuration).
-    mean
-        Of the parents, then of the number, (outcome, configuration, column).
-    scatter
-        (outcome, configuration, column, other column).
+    `n`: (outcome, configuration). `mean`: Of the parents, then of the number, (outcome, configuration, column).
+    `scatter`: (outcome, configuration, column, other column).
     """
 
     n: Array
@@ -225,14 +210,8 @@ class NormalInverseGamma:
 
     β0 stands here for the number's mean where its parents are at `centre`, so that columns far from 0 cost no digits.
 
-    Attributes
-    ----------
-    m, precision
-        (outcome, configuration, term) and (outcome, configuration, term, other term).
-    a, b
-        (outcome, configuration).
-    centre
-        Of the parents among the numbers, (parent).
+    `m`, `precision`: (outcome, configuration, term) and (outcome, configuration, term, other term). `a`, `b`: (outcome,
+    configuration). `centre`: Of the parents among the numbers, (parent).
     """
 
     m: Array
@@ -246,9 +225,7 @@ class NormalInverseGamma:
 
         b_n is b + ½ Σ(x − βᵀz)² + ½ (m_n − m)ᵀΛ(m_n − m) at β = m_n, a sum of squares.
 
-        References
-        ----------
-        Murphy (2012), *Machine Learning: A Probabilistic Perspective*, §7.6.3.
+        See Murphy (2012), *Machine Learning: A Probabilistic Perspective*, §7.6.3.
         """
         z = self.regressors(sums.mean[..., :-1])
         slopes = self.m[..., 1:]
@@ -316,8 +293,8 @@ class NormalInverseGamma:
     ) -> tuple[Array, NDArray[np.bool_]]:
         """Return the same (row) without the row's own contribution to its class, and whether the digits suffice.
 
-        With e = x − mᵀz and h = zᵀΛ⁻¹z, the posterior without the row has a − ½ and b − ½e²/(1 − h), and predicts x
-        with the residual e/(1 − h) and the spread 1/(1 − h).
+        Let e = x − mᵀz and h = zᵀΛ⁻¹z. The posterior without the row has a − ½ and b − ½e²/(1 − h). It predicts x with
+        the residual e/(1 − h) and the spread 1/(1 − h).
         """
         distance, leverage = (
             values[y, np.arange(len(y))] for values in self._placed(x, self.regressors(on), configuration)
@@ -433,19 +410,9 @@ def least_squares(
     A regression of a configuration that no row has is arbitrary where the configuration is impossible, and the standard
     normal distribution here.
 
-    Parameters
-    ----------
-    statistics
-        Of the training rows.
-    all_regressions
-        Those of the numbers.
-    tables, theta
-        The tables of the categories, and their estimate.
+    `tables`, `theta`: The tables of the categories, and their estimate.
 
-    Raises
-    ------
-    DoesNotExist
-        Where a class and configuration has too few rows, or parents that are collinear in them.
+    Raises `DoesNotExist` where a class and configuration has too few rows, or parents that are collinear in them.
     """
     betas, variances = [], []
     for own in all_regressions:

@@ -31,16 +31,9 @@ class NormalInverseWishart:
 
     Arrays may have chains as first axis.
 
-    Attributes
-    ----------
-    m, kappa
-        (outcome, feature) and (outcome).
-    nu, psi
-        (group) and (group, feature, other_feature).
-    shared
-        Whether there is one covariance.
-    scale
-        s (group, feature) where ν is learned: then ν and Ψ are less by c and c diag(s); see `Freedom`.
+    `m`, `kappa`: (outcome, feature) and (outcome). `nu`, `psi`: (group) and (group, feature, other_feature). `shared`:
+    Whether there is one covariance. `scale`: s (group, feature) where ν is learned: then ν and Ψ are less by c and c
+    diag(s); see `Freedom`.
     """
 
     m: Array
@@ -85,18 +78,10 @@ class NormalInverseWishart:
 class Incomplete:
     """Moments of rows with missing cells, by class and pattern: a group has the same of both.
 
-    Attributes
-    ----------
-    seen
-        Observed cells, (pattern, feature).
-    pattern, label
-        Those of a group, (group), in the order of the patterns.
-    n, mean, scatter
-        Number of rows (group), their mean and scatter, 0 where nothing is observed.
-    root
-        R with RᵀR the scatter, (group, rank, feature), its last rows 0.
-    rank
-        Number of R's rows that are not 0, r (group).
+    `seen`: Observed cells, (pattern, feature). `pattern`, `label`: Those of a group, (group), in the order of the
+    patterns. `n`, `mean`, `scatter`: Number of rows (group), their mean and scatter, 0 where nothing is observed.
+    `root`: R with RᵀR the scatter, (group, rank, feature), its last rows 0. `rank`: Number of R's rows that are not 0,
+    r (group).
     """
 
     seen: Booleans
@@ -138,8 +123,8 @@ class Incomplete:
 class CompletedScatters:
     """Alternation between completed scatters given (μ, Σ), and (μ, Σ) given these.
 
-    Of n rows with observed cells s and missing cells u, x_u = μ_u + B(x_s − μ_s) + ε with B = Σ_us Σ_ss⁻¹ and ε of
-    covariance C = Σ_uu − BΣ_su. With x̄_s, S_ss of rank r the moments of the observed cells, and C = LLᵀ,
+    Rows with observed cells s and missing cells u have x_u = μ_u + B(x_s − μ_s) + ε, B = Σ_us Σ_ss⁻¹, and ε has the
+    covariance C = Σ_uu − BΣ_su. With n such rows, x̄_s, S_ss of rank r the moments of the observed cells, and C = LLᵀ,
 
     - the mean of x_u is μ_u + B(x̄_s − μ_s) + Lz/√n;
     - S_us is BS_ss + E with E = LZR, where RᵀR = S_ss and R has r rows;
@@ -147,18 +132,9 @@ class CompletedScatters:
 
     z and Z being standard normal.
 
-    Attributes
-    ----------
-    prior
-        Of μ and Σ.
-    chains
-        Number of chains.
-    complete
-        Weight (outcome), mean and scatter of complete rows.
-    incomplete
-        Those of the other rows.
-    center, spread
-        Mean (outcome, feature) and variance (feature) of the observed cells, near which the chains start.
+    `prior`: Of μ and Σ. `complete`: Weight (outcome), mean and scatter of complete rows. `incomplete`: Moments of the
+    other rows. `center`, `spread`: Mean (outcome, feature) and variance (feature) of the observed cells, near which the
+    chains start.
     """
 
     prior: NormalInverseWishart
@@ -200,17 +176,9 @@ class CompletedScatters:
     def completed(self, mu: Array, Sigma: Array, rng: np.random.Generator) -> tuple[Array, Array, Array]:
         """Draw the moments of all rows.
 
-        Parameters
-        ----------
-        mu, Sigma
-            (chain, outcome, feature) and (chain, group, feature, other_feature).
-        rng
-            Source of randomness.
+        `mu`, `Sigma`: (chain, outcome, feature) and (chain, group, feature, other_feature).
 
-        Returns
-        -------
-        tuple
-            Number of rows (outcome), their means (chain, outcome, feature) and scatters.
+        Returns: Number of rows (outcome), their means (chain, outcome, feature) and scatters.
         """
         n, mean, scatter = self.complete
         total = n + np.bincount(self.incomplete.label, self.incomplete.n, minlength=len(n))

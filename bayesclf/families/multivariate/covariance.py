@@ -29,16 +29,9 @@ COLLINEAR = (
 class Whitening:
     """Inverse Cholesky factors of the covariances of many hypotheses, and where these put their means.
 
-    Attributes
-    ----------
-    factor
-        (outcome, other_feature, feature, draw), lower triangular; a single outcome where the classes share it.
-    log_det
-        log|Σ|, (outcome, draw).
-    center
-        c, the median of a class's draws of μ, (outcome, feature).
-    shift
-        μ − c, whitened, (outcome, feature, draw).
+    `factor`: (outcome, other_feature, feature, draw), lower triangular; a single outcome where the classes share it.
+    `log_det`: log|Σ|, (outcome, draw). `center`: c, the median of a class's draws of μ, (outcome, feature). `shift`: μ
+    − c, whitened, (outcome, feature, draw).
     """
 
     factor: Array
@@ -80,10 +73,7 @@ class Whitening:
 def cholesky(Sigma: Array) -> Array:
     """Return lower triangular factors of covariances (…, feature, other_feature).
 
-    Raises
-    ------
-    Refused
-        If one is singular to rounding.
+    Raises `Refused` if one is singular to rounding.
     """
     try:
         return np.linalg.cholesky(Sigma)
@@ -94,12 +84,7 @@ def cholesky(Sigma: Array) -> Array:
 def collinear(scatter: Array, zero: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which columns are involved in a linear dependence of a scatter (feature, other_feature).
 
-    Parameters
-    ----------
-    scatter
-        Positive semidefinite.
-    zero
-        Columns known to be constant, (feature).
+    `zero`: Columns known to be constant, (feature).
     """
     if zero.any():
         return zero
@@ -121,12 +106,8 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
     diagonal from the last to the first are χ² with ν, ν − 1, … degrees of freedom, the others standard normal
     (Bartlett's decomposition). Then LU⁻ᵀ is a factor of Σ, lower triangular itself.
 
-    Parameters
-    ----------
-    nu
-        Degrees of freedom (group) or (draw, group), each above the number of features less one.
-    psi
-        Scale (group, feature, other_feature), or with the draw as first axis.
+    `nu`: Degrees of freedom (group) or (draw, group), each above the number of features less one. `psi`: Scale (group,
+    feature, other_feature), or with the draw as first axis.
     """
     groups, size = psi.shape[-3:-1]
     U = np.triu(rng.standard_normal((draws, groups, size, size)), 1)

@@ -40,14 +40,7 @@ DRAWN_NODES, DRAWN_DEPTH = 256, 40.0
 class Spectrum:
     """V and e of matrices P + c diag(s).
 
-    Attributes
-    ----------
-    vectors
-        V (…, feature, direction).
-    values
-        e (…, direction).
-    log_scale
-        Σ log s, (…).
+    `vectors`: V (…, feature, direction). `values`: e (…, direction). `log_scale`: Σ log s, (…).
     """
 
     vectors: Array
@@ -64,10 +57,7 @@ class Spectrum:
     def mixtures(self, c: Array, freedom: Array, log_weight: Array) -> list[StudentMixture]:
         """Return, for each group, Student's t's of freedom (node, group) over the nodes of c, of these weights.
 
-        Raises
-        ------
-        Refused
-            If a matrix is singular to rounding.
+        Raises `Refused` if a matrix is singular to rounding.
         """
         values = c[..., None] + self.values
         if not (values[..., 0] > SINGULAR * values.shape[-1] * values[..., -1]).all():
@@ -83,18 +73,8 @@ class Spectrum:
 class StudentMixture:
     """Multivariate t's whose scales are proportional to matrices of one spectrum.
 
-    Attributes
-    ----------
-    vectors
-        V (feature, direction).
-    precisions
-        1/(c + e), (node, direction).
-    log_det
-        Log determinants of the matrices (node).
-    freedom
-        Degrees of freedom (node).
-    log_weight
-        (node).
+    `vectors`: V (feature, direction). `precisions`: 1/(c + e), (node, direction). `log_det`: Log determinants of the
+    matrices (node). `freedom`: Degrees of freedom (node). `log_weight`: (node).
     """
 
     vectors: Array
@@ -114,16 +94,8 @@ class StudentMixture:
     def log_t(self, squares: Array, spread: float, fewer: float = 0.0, left: Array | float = 1.0) -> Array:
         """Return the log density (row, node) of t's of f degrees of freedom and scale Ψ·spread/f.
 
-        Parameters
-        ----------
-        squares
-            x'Ψ⁻¹x of deviations (row, node).
-        spread
-            Above 1 by the variance of the mean.
-        fewer
-            Degrees of freedom that are left out.
-        left
-            What is left of the determinant, as a factor.
+        `squares`: x'Ψ⁻¹x of deviations (row, node). `spread`: Above 1 by the variance of the mean. `fewer`: Degrees of
+        freedom that are left out. `left`: What is left of the determinant, as a factor.
         """
         freedom, size = self.freedom - fewer, self.vectors.shape[1]
         constant = gammaln((freedom + size) / 2) - gammaln(freedom / 2) - 0.5 * size * np.log(np.pi * spread)
@@ -135,12 +107,7 @@ class StudentMixture:
 class Freedom:
     """The distribution of t = log c given rows, μ and Σ integrated out.
 
-    Attributes
-    ----------
-    n
-        What rows have added to ν, (…).
-    spectrum
-        Of what they have added to Ψ.
+    `n`: What rows have added to ν, (…). `spectrum`: Of what they have added to Ψ.
     """
 
     n: Array

@@ -571,12 +571,10 @@ class MultivariateGaussian(Family[Scatters]):
         return NormalInverseWishart(*self._hyperparameters(), self._shared, scale)
 
     def _updated(self, complete: Scatters) -> Self:
-        """Return the posterior given complete rows, the first pattern."""
         own = self._conjugate.updated(complete.n[0], complete.mean[0], complete.scatter[0])
         return replace(self, m=own.m, kappa=own.kappa, nu=own.nu, psi=own.psi)
 
     def _mode(self, complete: Scatters) -> Parameters:
-        """Return the joint posterior mode given complete rows."""
         posterior = self._updated(complete)
         m, _, nu, psi = posterior._hyperparameters()  # noqa: SLF001
         of_nu: Parameters = {}

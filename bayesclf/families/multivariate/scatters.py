@@ -40,16 +40,9 @@ class Scatters(Statistics):
     are not informative and have none. Parts are merged by the update of Chan, Golub & LeVeque (1983), so that adding
     1e6 to a column costs no digits of its scatter.
 
-    Attributes
-    ----------
-    seen
-        Observed cells of a pattern, (pattern, feature).
-    n
-        (pattern, outcome).
-    mean
-        (pattern, outcome, feature), 0 where nothing is observed.
-    scatter
-        (pattern, outcome, feature, other_feature), 0 where nothing is observed.
+    `seen`: Observed cells of a pattern, (pattern, feature). `n`: (pattern, outcome). `mean`: (pattern, outcome,
+    feature), 0 where nothing is observed. `scatter`: (pattern, outcome, feature, other_feature), 0 where nothing is
+    observed.
     """
 
     axes: Axes
@@ -150,7 +143,6 @@ def _collected(axes: Axes, seen: Booleans, n: Array, mean: Array, scatter: Array
 
 
 def _merged(one: Sequence[Array], other: Sequence[Array]) -> tuple[Array, Array, Array]:
-    """Return n, mean and scatter of both parts, (outcome, ...)."""
     n = one[0] + other[0]
     share = np.divide(other[0], n, out=np.zeros_like(n), where=n > 0)
     delta = other[1] - one[1]
@@ -179,7 +171,6 @@ def maximum_likelihood(complete: Scatters, shared: bool) -> Parameters:
 
 
 def _singular(complete: Scatters, n: float, group: int, shared: bool, columns: NDArray[np.bool_]) -> str:
-    """Return why a covariance is singular."""
     names = complete.axes.features
     subject = "the classes together have" if shared else f"class {complete.axes.labels[group]!r} has"
     what = f"{subject} too few different values for a covariance of {len(names)} columns by maximum likelihood: "
@@ -250,20 +241,10 @@ def maximize(
 
     No step lowers the observed-data likelihood (times prior).
 
-    Parameters
-    ----------
-    statistics
-        Scatters of every pattern of missing cells.
-    maximization
-        The estimate from complete rows.
-    start
-        Where to start; Σ is (draw, feature, other_feature) or (draw, outcome, feature, other_feature).
-    steps
-        Largest number of steps.
+    `statistics`: Scatters of every pattern of missing cells. `start`: Where to start; Σ is (draw, feature,
+    other_feature) or (draw, outcome, feature, other_feature).
 
-    References
-    ----------
-    Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
+    See Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
     """
     now = start
     for _ in range(steps):
@@ -300,7 +281,6 @@ def expectation(statistics: Scatters, parameters: Parameters) -> Scatters:
 
 
 def _of_label(parameters: Parameters) -> Array:
-    """Return Σ (outcome, feature, other_feature), also where the classes share it."""
     mu, Sigma = parameters["mu"][0], parameters["Sigma"][0]
     return np.broadcast_to(Sigma, (len(mu), *Sigma.shape[-2:]))
 

@@ -38,14 +38,8 @@ WORK_BYTES = 2**25
 class Factor:
     """P(of | given, y), features as positions.
 
-    Attributes
-    ----------
-    of
-        Features that it is the distribution of.
-    given
-        Features on which it depends.
-    class_free
-        Whether its table is that of all classes.
+    `of`: Features that it is the distribution of. `given`: Features on which it depends. `class_free`: Whether its
+    table is that of all classes.
     """
 
     of: tuple[int, ...]
@@ -62,12 +56,7 @@ class Factor:
 class Hidden:
     """Missing features that must be summed over together, and the factors in the product.
 
-    Attributes
-    ----------
-    factors
-        Positions of the factors.
-    features
-        The missing features among their scopes.
+    `features`: The missing features among their scopes.
     """
 
     factors: tuple[int, ...]
@@ -78,12 +67,8 @@ class Hidden:
 class Plan:
     """How to compute the density of rows with the same missing cells.
 
-    Attributes
-    ----------
-    seen
-        Factors (factor) whose features are all observed: each contributes one cell.
-    hidden
-        Sums over missing features, independent of each other given the observed ones.
+    `seen`: Factors (factor) whose features are all observed: each contributes one cell. `hidden`: Sums over missing
+    features, independent of each other given the observed ones.
     """
 
     seen: NDArray[np.bool_]
@@ -94,12 +79,7 @@ class Plan:
 class Layout:
     """The cells of all factors along one axis.
 
-    Attributes
-    ----------
-    axes
-        Features and levels.
-    factors
-        Each comes after the factors of the features that it depends on.
+    `factors`: Each comes after the factors of the features that it depends on.
     """
 
     axes: Axes
@@ -217,24 +197,11 @@ class Layout:
 def log_density(layout: Layout, X: Integers, theta: Array) -> Array:
     """Return log p(x | y, θ), missing cells summed out.
 
-    Parameters
-    ----------
-    layout
-        The tables and their cells.
-    X
-        Codes (row, feature), negative where missing.
-    theta
-        Probabilities (draw, outcome, cell).
+    `X`: Codes (row, feature), negative where missing. `theta`: Probabilities (draw, outcome, cell).
 
-    Returns
-    -------
-    ndarray
-        (draw, row, outcome).
+    Returns: (draw, row, outcome).
 
-    Raises
-    ------
-    Refused
-        If too many missing features are dependent.
+    Raises `Refused` if too many missing features are dependent.
     """
     cells, hidden = layout.cells_of(X), []
     for seen, rows in by_pattern(X < 0):

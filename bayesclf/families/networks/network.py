@@ -71,10 +71,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     def resolve_prior(self, statistics: RowCounts) -> Self:
         """Return the prior with α as an array (outcome, cell).
 
-        Raises
-        ------
-        Refused
-            If the tables are too large to keep in memory.
+        Raises `Refused` if the tables are too large to keep in memory.
         """
         layout = self.layout(statistics.axes)
         shape = (len(statistics.axes.labels), layout.cells)
@@ -102,10 +99,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         A simplex of a configuration that no row has is arbitrary where the configuration itself has probability zero,
         and uniform here; where it has not, or where a class has no row, the estimate does not exist.
 
-        Raises
-        ------
-        DoesNotExist
-            If there is no estimate; the message names the class and what its rows lack.
+        Raises `DoesNotExist` if there is no estimate; the message names the class and what its rows lack.
         """
         layout = self.layout(statistics.axes)
         there = statistics.counts @ (statistics.rows >= 0) > 0
@@ -254,10 +248,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     def page_columns(self, X: Integers, row: Any, theta: Any, suffix: str) -> dict[int, Any]:
         """Observe the level codes of rows; return the variables of the columns by their positions.
 
-        Raises
-        ------
-        Refused
-            Where a column depends on a missing cell.
+        Raises `Refused` where a column depends on a missing cell.
         """
         from bayesclf import pymc_models
 
@@ -307,9 +298,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     def log_normalizer(self) -> Array:
         """log B(α), summed over all simplexes: the edges are those of the whole block.
 
-        References
-        ----------
-        Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
+        See Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks, eq 8.
         """
         of_simplexes = super().log_normalizer()
         of_simplexes[1:, self.layout(self.axes).class_free_simplexes] = 0.0  # those of all classes count once

@@ -45,14 +45,8 @@ TOLERANCE, ITERATIONS = 1e-9, 5000
 class RowCounts(Statistics):
     """Counts of the distinct rows, in lexicographic order; rows without any known cell are left out.
 
-    Attributes
-    ----------
-    axes
-        Labels, features and levels.
-    rows
-        Level codes (pattern, feature), −1 where a cell is missing.
-    counts
-        Weight of each row with each label, (outcome, pattern).
+    `rows`: Level codes (pattern, feature), −1 where a cell is missing. `counts`: Weight of each row with each label,
+    (outcome, pattern).
     """
 
     axes: Axes
@@ -121,12 +115,7 @@ def added_up(values: Array, which: Integers, length: int) -> Array:
 def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integers]:
     """Return the distinct rows in lexicographic order, and which of them each row is.
 
-    Parameters
-    ----------
-    rows
-        Codes (row, feature), each from −2 up to below its feature's size.
-    sizes
-        Number of levels of each feature.
+    `rows`: Codes (row, feature), each from −2 up to below its feature's size.
     """
     key, keys = np.zeros(len(rows), dtype=np.int64), 1
     for column, size in zip(rows.T, sizes, strict=True):
@@ -144,14 +133,8 @@ def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integer
 class Sums:
     """Sums over completions, those of one sum together.
 
-    Attributes
-    ----------
-    cells
-        Cells (completion, factor) whose product a completion contributes, −1 for none.
-    first
-        First completion of each sum, (sum).
-    counts
-        Weight of each sum with each label, (outcome, sum).
+    `cells`: Cells (completion, factor) whose product a completion contributes, −1 for none. `first`: First completion
+    of each sum, (sum). `counts`: Weight of each sum with each label, (outcome, sum).
     """
 
     cells: Integers
@@ -170,10 +153,7 @@ class Sums:
 def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
     """Return the counts of cells (outcome, cell), and the sums over missing cells.
 
-    Raises
-    ------
-    Refused
-        Where the sums have too many terms.
+    Raises `Refused` where the sums have too many terms.
     """
     counts = np.zeros((len(statistics.axes.labels), layout.cells))
     keys, weights = [np.empty((0, layout.features), dtype=np.intp)], [np.empty((len(counts), 0))]
@@ -231,20 +211,10 @@ def expectation_maximization(counts: Array, sums: Sums, prior: Array, layout: La
     is the estimate from the counts with one more in each cell, so that the maximum is the one near a smooth start;
     others may exist.
 
-    Parameters
-    ----------
-    counts
-        n (outcome, cell), those of all classes in cells of all.
-    sums
-        The sums over missing cells.
-    prior
-        a (outcome, cell): 0 for maximum likelihood, α − 1 for MAP.
-    layout
-        The tables.
+    `counts`: n (outcome, cell), those of all classes in cells of all. `prior`: a (outcome, cell): 0 for maximum
+    likelihood, α − 1 for MAP.
 
-    References
-    ----------
-    Dempster, Laird and Rubin (1977), *Maximum likelihood from incomplete data via the EM algorithm*.
+    See Dempster, Laird and Rubin (1977), *Maximum likelihood from incomplete data via the EM algorithm*.
     """
     simplexes = layout.simplexes
     theta = dirichlet.normalize(counts + np.maximum(prior, 0.0) + 1.0, simplexes)
@@ -285,16 +255,8 @@ class CompletedTables:
 
     The state is log θ, (chain, outcome, cell), which is finite where θ underflows.
 
-    Attributes
-    ----------
-    layout
-        The tables.
-    alpha
-        α plus the counts of the observed cells, (outcome, cell); those of all classes in cells of all.
-    sums
-        The completions of the other rows.
-    chains
-        Number of chains.
+    `alpha`: α plus the counts of the observed cells, (outcome, cell); those of all classes in cells of all. `sums`: The
+    completions of the other rows.
     """
 
     layout: Layout

@@ -38,14 +38,9 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
 
     Ties go to the earlier feature, and an edge without information is left out, so that the tree may be a forest.
 
-    Parameters
-    ----------
-    statistics
-        Counts by label; the information of a pair is that of the rows in which both are observed.
+    `statistics`: Counts by label; the information of a pair is that of the rows in which both are observed.
 
-    References
-    ----------
-    Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4.
+    See Friedman, Geiger and Goldszmidt (1997), *Bayesian network classifiers*, Machine Learning 29, §4.
 
     Examples
     --------
@@ -160,20 +155,13 @@ def log_evidence_of_table(counts: Array, equivalent_rows: tuple[float, ...] = EQ
 
     A class's cells have θ ~ Dirichlet(N'/(rs)) if dependent; if not, the two columns have Dirichlet(N'/r) and
     Dirichlet(N'/s), the marginals of the former. N' is averaged over. A class in which a column has one value only
-    tells nothing of dependence and is left out: there the prior would prefer the concentrated table for itself, and
-    the more so the more such classes there are.
+    tells nothing of dependence and is left out: there the prior would prefer the concentrated table for itself.
 
-    Parameters
-    ----------
-    counts
-        Rows of each class with each pair of values, (outcome, level, level).
-    equivalent_rows
-        Values of N', each as probable.
+    `counts`: Rows of each class with each pair of values, (outcome, level, level). `equivalent_rows`: Values of N',
+    each as probable.
 
-    References
-    ----------
-    Good (1965), *The Estimation of Probabilities*, MIT Press, §5 (contingency tables); Heckerman, Geiger & Chickering
-    (1995), Machine Learning 20, eq 28 (BDeu).
+    See Good (1965), *The Estimation of Probabilities*, MIT Press, §5 (contingency tables); Heckerman, Geiger &
+    Chickering (1995), Machine Learning 20, eq 28 (BDeu).
 
     Examples
     --------
@@ -209,17 +197,10 @@ def log_evidence_of_scatter(n: Array, first: Array, second: Array, cross: Array)
 
         Λ₂(3 + n − 1, I + S)/Λ₂(3, I) · Π_j Λ₁(2, 1)/Λ₁(2 + n − 1, 1 + S_jj).
 
-    Parameters
-    ----------
-    n
-        Rows of each class, (outcome, …).
-    first, second, cross
-        Sums of squares and of products of the deviations in each class, (outcome, …), in units in which a column's
-        variance within the classes is about 1.
+    `n`: Rows of each class, (outcome, …). `first`, `second`, `cross`: Sums of squares and of products of the deviations
+    in each class, (outcome, …), in units in which a column's variance within the classes is about 1.
 
-    References
-    ----------
-    Geiger & Heckerman (2002), *Parameter priors for directed acyclic graphical models and the characterization of
+    See Geiger & Heckerman (2002), *Parameter priors for directed acyclic graphical models and the characterization of
     several probability distributions*, Annals of Statistics 30; Murphy (2007), *Conjugate Bayesian analysis of the
     Gaussian distribution*, §8 (inverse Wishart).
 

@@ -19,11 +19,6 @@ class TreeTables:
 
     The part of feature j has r_j cells for each value that its parent may have, as many as the feature with the most
     levels has. A root uses the first r_j of them. Cells that a tree does not use are 0.
-
-    Attributes
-    ----------
-    axes
-        Features and levels.
     """
 
     axes: Axes
@@ -72,15 +67,10 @@ class TreeTables:
     def parent_levels(self, parent: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """Return what each cell is given in directed trees, and whether a tree uses it.
 
-        Parameters
-        ----------
-        parent
-            Parent of each feature, −1 for a root, (…, feature).
+        `parent`: Parent of each feature, −1 for a root, (…, feature).
 
-        Returns
-        -------
-        tuple
-            Position among the levels of all features, −1 for a root, (…, cell); and whether the cell is used, likewise.
+        Returns: Position among the levels of all features, −1 for a root, (…, cell); and whether the cell is used,
+        likewise.
         """
         own = parent[..., self.feature]
         is_root = own < 0
@@ -97,14 +87,8 @@ class TreeTables:
     def log_density(self, X: Integers, parent: Integers, order: Integers, theta: Array) -> Array:
         """Return log p(x | y, θ) (draw, row, outcome), missing cells summed out.
 
-        Parameters
-        ----------
-        X
-            Level codes (row, feature), negative where missing.
-        parent, order
-            As `directed` returns them, (draw, feature).
-        theta
-            Probabilities (draw, outcome, cell).
+        `X`: Level codes (row, feature), negative where missing. `parent`, `order`: As `directed` returns them, (draw,
+        feature). `theta`: Probabilities (draw, outcome, cell).
         """
         from bayesclf.families import kernels
 
@@ -134,17 +118,10 @@ def pairs(features: int) -> tuple[Integers, Integers]:
 def directed(present: Array, features: int) -> tuple[Integers, Integers]:
     """Return trees or forests with each component directed away from its first feature.
 
-    Parameters
-    ----------
-    present
-        Whether each of `pairs` is an edge, 0 or 1, (…, edge).
-    features
-        Number of features.
+    `present`: Whether each of `pairs` is an edge, 0 or 1, (…, edge).
 
-    Returns
-    -------
-    tuple
-        Parent of each feature, −1 for a root, (…, feature); and the features in an order in which parents come first.
+    Returns: Parent of each feature, −1 for a root, (…, feature); and the features in an order in which parents come
+    first.
     """
     from bayesclf.families import kernels
 

@@ -65,12 +65,11 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     ========== ================================ ==============================================================
 
     Evidence, probabilities of edges, predictive and leave-one-out are exact: by the matrix-tree theorem a sum over all
-    trees is a determinant (`trees.spanning`). Given T the posterior of θ_T is Dirichlet(α + n).
-    MLE is the tree of Chow and Liu with relative frequencies. MAP is the most probable tree given the most probable
-    N', with its θ in the softmax basis, (n + α)/(N + Σα), which is its posterior mean and the same for every root;
-    the mode on the simplex often does not exist and depends on the root. The mean of a posterior over trees is
-    no tree; `mean` is that of the most probable one, so that it equals MAP. Of forests, MAP
-    is the most probable forest together with its roots.
+    trees is a determinant (`trees.spanning`). Given T the posterior of θ_T is Dirichlet(α + n). MLE is the tree of Chow
+    and Liu with relative frequencies. MAP is the most probable tree given the most probable N'. Its θ is in the softmax
+    basis, (n + α)/(N + Σα), which is the posterior mean and the same for every root; the mode on the simplex often does
+    not exist and depends on the root. The mean of a posterior over trees is no tree; `mean` is that of the most
+    probable one, so that it equals MAP. Of forests, MAP is the most probable forest together with its roots.
 
     Training rows must be complete. At prediction a missing cell is summed out: exactly one completion at a time where
     there are few, otherwise exactly under each of 1,000 trees drawn from the posterior, which are then averaged.

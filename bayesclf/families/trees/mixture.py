@@ -20,12 +20,7 @@ class TreePrior:
     A star vertex, the last, is tied to each of the d features with weight d: trees of that graph are forests of the
     features in which each component has a root, the feature that is tied to the star.
 
-    Attributes
-    ----------
-    features
-        d.
-    forests
-        Whether it is over forests.
+    `forests`: Whether it is over forests.
     """
 
     features: int
@@ -62,12 +57,7 @@ class TreePrior:
 class Node:
     """The posterior over trees at one equivalent number of rows.
 
-    Attributes
-    ----------
-    tables
-        The Dirichlets.
-    prior
-        P(T).
+    `prior`: P(T).
     """
 
     tables: PairTables
@@ -105,8 +95,8 @@ class Node:
     def log_predictive(self, X: Integers) -> Array:
         """Return log p(x | y, D) of complete rows of level codes (row, feature), (row, outcome).
 
-        It is Σ_i log P̄(x_i | y) + log det L(W ∘ ρ_y(x)) − log det L(W), with ρ_ij the ratio of the posterior mean of
-        two values together to the product of their posterior means.
+        It is Σ_i log P̄(x_i | y) + log det L(W ∘ ρ_y(x)) − log det L(W). ρ_ij is the posterior mean of two values
+        together, over the product of their posterior means.
         """
         cells = self._cells(X)
         out = self._log_independent(X)

@@ -164,7 +164,6 @@ class OneDependence(WithoutPyMC, Family[PairCounts]):
         return X
 
     def _drawn(self, probabilities: Array, feature: int, rng: np.random.Generator) -> Integers:
-        """Draw codes (row) of a feature from probabilities (row, level)."""
         first = self._starts[feature]
         below = np.cumsum(probabilities[:, first : first + self.axes.sizes[feature]], axis=1)[:, :-1]
         return np.asarray((rng.random((len(probabilities), 1)) >= below).sum(axis=1))

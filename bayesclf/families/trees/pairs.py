@@ -55,10 +55,7 @@ class PairCounts(Statistics):
 
         A pair of which one cell is missing, a negative code, is left out.
 
-        Raises
-        ------
-        Refused
-            For more pairs of values than can be kept in memory.
+        Raises `Refused` for more pairs of values than can be kept in memory.
         """
         n_labels, n_levels = len(axes.labels), sum(axes.sizes)
         if n_labels * n_levels**2 > LARGEST_COUNTS:
@@ -114,14 +111,8 @@ class PairCounts(Statistics):
 class PairTables:
     """The Dirichlets of all columns and pairs of columns at one equivalent number of rows.
 
-    Attributes
-    ----------
-    counts
-        Counts (outcome, level, level), as in `PairCounts`.
-    sizes
-        Number of levels of each feature.
-    equivalent_rows
-        N', the weight of the prior in rows of each class.
+    `counts`: Counts (outcome, level, level), as in `PairCounts`. `sizes`: Number of levels of each feature.
+    `equivalent_rows`: N', the weight of the prior in rows of each class.
     """
 
     counts: Array

@@ -15,8 +15,8 @@ and under P(T) ∝ Π w_e the probability of an edge is (M⁻¹)_ff on T*, and u
 The same sum, of many graphs at once, eliminates vertices one by one. The star–mesh rule takes a vertex v out and joins
 its neighbors by w_ij += w_iv w_jv / Σ_k w_vk; the sum over all trees is the product of these pivots Σ_k w_vk. Nothing
 is ever subtracted, so that nothing cancels. Each weight is kept relative to its bottleneck: a fill is never heavier
-than the bottleneck of the edge that it is added to, so that its factor exp(c_iv + c_jv − c_v − c_ij),
-c_v = max_k c_vk, is at most 1, and nothing overflows.
+than the bottleneck of the edge that it is added to. Its factor exp(c_iv + c_jv − c_v − c_ij), c_v = max_k c_vk, is at
+most 1, and nothing overflows.
 
 A tree is drawn by undoing the eliminations: given a tree of the reduced graph, each of its edges is an original one
 with probability w/(w + fill) and is dropped otherwise; v is then joined once to each component, to k with probability
@@ -43,15 +43,9 @@ from bayesclf.families.dirichlet import logs
 class MaximumTree:
     """The maximum spanning tree of a graph, its vertices in the order in which Prim's algorithm reaches them.
 
-    Attributes
-    ----------
-    order
-        The vertices in that order (place); vertex 0 comes first. Each place but the first hangs on an earlier one, so
-        that in reverse order each vertex is a leaf when its turn comes.
-    parent
-        The place on which each place hangs, (place), −1 for the first.
-    log_weights
-        Log weights of all edges, (place, place), in that order.
+    `order`: The vertices in that order (place); vertex 0 comes first. Each place but the first hangs on an earlier one,
+    so that in reverse order each vertex is a leaf when its turn comes. `parent`: The place on which each place hangs,
+    (place), −1 for the first. `log_weights`: Log weights of all edges, (place, place), in that order.
     """
 
     order: Integers
@@ -102,14 +96,8 @@ class MaximumTree:
 class TreeSum:
     """The sum over all trees of a graph.
 
-    Attributes
-    ----------
-    tree
-        The maximum tree.
-    log_sum
-        log Σ_T Π_{e ∈ T} w_e.
-    probabilities
-        Probability that an edge is in the tree, (vertex, vertex), where P(T) ∝ Π_{e ∈ T} w_e; 0 on the diagonal.
+    `log_sum`: log Σ_T Π_{e ∈ T} w_e. `probabilities`: Probability that an edge is in the tree, (vertex, vertex), where
+    P(T) ∝ Π_{e ∈ T} w_e; 0 on the diagonal.
     """
 
     tree: MaximumTree
@@ -151,10 +139,7 @@ class Elimination:
     They are those of one graph, and serve others whose weights differ from its by moderate factors: the graphs of rows,
     whose weights are those of the posterior times ratios of probabilities.
 
-    Attributes
-    ----------
-    tree
-        The maximum tree, which sets order and scales.
+    `tree`: The maximum tree, which sets order and scales.
     """
 
     tree: MaximumTree
@@ -191,12 +176,8 @@ class Elimination:
     def log_sums(self, cells: Integers, ratios: Array) -> Array:
         """Return log Σ_T Π w_e r_e − Σ_v c_v of many graphs, whose weights are this one's times ratios, (row).
 
-        Parameters
-        ----------
-        cells
-            What each row has at each vertex, (row, vertex).
-        ratios
-            Symmetric factors above 0 of an edge between vertices with two cells, (cell, cell).
+        `cells`: What each row has at each vertex, (row, vertex). `ratios`: Symmetric factors above 0 of an edge between
+        vertices with two cells, (cell, cell).
         """
         from bayesclf.families import kernels
 

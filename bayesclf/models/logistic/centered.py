@@ -21,12 +21,7 @@ class CenteredRows:
     It stands where an array would: ``X @ B`` is S B − 1 (mᵀB), ``A @ X`` is A S − (A 1) mᵀ, and ``X[rows]`` are some of
     the rows. No product makes S dense.
 
-    Parameters
-    ----------
-    data, indices, indptr
-        S in compressed rows, as in `scipy.sparse.csr_array`.
-    shift
-        m (column).
+    `data`, `indices`, `indptr`: S in compressed rows, as in `scipy.sparse.csr_array`. `shift`: m (column).
 
     Examples
     --------
@@ -136,12 +131,7 @@ def gram(X: Matrix, weight: Array) -> Array:
 class Moments:
     """Means and covariance of the columns of rows, by their weights.
 
-    Attributes
-    ----------
-    mean
-        (column).
-    covariance
-        (column, column).
+    `mean`: (column). `covariance`: (column, column).
     """
 
     mean: Array

@@ -41,14 +41,8 @@ class LogisticDensity:
     See `Lattice.moved` for γ; the first two coordinates are in posterior sds from their posterior means. Where no scale
     is learned, x is z, and γ is θ.
 
-    Attributes
-    ----------
-    likelihood
-        Of the rows, its first column the intercept's.
-    lattice
-        The nodes.
-    of_coordinates
-        From γ, (log s, logit ρ) and a random generator to the parameters (draw, …).
+    `likelihood`: Of the rows, its first column the intercept's. `of_coordinates`: From γ, (log s, logit ρ) and a random
+    generator to the parameters (draw, …).
 
     Examples
     --------

@@ -48,22 +48,11 @@ class LogisticDesign:
     A number that is constant or empty in the training rows has no column; an empty one has no indicator either.
     Numbers may come as a sparse table, without missing cells and without categories.
 
-    Attributes
-    ----------
-    names
-        Names of the columns.
-    features
-        What each column belongs to: the category of a level, else the column itself.
-    centre, scale
-        Origin and unit of each column, in the units of the data: mean and sd of a number, 0 and 1 for a 0/1 column.
-    constant
-        Names of the numbers without a column.
-    number_names, category_names
-        Names of the encoded columns.
-    sizes
-        Number of levels of each category.
-    varying, gaps
-        Positions of the numbers that have a column, and of those that have an indicator.
+    `features`: What each column belongs to: the category of a level, else the column itself. `centre`, `scale`: Origin
+    and unit of each column, in the units of the data: mean and sd of a number, 0 and 1 for a 0/1 column. `constant`:
+    Names of the numbers without a column. `number_names`, `category_names`: Names of the encoded columns. `sizes`:
+    Number of levels of each category. `varying`, `gaps`: Positions of the numbers that have a column, and of those that
+    have an indicator.
     """
 
     names: tuple[str, ...]
@@ -89,16 +78,8 @@ class LogisticDesign:
     ) -> LogisticDesign:
         """Resolve means, sds and columns from training rows; rows of weight 0 count as absent.
 
-        Parameters
-        ----------
-        numbers, codes
-            Encoded rows, (row, number) and (row, category).
-        sample_weight
-            Weights (row), at least 0.
-        number_names, category_names
-            Names of the encoded columns.
-        levels
-            The levels of each category, in the order of their codes.
+        `numbers`, `codes`: Encoded rows, (row, number) and (row, category). `sample_weight`: Weights (row), at least 0.
+        `levels`: The levels of each category, in the order of their codes.
         """
         if not (sample_weight > 0).all():
             present = np.flatnonzero(sample_weight > 0)
@@ -225,14 +206,8 @@ WORTHWHILE = 0.9
 class WeightedRows:
     """Encoded rows with their labels and weights.
 
-    Attributes
-    ----------
-    rows
-        Cells in the encoding of a model: arrays (row, feature), numbers with NaN where missing, or level codes.
-    y
-        Label codes (row).
-    weight
-        (row).
+    `rows`: Cells in the encoding of a model: arrays (row, feature), numbers with NaN where missing, or level codes.
+    `y`: Label codes (row). `weight`: (row).
     """
 
     rows: Rows
@@ -272,12 +247,7 @@ def without_duplicates(
 ) -> tuple[Integers, Array] | None:
     """Return the first row of each kind, and the sum of the weights of its kind; None where most rows differ.
 
-    Parameters
-    ----------
-    cells
-        Columns (row).
-    y, weight
-        Label codes and weights (row).
+    `cells`: Columns (row). `y`, `weight`: Label codes and weights (row).
     """
     most = WORTHWHILE * len(y)
     kind, kinds = _ranks(y)
@@ -317,15 +287,9 @@ LARGEST = 1e300
 class LinearScores:
     """Scores Σ_j z_j(x) c_jks of label k under hypothesis h_s; the reference label's are 0.
 
-    Attributes
-    ----------
-    columns
-        Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0 may be
-        omitted.
-    coefficient
-        c (column, outcome, draw), of all labels except the reference.
-    reference
-        Position of the reference among all labels.
+    `columns`: Returns z (row, column) of rows, dense or sparse. The first column is 1; trailing columns that would be 0
+    may be omitted. `coefficient`: c (column, outcome, draw), of all labels except the reference. `reference`: Position
+    of the reference among all labels.
     """
 
     columns: Callable[[Rows], Matrix]
@@ -455,10 +419,8 @@ def levels_of(known: tuple[Column, ...]) -> tuple[tuple[Hashable, ...], ...]:
 def encoded(known: tuple[Column, ...], frame: Table, missing: str) -> Rows:
     """Return rows of checked columns as (numbers, level codes), by the columns that were fitted.
 
-    Raises
-    ------
-    InputError
-        For a sparse table where a column is a category, and for a missing cell with ``missing="error"``.
+    Raises `InputError` for a sparse table where a column is a category, and for a missing cell with
+    ``missing="error"``.
     """
     numbers, categories = names_of(known, "number"), names_of(known, "category")
     if isinstance(frame, SparseTable):

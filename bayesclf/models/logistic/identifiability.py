@@ -31,12 +31,8 @@ POSITIVE = 1e-7
 class Separation:
     """How weights separate the classes of the training rows.
 
-    Attributes
-    ----------
-    complete
-        Whether every row is strictly on its own class's side (else quasi-complete: some lie on the boundary).
-    columns
-        Positions of the columns with a weight in the separation found, the largest weight first.
+    `complete`: Whether every row is strictly on its own class's side (else quasi-complete: some lie on the boundary).
+    `columns`: Positions of the columns with a weight in the separation found, the largest weight first.
     """
 
     complete: bool
@@ -58,18 +54,10 @@ def find_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> S
     (Albert & Anderson 1984). Where `plain_separation` finds none, solve the linear program: maximize Σ margins with all
     margins ≥ 0 and Σ|D| ≤ 1 over the columns, whose optimum is above 0 iff the classes are separable.
 
-    Parameters
-    ----------
-    X
-        Rows (row, 1 + column), a column of ones first; an array, or sparse.
-    y
-        Codes (row) of the weight vectors, −1 for the reference; every class has rows.
-    guess
-        Weights (outcome, 1 + column) to try first.
+    `X`: Rows (row, 1 + column), a column of ones first; an array, or sparse. `y`: Codes (row) of the weight vectors, −1
+    for the reference; every class has rows. `guess`: Weights (outcome, 1 + column) to try first.
 
-    References
-    ----------
-    A. Albert, J. A. Anderson, Biometrika 71 (1984), doi:10.1093/biomet/71.1.1; K. Konis, *Linear programming
+    See A. Albert, J. A. Anderson, Biometrika 71 (1984), doi:10.1093/biomet/71.1.1; K. Konis, *Linear programming
     algorithms for detecting separated data in binary logistic regression models*, 2007 (the program).
     """
     if plain := plain_separation(X, y, guess):
@@ -208,12 +196,8 @@ RANK_TOLERANCE = 1e-9
 class ColumnSpace:
     """Orthonormal coordinates of the space that the columns span, relative to their mean.
 
-    Attributes
-    ----------
-    mean
-        Weighted mean of the rows (column).
-    basis
-        (column, coordinate): Z = (X − mean) @ basis has mean 0 and covariance I.
+    `mean`: Weighted mean of the rows (column). `basis`: (column, coordinate): Z = (X − mean) @ basis has mean 0 and
+    covariance I.
     """
 
     mean: Array
@@ -267,19 +251,9 @@ def collinear_features(
     Other weights on them, with another intercept, give every row the same probabilities. That the levels of one
     category always add up to 1, and that a level occurs in no row, is not counted.
 
-    Parameters
-    ----------
-    design
-        What the columns are.
-    moments
-        Of the columns.
-    variances
-        Returns the variances over the rows of weighted sums (column, sum) of the columns.
+    `variances`: Returns the variances over the rows of weighted sums (column, sum) of the columns.
 
-    Returns
-    -------
-    tuple of str
-        Names of numbers, of "… is missing" and of categories, in the design's order.
+    Returns: Names of numbers, of "… is missing" and of categories, in the design's order.
     """
     starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
     always = [bool(abs(1 - moments.mean[start:end].sum()) < ALWAYS) for start, end in pairwise(starts.tolist())]

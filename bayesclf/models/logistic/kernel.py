@@ -43,23 +43,14 @@ def compiled() -> Any:
 def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
     """Write log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z).
 
-    The first two are in units of their posterior, and γ = m + D R z with the modes m, the scales D = s √(1 − ρ + ρ e)
-    of the prior, and the roots R; m and R are interpolated between the nodes of a `Lattice`. Where no scale is learned,
-    x is z, and one node has m and R.
+    The first two are in units of their posterior, and γ = m + D R z. D = s √(1 − ρ + ρ e) are the prior's scales. The
+    modes m and the roots R are interpolated between the nodes of a `Lattice`. Where no scale is learned, x is z, and
+    one node has m and R.
 
-    Parameters
-    ----------
-    size
-        Number of entries of x and of the gradient.
-    x, gradient, value
-        Pointers to x, and to where gradient and value are written.
-    data
-        Pointers to the arrays of a `LogisticDensity`, in its order.
+    `size`: Number of entries of x and of the gradient. `x`, `gradient`, `value`: Pointers to x, and to where gradient
+    and value are written. `data`: Pointers to the arrays of a `LogisticDensity`, in its order.
 
-    Returns
-    -------
-    int
-        0; 1 where the value is not finite.
+    Returns: 0; 1 where the value is not finite.
     """
     sizes = data[0]
     vectors, columns, blocks = types.intp(sizes[0]), types.intp(sizes[1]), types.intp(sizes[2])

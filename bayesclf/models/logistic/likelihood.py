@@ -29,20 +29,10 @@ class Likelihood:
 
     log P(y = k | x) = θ_k·x − log(1 + Σ_l exp θ_l·x), where the reference has θ = 0.
 
-    Attributes
-    ----------
-    X
-        (row, column), the intercept's column of ones included.
-    y
-        Codes (row) of the weight vectors, −1 for the reference.
-    weight
-        (row).
-    vectors
-        Number of weight vectors, classes − 1.
+    `X`: (row, column), the intercept's column of ones included. `y`: Codes (row) of the weight vectors, −1 for the
+    reference. `weight`: (row). `vectors`: Number of weight vectors, classes − 1.
 
-    References
-    ----------
-    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more).
+    See Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more).
     """
 
     X: Matrix
@@ -117,7 +107,6 @@ class Likelihood:
         return value, np.exp(eta - log_total[:, None]), np.exp(-log_total)
 
     def _own(self, eta: Array) -> Array:
-        """Return the log-odds of each row's own class, 0 for the reference."""
         own = eta[np.arange(len(eta)), np.maximum(self.y, 0)]
         return np.where(self.y >= 0, own, 0.0)
 
@@ -160,14 +149,8 @@ class SumOverRows(Protocol):
 class MappedLikelihood:
     """A likelihood of θ (vector, column) as a function of γ (contrast, coordinate), θ = M γ T.
 
-    Attributes
-    ----------
-    likelihood
-        Of θ.
-    columns
-        T, (coordinate, column); None for the identity.
-    contrast
-        M, (vector, contrast); None for the identity.
+    `likelihood`: Of θ. `columns`: T, (coordinate, column); None for the identity. `contrast`: M, (vector, contrast);
+    None for the identity.
     """
 
     likelihood: SumOverRows
@@ -257,13 +240,8 @@ LEAST_EFFECTIVE = 100
 class Proposal:
     """A multivariate t distribution of z = center + sd t, where the posterior of z is nearly standard normal.
 
-    Attributes
-    ----------
-    degrees
-        Degrees of freedom; there are at least as many as coordinates, so that |t| varies through them no more than it
-        does by itself.
-    center, sd
-        Of each coordinate, (coordinate), or one for all.
+    `degrees`: Degrees of freedom; there are at least as many as coordinates, so that |t| varies through them no more
+    than it does by itself. `center`, `sd`: Of each coordinate, (coordinate), or one for all.
     """
 
     degrees: float
@@ -283,10 +261,8 @@ class Proposal:
         Where few draws have all the weight, a power of the weights is taken that leaves `LEAST_EFFECTIVE`, and sds stay
         near those so far.
 
-        References
-        ----------
-        Cappé, Douc, Guillin, Marin, Robert, *Adaptive importance sampling in general mixture classes*, Statistics and
-        Computing 18 (2008), doi:10.1007/s11222-008-9059-x.
+        See Cappé, Douc, Guillin, Marin, Robert, *Adaptive importance sampling in general mixture classes*, Statistics
+        and Computing 18 (2008), doi:10.1007/s11222-008-9059-x.
         """
         log_weight = power_of(log_weight, LEAST_EFFECTIVE) * log_weight
         known = _effective(log_weight)

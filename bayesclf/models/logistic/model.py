@@ -83,24 +83,10 @@ class LogisticModel:
     classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
     for the priors' forms.
 
-    Parameters
-    ----------
-    labels
-        Names of the classes, at least two.
-    design
-        How rows become columns.
-    X
-        Training rows as `design.matrix` returns them: standardized, (row, column), dense or sparse.
-    y
-        Label codes (row).
-    sample_weight
-        (row), at least 0.
-    prior
-        The user's settings.
+    `labels`: Names of the classes, at least two. `X`: Training rows as `design.matrix` returns them: standardized,
+    (row, column), dense or sparse. `y`: Label codes (row). `sample_weight`: (row), at least 0.
 
-    References
-    ----------
-    Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients). MacKay (1992), The evidence
+    See Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients). MacKay (1992), The evidence
     framework applied to classification networks, doi:10.1162/neco.1992.4.5.720 (a scale that is learned).
     """
 
@@ -138,10 +124,8 @@ class LogisticModel:
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate, of least norm for collinear columns.
 
-        Raises
-        ------
-        DoesNotExist
-            If a class has no rows, or if the classes are linearly separable, completely or quasi-completely.
+        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable, completely or
+        quasi-completely.
         """
         counts = self.label_counts
         if not counts.all():
@@ -188,10 +172,7 @@ class LogisticModel:
     def map(self) -> Parameters:
         """Return the posterior mode, of the weights given s and ρ at the mode of (log s, logit ρ) where learned.
 
-        Raises
-        ------
-        DoesNotExist
-            If the intercept is free (infinite scale) and a class has no rows.
+        Raises `DoesNotExist` if the intercept is free (infinite scale) and a class has no rows.
         """
         return {**self.parameters(self._mode), **self.unmoved("map")}
 
@@ -276,10 +257,7 @@ class LogisticModel:
     def prior_draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw parameters (draw, …) from the prior.
 
-        Raises
-        ------
-        Refused
-            For a flat prior.
+        Raises `Refused` for a flat prior.
         """
         if self.weight_prior.flat:
             raise Refused("the intercept's prior is flat, and nothing can be drawn from it")
@@ -297,12 +275,7 @@ class LogisticModel:
     def lattice(self) -> Lattice:
         """The posterior of (log s, logit ρ) on a lattice; one node where no scale is learned.
 
-        Raises
-        ------
-        DoesNotExist
-            Where `map` does.
-        Refused
-            If there are more than `DENSE_PARAMETERS` parameters.
+        Raises `DoesNotExist` where `map` does; `Refused` if there are more than `DENSE_PARAMETERS` parameters.
         """
         if reason := self.improper():
             raise DoesNotExist(reason)
@@ -428,10 +401,7 @@ class LogisticModel:
     def pymc(self) -> pm.Model:
         """Return the PyMC model of `pymc_models` of the training rows, with a row of weight n as n rows.
 
-        Raises
-        ------
-        Refused
-            For weights that are not whole numbers, and for a flat prior.
+        Raises `Refused` for weights that are not whole numbers, and for a flat prior.
         """
         times = self.sample_weight.round().astype(int)
         if not np.allclose(times, self.sample_weight, rtol=1e-12):
@@ -510,12 +480,8 @@ class LogisticModel:
     def at_means(self, intercept: Array, weight: Array) -> Array:
         """Return the intercepts of the parameters, (…, outcome), from those that users see; `shown` does the reverse.
 
-        Parameters
-        ----------
-        intercept
-            Where the prior has it: at the means of all columns, or at x = 0, (…, outcome).
-        weight
-            Per unit of the columns, (…, outcome, feature).
+        `intercept`: Where the prior has it: at the means of all columns, or at x = 0, (…, outcome). `weight`: Per unit
+        of the columns, (…, outcome, feature).
         """
         return np.asarray(intercept - weight @ (self.weight_prior.offset * self.design.scale))
 
@@ -656,7 +622,6 @@ class LogisticModel:
 
     @property
     def _others(self) -> slice:
-        """The labels with a weight vector."""
         return slice(1, 2) if len(self.labels) == 2 else slice(0, len(self.labels) - 1)
 
     @property
@@ -696,7 +661,6 @@ class LogisticModel:
         return self.hypotheses(theta[None])
 
     def _refuse(self, found: Separation | None) -> None:
-        """Raise `DoesNotExist` if the classes are separable."""
         if found is not None:
             raise DoesNotExist(found.sentence(self.design.names))
 

@@ -48,14 +48,8 @@ class Objective(Protocol):
 class Optimum:
     """Result of an optimizer.
 
-    Attributes
-    ----------
-    theta
-        (outcome, column).
-    converged
-        Whether the last Newton step was below `CONVERGED` posterior sds.
-    at_rounding
-        Whether the steps had become as short as double precision allows.
+    `theta`: (outcome, column). `converged`: Whether the last Newton step was below `CONVERGED` posterior sds.
+    `at_rounding`: Whether the steps had become as short as double precision allows.
     """
 
     theta: Array
@@ -105,19 +99,10 @@ def newton(
 
     For the likelihood this is iteratively reweighted least squares.
 
-    Parameters
-    ----------
-    objective
-        What is maximized.
-    start
-        θ (outcome, column) to start from.
-    give_up
-        Function of each θ that says whether to stop there without convergence.
-    kept_below
-        Length of a step, in posterior sds, below which the next steps reuse its Hessian as long as each is much
-        shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
-    converged
-        Length of a step, in posterior sds, that is the last; what is left after it is about its square.
+    `start`: θ (outcome, column) to start from. `give_up`: Function of each θ that says whether to stop there without
+    convergence. `kept_below`: Length of a step, in posterior sds, below which the next steps reuse its Hessian as long
+    as each is much shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
+    `converged`: Length of a step, in posterior sds, that is the last; what is left after it is about its square.
     """
     return answered(newton_steps(start, give_up, kept_below, converged), objective)
 
@@ -133,9 +118,7 @@ def nearest_normal(objective: Objective, mode: Array, curvature: Array) -> tuple
     looked for from the mode, with averages over fixed draws. Where rows are separable, q keeps away from where the
     likelihood falls, which the curvature at the mode does not see.
 
-    References
-    ----------
-    Opper and Archambeau (2009), The variational Gaussian approximation revisited, Neural Computation 21,
+    See Opper and Archambeau (2009), The variational Gaussian approximation revisited, Neural Computation 21,
     doi:10.1162/neco.2008.08-07-592.
     """
     rng = np.random.default_rng(0)

@@ -50,17 +50,9 @@ type FindModes = Callable[[list[Array], list[Array]], list[Found]]
 class Node:
     """One (log s, logit ρ).
 
-    Attributes
-    ----------
-    at
-        (log s, logit ρ).
-    gamma
-        The mode of γ given both, (contrast, 1 + direction).
-    root
-        Lower triangular root of the inverse of minus the Hessian of γ, raveled in the prior's order, its rows in units
-        of the prior's scales.
-    log_evidence
-        log p(D | s, ρ) by Laplace's approximation.
+    `at`: (log s, logit ρ). `gamma`: The mode of γ given both, (contrast, 1 + direction). `root`: Lower triangular root
+    of the inverse of minus the Hessian of γ, raveled in the prior's order, its rows in units of the prior's scales.
+    `log_evidence`: log p(D | s, ρ) by Laplace's approximation.
     """
 
     at: Array
@@ -84,16 +76,8 @@ class Node:
 class Lattice:
     """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
 
-    Attributes
-    ----------
-    prior
-        Of s, ρ and the weights.
-    find
-        Finds modes.
-    nodes
-        By place; (0, 0) is log s at its prior median and ρ = ½.
-    only
-        A node whose center and root stand for those of all others, if any.
+    `prior`: Of s, ρ and the weights. `nodes`: By place; (0, 0) is log s at its prior median and ρ = ½. `only`: A node
+    whose center and root stand for those of all others, if any.
     """
 
     prior: WeightPrior
@@ -105,12 +89,7 @@ class Lattice:
     def explored(cls, prior: WeightPrior, find: FindModes, start: Array) -> Lattice:
         """Explore from the prior median in rounds, each of which adds the neighbors of nodes that are not hopeless.
 
-        Parameters
-        ----------
-        prior, find
-            As the attributes.
-        start
-            γ (contrast, 1 + direction) from which the first mode is searched for.
+        `start`: γ (contrast, 1 + direction) from which the first mode is searched for.
         """
         lattice, expanded = cls(prior, find, {}), set[Place]()
         ahead: dict[Place, Array] = {(0, 0): start}
@@ -256,16 +235,8 @@ class Lattice:
 class Density:
     """A density of (log s, logit ρ) that is constant in cells.
 
-    Attributes
-    ----------
-    t, u
-        Centers of the cells, (cell of log s) and (cell of logit ρ).
-    width_t, width_u
-        Widths of the cells.
-    log_density
-        log p(D, log s, logit ρ) at the centers, (cell of log s, cell of logit ρ).
-    prior
-        Of s and ρ.
+    `t`, `u`: Centers of the cells, (cell of log s) and (cell of logit ρ). `log_density`: log p(D, log s, logit ρ) at
+    the centers, (cell of log s, cell of logit ρ). `prior`: Of s and ρ.
     """
 
     t: Array
@@ -315,7 +286,6 @@ class Density:
 
 
 def _middles(first: float, last: float, width: float) -> Array:
-    """Return the middles of cells of a width between two ends."""
     return np.asarray(first + width * (np.arange(round((last - first) / width)) + 0.5))
 
 

@@ -39,9 +39,9 @@ class LearnedScale(Concise):
         ρ ~ Uniform(0, 1)
         w | s, ρ ~ Normal(0, s² [(1 − ρ) I + ρ C])
 
-    w are the weights in the log-odds between any two classes, per sd of their columns, and C is the covariance of the
-    standardized columns over the training rows, labels aside, scaled to an average variance of 1. The posterior is one
-    of s, ρ and w together.
+    w are the weights in the log-odds between any two classes, per sd of their columns. C is the covariance of the
+    standardized columns over the training rows, scaled to an average variance of 1. The posterior is one of s, ρ and w
+    together.
 
     With ρ = 0 the weights are independent, and each direction matters as much as any other. With ρ = 1 columns that
     vary together have weights that are alike, and directions in which the training rows hardly vary hardly matter. The
@@ -118,25 +118,16 @@ class LogisticPrior:
     independent N(m_j, s_j²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²), where for more than two
     classes the reference is special. For two classes the forms are the same.
 
-    Parameters
-    ----------
-    prior_mean, prior_scale
-        Mean and sd of the weights, the sd above 0: a number; an array (column); or a mapping from the name of a column,
-        or of a category for all its levels, to a number, while the other columns keep the default. A mean other than 0
-        needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd of a column.
-    prior_form
-        ``"symmetric"`` or ``"reference"``.
-    intercept_mean, intercept_scale
-        Of the intercept; an infinite scale leaves it free.
-    intercept_at
-        Where the prior's intercept is: ``"means"``, the log-odds at the mean of every column, levels' 0/1 columns too,
-        so that a shift of a column changes nothing, or ``"zero"``, at x = 0.
-    standardize
-        Whether weights are meant per sd of a number (then a change of units changes nothing) or per unit.
+    `prior_mean`, `prior_scale`: Mean and sd of the weights, the sd above 0: a number; an array (column); or a mapping
+    from the name of a column, or of a category for all its levels, to a number, while the other columns keep the
+    default. A mean other than 0 needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd
+    of a column. `prior_form`: ``"symmetric"`` or ``"reference"``. `intercept_mean`, `intercept_scale`: Of the
+    intercept; an infinite scale leaves it free. `intercept_at`: Where the prior's intercept is: ``"means"``, the
+    log-odds at the mean of every column, levels' 0/1 columns too, so that a shift of a column changes nothing, or
+    ``"zero"``, at x = 0. `standardize`: Whether weights are meant per sd of a number (then a change of units changes
+    nothing) or per unit.
 
-    References
-    ----------
-    Mitchell, eq 26 (λ = 1/s²).
+    See Mitchell, eq 26 (λ = 1/s²).
 
     Examples
     --------
@@ -235,12 +226,8 @@ def not_meaningful(prior_mean: Setting, standardize: bool) -> str:
 class UnseenPrior:
     """The normal prior of the weight of a level that the training rows do not have.
 
-    Attributes
-    ----------
-    mean, scale
-        (outcome, category); the scale may be one for each draw, (draw, outcome, category).
-    symmetric
-        Whether the labels have correlation ½(I + 11ᵀ), or none.
+    `mean`, `scale`: (outcome, category); the scale may be one for each draw, (draw, outcome, category). `symmetric`:
+    Whether the labels have correlation ½(I + 11ᵀ), or none.
     """
 
     mean: Array
@@ -260,30 +247,13 @@ class WeightPrior:
     N(log median, spread²), ρ ~ Uniform(0, 1). θ = M γ T, and the intercept of γ is where the prior has it: at the means
     of the columns, or at x = 0.
 
-    Attributes
-    ----------
-    settings
-        The prior of s and ρ; None where all scales are given.
-    contrast
-        M, (vector, contrast).
-    directions
-        U, (column, direction), orthonormal, those that the rows tell of first; None for the columns themselves.
-    values
-        e (direction), the variances of C along them.
-    learned
-        Whether the scale of a direction is s, (direction); others have one that is given, and are columns.
-    mean
-        Of γ, (contrast, 1 + direction).
-    sd
-        Of a contrast at s = 1 and ρ = 0, (1 + direction), the intercept's first; infinite for a flat prior of it.
-    offset
-        t (column): the intercept of γ is that of θ plus t·w.
-    seen
-        Number of directions along which the rows vary.
-    unseen
-        The prior of the weights of levels that the training rows lack, at s = 1.
-    unseen_learned
-        Whether their scale is s, (category).
+    `settings`: The prior of s and ρ; None where all scales are given. `contrast`: M, (vector, contrast). `directions`:
+    U, (column, direction), orthonormal, those that the rows tell of first; None for the columns themselves. `values`: e
+    (direction), the variances of C along them. `learned`: Whether the scale of a direction is s, (direction); others
+    have one that is given, and are columns. `mean`: Of γ, (contrast, 1 + direction). `sd`: Of a contrast at s = 1 and ρ
+    = 0, (1 + direction), the intercept's first; infinite for a flat prior of it. `offset`: t (column): the intercept of
+    γ is that of θ plus t·w. `seen`: Number of directions along which the rows vary. `unseen`: The prior of the weights
+    of levels that the training rows lack, at s = 1. `unseen_learned`: Whether their scale is s, (category).
     """
 
     settings: LearnedScale | None
@@ -522,7 +492,6 @@ def _noise(rng: np.random.Generator, shape: tuple[int, ...], symmetric: bool) ->
 
 
 def _numbers(name: str, setting: Setting) -> Array:
-    """Return the numbers in a setting of any form."""
     values = list(setting.values()) if isinstance(setting, Mapping) else setting
     try:
         return np.asarray(values, dtype=float)

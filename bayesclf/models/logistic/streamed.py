@@ -63,13 +63,7 @@ def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
 
 @dataclass(frozen=True, eq=False)
 class StreamedLikelihood:
-    """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows.
-
-    Attributes
-    ----------
-    parts
-        The rows.
-    """
+    """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows."""
 
     parts: Parts
     _kept: dict[bytes, tuple[float, Array, Array]] = field(default_factory=dict)
@@ -127,20 +121,10 @@ def together[T](
 class StreamedModel(LogisticModel):
     """`LogisticModel` whose rows are elsewhere: its own are none.
 
-    Parameters
-    ----------
-    labels, design, X, y, sample_weight, prior
-        As of `LogisticModel`, without rows.
-    label_weights
-        Weight of each class, (outcome).
-    mean
-        Mean of each column over the rows, (column).
-    root
-        R with RᵀR the covariance of the columns over the rows, (column, column).
-    theta
-        The posterior mode, (outcome, 1 + column), weights per sd; empty until it is known.
-    log_scale, logit
-        The mode of (log s, logit ρ), where it is known.
+    `labels`, `design`, `X`, `y`, `sample_weight`, `prior`: As of `LogisticModel`, without rows. `label_weights`: Weight
+    of each class, (outcome). `mean`: Mean of each column over the rows, (column). `root`: R with RᵀR the covariance of
+    the columns over the rows, (column, column). `theta`: The posterior mode, (outcome, 1 + column), weights per sd;
+    empty until it is known. `log_scale`, `logit`: The mode of (log s, logit ρ), where it is known.
     """
 
     label_weights: Array
