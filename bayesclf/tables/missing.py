@@ -46,17 +46,7 @@ that mean has it once in 10¹³ cells."""
 
 @dataclass(frozen=True)
 class Spike:
-    """A value that probably stands for "missing".
-
-    Attributes
-    ----------
-    value
-        The value.
-    cells
-        How many cells have it.
-    nearest
-        The nearest other value.
-    """
+    """A value that probably stands for "missing"."""
 
     value: float
     cells: int
