@@ -198,8 +198,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def coverage_interval(self, ci_prob: float = CI_PROB) -> Array:
         """Return the equal-tailed interval of the coverage given the calibration rows, (outcome, bound).
 
-        Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, where scores have no ties, and
-        larger where they have. Without `by_class` all rows of the result are equal.
+        Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, or larger where scores have
+        ties. Without `by_class` all rows of the result are equal.
         """
         check_between("ci_prob", ci_prob)
         check_is_fitted(self, "thresholds_")

@@ -192,9 +192,9 @@ class PredictionSets(Displayed):
 def posterior_sets(log_proba: Array, classes: NDArray[Any], level: float = 0.9) -> PredictionSets:
     """Return the smallest sets of classes whose probability is at least the level.
 
-    They promise nothing about how often they hold the true class: they do so in a share `level` of the rows only if
-    the probabilities are calibrated. Those of a wrong model, such as naive Bayes on columns that depend on each other,
-    are too close to 0 and 1, and their sets too small; `bayesclf.SplitConformal` makes that promise for any model.
+    They promise nothing about how often they hold the true class: they do so in a share `level` of the rows only if the
+    probabilities are calibrated. A wrong model, such as naive Bayes on dependent columns, has probabilities too close
+    to 0 and 1, and its sets are too small; `bayesclf.SplitConformal` makes that promise for any model.
 
     Parameters
     ----------

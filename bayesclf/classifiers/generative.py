@@ -264,8 +264,8 @@ class GenerativeClassifier(BayesClassifier):
             rows and dates, are left out, and `notes_` says so.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
-            is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
-            columns in the same order. The scheduler repeats tasks of a worker that dies.
+            is one task. Only statistics, and rows that α is learned by, come back. All parts must have their columns in
+            the same order. The scheduler repeats tasks of a worker that dies.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -795,8 +795,8 @@ class GenerativeClassifier(BayesClassifier):
     def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
         """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
 
-        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under the rules that average it is
-        log p(x, y | D) = log ∫ p(x, y | θ) p(θ | D) dθ, whose conditional is the rule ``"predictive"``.
+        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under averaging rules it is log p(x,
+        y | D) = log ∫ p(x, y | θ) p(θ | D) dθ. Its conditional is the rule ``"predictive"``.
 
         Parameters
         ----------

@@ -112,7 +112,7 @@ def ordered_levels(
 
 
 def merged(name: str, levels: tuple[Hashable, ...], others: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return the levels of two columns of that name whose order was given: the longer list, which has the other in it."""
+    """Return the levels of two columns whose order was given: the longer list, which has the other in its order."""
     longer = max(levels, others, key=len)
     if any(tuple(level for level in longer if level in own) != own for own in (levels, others)):
         raise InputError(

@@ -124,13 +124,7 @@ NAMED = {
 
 
 def fetch(name: str) -> Any:
-    """Return a data set by name or number, as `sklearn.datasets.fetch_openml` gives it.
-
-    Raises
-    ------
-    InputError
-        If there is no such data set, or the network is not there.
-    """
+    """Return a data set by name or number, as `sklearn.datasets.fetch_openml` gives it."""
     from sklearn.datasets import fetch_openml
 
     if not name:
@@ -145,13 +139,7 @@ def fetch(name: str) -> Any:
 
 
 def read_named(name: str) -> pd.DataFrame:
-    """Return the features of one of the `NAMED` tables and, last, its label column ``class``.
-
-    Raises
-    ------
-    InputError
-        If it cannot be fetched.
-    """
+    """Return the features of one of the `NAMED` tables and, last, its label column ``class``."""
     import pandas as pd
 
     try:
