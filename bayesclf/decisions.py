@@ -152,7 +152,17 @@ def _decided(log_proba: Array, costs: Costs) -> Integers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionSets(Displayed):
-    """The classes in the set of each row, `member` (row, outcome), and the requested `level`."""
+    """A set of classes for each row.
+
+    Attributes
+    ----------
+    member
+        Whether a class is in the set, (row, outcome).
+    classes
+        Labels (outcome).
+    level
+        The requested posterior probability, or share of rows with the true label in their set.
+    """
 
     member: NDArray[np.bool_]
     classes: NDArray[Any]

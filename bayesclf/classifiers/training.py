@@ -42,7 +42,7 @@ WORD_BYTES = 32
 
 @dataclass(frozen=True, eq=False)
 class DocumentLengths:
-    """Weight (outcome, length) of training documents by length, a histogram; whole numbers of words only."""
+    """Weight (outcome, length) of the training documents by length, rounded to whole numbers; two of them add up."""
 
     lengths: Integers
     weight: Array
@@ -120,7 +120,7 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
 
 
 def checked_weights(sample_weight: Any, rows: int) -> Array:
-    """Return weights (row) as floats between `SMALLEST` and `LARGEST`, so that weighted squares do not overflow."""
+    """Return weights (row) as floats, 0 or from `SMALLEST` to `LARGEST`, so that squares neither vanish nor overflow."""
     try:
         weight = _check_sample_weight(sample_weight, np.empty(rows), ensure_non_negative=True)
         if weight.dtype.kind == "c":
@@ -472,18 +472,10 @@ def _are_codes(levels: Sequence[object]) -> bool:
 
 @dataclass(frozen=True)
 class FrozenPrior:
-    """A posterior that serves as a prior: what `as_prior` passes to a new classifier.
+    """A posterior that serves as a prior, which `as_prior` passes to a new classifier.
 
-    Attributes
-    ----------
-    learnt
-        Labels, columns and levels; its statistics are empty.
-    families
-        Each block's family with the hyperparameters of the posterior.
-    kept
-        Which of a block's features are used, (feature), for each block.
-    class_prior
-        The class prior, likewise.
+    The statistics of `learnt` are empty, `families` have the posterior's hyperparameters, and `kept` says which
+    features of each block are used.
     """
 
     learnt: Learnt

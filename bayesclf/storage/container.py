@@ -1,7 +1,7 @@
 """The file of a model: netCDF for ArviZ, and after its end what `load` reads, a compressed part of its own.
 
-HDF5, on which netCDF is built, lets a file point at other files, at itself, and at missing storage, and its library
-follows. So `load` does not parse it: the own part says at which byte of the file each array begins.
+HDF5, on which netCDF is built, lets a file point at other files, at itself, and at missing storage. Its library
+follows such pointers. So `load` does not parse it: the own part says at which byte of the file each array begins.
 """
 
 from __future__ import annotations

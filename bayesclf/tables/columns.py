@@ -590,7 +590,19 @@ def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> st
 
 @dataclass(frozen=True)
 class Column:
-    """A training column; `of_numbers` and `ordered` say where its levels came from and if their order was given."""
+    """A training column.
+
+    Attributes
+    ----------
+    name, kind
+        Its name, and what it holds.
+    levels
+        Its levels, if it is categorical.
+    of_numbers
+        Whether it is categorical, and was a column of numbers in the table.
+    ordered
+        Whether the order of its levels was given.
+    """
 
     name: str
     kind: Kind

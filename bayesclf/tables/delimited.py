@@ -121,19 +121,7 @@ def _many(value: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Read:
-    """A table that was read, and what was done.
-
-    Attributes
-    ----------
-    frame
-        The table.
-    notes
-        What was done, in sentences.
-    emptied
-        Columns in which a word that the user calls missing was found.
-    kinds
-        Kinds of columns that the file declares.
-    """
+    """A table that was read, and what was done; `emptied` lists columns with words that the user calls missing."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()

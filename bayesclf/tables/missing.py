@@ -68,7 +68,7 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE`, and `MIN_RATIO` times as many as the
     nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard deviations of the
     others. Zeros among whole numbers must not look like zeros of a count. Among few different values, such as answers
-    from 1 to 5, a code but 0 lies `MIN_RANGES` ranges away.
+    from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
 
     Examples
     --------

@@ -20,25 +20,7 @@ CC_BY, UNCLEAR = "CC BY 4.0", "unclear"
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a table without reading it.
-
-    Attributes
-    ----------
-    rows, columns, classes
-        Its size, the label column included, and the number of classes.
-    description
-        What it is, in one line.
-    creators, source
-        Who made it, and where it was published.
-    license
-        Under which license.
-    changes
-        What differs from the source.
-    note
-        What its users have to know or to acknowledge; empty for most.
-    file
-        Its name in the folder ``data``.
-    """
+    """What is known of a table without reading it; `columns` counts the labels' column."""
 
     rows: int
     columns: int
