@@ -120,7 +120,7 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
 
 
 def checked_weights(sample_weight: Any, rows: int) -> Array:
-    """Return weights (row) as floats, 0 or from `SMALLEST` to `LARGEST`, so that squares neither vanish nor overflow."""
+    """Return weights (row), 0 or from `SMALLEST` to `LARGEST`, so that squares neither vanish nor overflow."""
     try:
         weight = _check_sample_weight(sample_weight, np.empty(rows), ensure_non_negative=True)
         if weight.dtype.kind == "c":
