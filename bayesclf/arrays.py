@@ -38,15 +38,6 @@ def most_bytes() -> int:
 def require_bytes(needed: float, what: str, remedy: str) -> None:
     """Raise `Refused` before work that would take more memory than it may.
 
-    Parameters
-    ----------
-    needed
-        An estimate of its bytes.
-    what
-        The work and its size, as the subject of a sentence.
-    remedy
-        What to do instead.
-
     Examples
     --------
     >>> require_bytes(2**40, "a matrix of 370,728 × 370,728 numbers", "take fewer columns")
@@ -65,15 +56,6 @@ take fewer columns, or raise the limit by the environment variable BAYESCLF_MAX_
 
 def require_number(each: int, error: type[Exception] = InputError, /, **given: int) -> None:
     """Raise for the first number of things that would take more memory than they may.
-
-    Parameters
-    ----------
-    each
-        Bytes that each of them takes.
-    error
-        What is raised.
-    given
-        How many, by the name of the setting.
 
     Examples
     --------

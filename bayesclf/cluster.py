@@ -14,22 +14,7 @@ CONNECT_SECONDS, WORKER_SECONDS = 10.0, 60.0
 
 
 def computed(graph: Any, client: Any) -> Any:
-    """Return what a delayed object of Dask evaluates to.
-
-    Parameters
-    ----------
-    graph
-        The delayed object. Tasks of a worker that dies are done by others.
-    client
-        A client, or the address of a scheduler.
-
-    Raises
-    ------
-    InputError
-        If Dask is not installed, or the scheduler does not answer or has no workers.
-    Stopped
-        If the scheduler ends before the work does, or the workers die of it.
-    """
+    """Return what a delayed object of Dask evaluates to; other workers do the tasks of a worker that dies."""
     if isinstance(client, str):
         with connected(client) as own:
             return computed(graph, own)

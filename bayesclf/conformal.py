@@ -198,8 +198,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def coverage_interval(self, ci_prob: float = CI_PROB) -> Array:
         """Return the equal-tailed interval of the coverage given the calibration rows, (outcome, bound).
 
-        Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, where scores have no ties, and
-        larger where they have. Without `by_class` all rows of the result are equal.
+        Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, or larger where scores have
+        ties. Without `by_class` all rows of the result are equal.
         """
         check_between("ci_prob", ci_prob)
         check_is_fitted(self, "thresholds_")
@@ -269,15 +269,8 @@ def quantile(scores: Array, level: float) -> float:
 def adaptive_scores(log_proba: Array, u: Array) -> Array:
     """Return −log(1 − s) for s = P(more probable classes | x) + u P(k | x), (row, outcome).
 
-    1 − s is added up from the least probable class on: where one class has all but 1e-16 of the probability, the
-    others still differ.
-
-    Parameters
-    ----------
-    log_proba
-        log P(k | x), (row, outcome). Of equally probable classes the first counts as more probable.
-    u
-        Uniform numbers in [0, 1), (row).
+    The sum of 1 − s starts at the least probable class: where one class has all but 1e-16 of the probability, the
+    others still differ. Among equally probable classes the first counts as more probable.
     """
     ascending = np.argsort(-log_proba, axis=1, kind="stable")[:, ::-1]
     logs = np.take_along_axis(log_proba, ascending, axis=1)
@@ -291,8 +284,8 @@ def adaptive_scores(log_proba: Array, u: Array) -> Array:
 def uniforms(log_proba: Array, seed: int) -> Array:
     """Return a number in [0, 1) for each row (row): a hash of its probabilities with a seed.
 
-    As a function of the row alone, it keeps rows exchangeable, and a row's set the same in any batch: the last
-    digits of log P(k | x), which may depend on the batch, are left out.
+    It depends on the row alone, so that rows stay exchangeable. The last digits of log P(k | x), which may depend on
+    the batch, are left out.
     """
     key = seed.to_bytes(max(KEY_BYTES, (seed.bit_length() + 7) // 8), "little")[: blake2b.MAX_KEY_SIZE]
     rounded = np.ascontiguousarray(np.round(log_proba, HASHED_DIGITS) + 0.0)  # −0 and 0 are other bytes

@@ -23,15 +23,7 @@ LONGEST_VALUE = 60
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a value may be.
-
-    Attributes
-    ----------
-    words
-        Says it, as in "must be …".
-    allows
-        Returns whether a value is allowed.
-    """
+    """What a value may be: `words` say it, as in "must be …"."""
 
     words: str
     allows: Callable[[Any], bool]
@@ -67,17 +59,6 @@ def Number(
     array: bool = False,
 ) -> Constraint:
     """A number within bounds, or an array of such numbers.
-
-    Parameters
-    ----------
-    above, least
-        Lower bound, excluded or included.
-    below, most
-        Upper bound, excluded or included; it goes with a lower one.
-    infinite
-        Whether positive infinity is allowed.
-    array
-        Whether an array is allowed.
 
     Examples
     --------
@@ -203,13 +184,6 @@ PROBABILITIES = Number(least=0, most=1, array=True)
 
 def require(constraint: Constraint, /, **given: object) -> None:
     """Raise `InputError` for the first setting that is not what the constraint says.
-
-    Parameters
-    ----------
-    constraint
-        What each of them may be.
-    given
-        Settings by name.
 
     Examples
     --------

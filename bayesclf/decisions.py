@@ -26,15 +26,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Costs:
-    """What decisions cost, checked.
-
-    Attributes
-    ----------
-    matrix
-        Costs ``matrix[true, predicted]``, (outcome, outcome).
-    reject
-        Largest acceptable expected cost, and so the price of a rejected row; None if no row may be rejected.
-    """
+    """Checked costs ``matrix[true, predicted]`` and the price `reject` of a rejected row, None if none may be."""
 
     matrix: Array
     reject: float | None = None
@@ -57,10 +49,7 @@ class Costs:
         return best if self.reject is None else np.where(expected.min(axis=1) > self.reject, REJECTED, best)
 
     def paid(self, decided: Integers, y: Integers) -> Array:
-        """Return what decided codes cost given the true ones, (row); a rejected row costs `reject`.
-
-        It is at this price of a rejection that Chow's rule has the smallest expected cost.
-        """
+        """Return what decided codes cost (row); at the price `reject` Chow's rule has the smallest expected cost."""
         paid = self.matrix[y, decided]
         return paid if self.reject is None else np.where(decided == REJECTED, self.reject, paid)
 
@@ -122,15 +111,7 @@ def named(codes: Integers, classes: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class DecisionCosts:
-    """Costs of labeled rows, for the Gibbs classifier in expectation over the drawn hypothesis.
-
-    Attributes
-    ----------
-    cost
-        What the decision costs given the true label, (row); a rejection costs the limit beyond which rows are rejected.
-    rejected
-        Whether the row is rejected, 0 or 1, or how probably, (row).
-    """
+    """Costs of labeled rows and whether each is rejected, in expectation over the Gibbs classifier's hypothesis."""
 
     cost: Array
     rejected: Array
@@ -143,19 +124,7 @@ def decision_costs(log_proba: Array, y: Integers, costs: Costs) -> DecisionCosts
 
 
 def gibbs_decision_costs(hypotheses: HypothesisSet, rows: Rows, y: Integers, costs: Costs) -> DecisionCosts:
-    """Return the expected costs of the Gibbs classifier: each hypothesis decides by its own probabilities.
-
-    Parameters
-    ----------
-    hypotheses
-        The posterior.
-    rows
-        Encoded rows.
-    y
-        Label codes (row).
-    costs
-        Costs and limit, the same for every hypothesis.
-    """
+    """Return the expected costs of the Gibbs classifier: each hypothesis decides by its own probabilities."""
     shares = decision_shares(hypotheses, rows, costs)
     rejected = shares[:, REJECTED]
     cost = (shares[:, :REJECTED] * costs.matrix[y]).sum(axis=1)
@@ -192,7 +161,7 @@ class PredictionSets(Displayed):
     classes
         Labels (outcome).
     level
-        The requested level: a posterior probability, or the share of rows with the true label in their set.
+        The requested posterior probability, or share of rows with the true label in their set.
     """
 
     member: NDArray[np.bool_]
@@ -233,9 +202,9 @@ class PredictionSets(Displayed):
 def posterior_sets(log_proba: Array, classes: NDArray[Any], level: float = 0.9) -> PredictionSets:
     """Return the smallest sets of classes whose probability is at least the level.
 
-    They promise nothing about how often they hold the true class: they do so in a share `level` of the rows only if
-    the probabilities are calibrated. Those of a wrong model, such as naive Bayes on columns that depend on each other,
-    are too close to 0 and 1, and their sets too small; `bayesclf.SplitConformal` makes that promise for any model.
+    They promise nothing about how often they hold the true class: they do so in a share `level` of the rows only if the
+    probabilities are calibrated. A wrong model, such as naive Bayes on dependent columns, has probabilities too close
+    to 0 and 1, and its sets are too small; `bayesclf.SplitConformal` makes that promise for any model.
 
     Parameters
     ----------

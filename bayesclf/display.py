@@ -120,10 +120,7 @@ class Displayed:
 
 
 class Concise:
-    """A dataclass that prints the fields that differ from their defaults, as estimators of scikit-learn do.
-
-    A dataclass among its kinds says ``repr=False`` to let it.
-    """
+    """A dataclass with ``repr=False`` that prints the fields that differ from their defaults, as scikit-learn does."""
 
     def __repr__(self) -> str:
         shown = (field for field in fields(self) if field.repr and not _is_default(self, field))  # type: ignore[arg-type]
@@ -131,10 +128,7 @@ class Concise:
 
 
 class Sized:
-    """A dataclass that prints its arrays by their shapes, and leaves out what is empty.
-
-    A dataclass among its kinds says ``repr=False`` to let it.
-    """
+    """A dataclass with ``repr=False`` that prints its arrays by their shapes, and leaves out what is empty."""
 
     def __repr__(self) -> str:
         values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]

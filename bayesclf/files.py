@@ -27,20 +27,7 @@ _parts: set[Path] = set()
 
 
 def regular(path: str | os.PathLike[str], what: str) -> IO[bytes]:
-    """Open an ordinary file for reading; nothing else is opened, as reading a pipe or a device could wait forever.
-
-    Parameters
-    ----------
-    path
-        The file; a symbolic link is followed.
-    what
-        What the file is to be, for messages, such as "a table".
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it may not be read, or it is a folder, a pipe, a device or a socket.
-    """
+    """Open an ordinary file for reading; nothing else is opened, as reading a pipe or a device could wait forever."""
     try:
         _require_regular(os.stat(path).st_mode, path, what)
         # the file may have been exchanged since
@@ -87,19 +74,8 @@ def sibling(path: Path) -> Path:
 def write_whole(path: Path, write: Callable[[Path], object], errors: tuple[type[Exception], ...] = (OSError,)) -> None:
     """Write a file atomically: `write` fills a new one, which replaces `path` once it is complete.
 
-    Parameters
-    ----------
-    path
-        The file; a symbolic link is followed, and the permissions of an existing file are kept.
-    write
-        Writes the file whose path it is given.
-    errors
-        What `write` raises when it cannot.
-
-    Raises
-    ------
-    InputError
-        If the disk or the folder cannot take it; an existing file at `path` is unchanged.
+    Links are followed, and an existing file keeps its permissions. If `write` raises one of `errors`, `InputError` is
+    raised and `path` is unchanged.
     """
     path = Path(os.path.realpath(path))
     try:
@@ -124,10 +100,7 @@ def remove_unfinished() -> None:
 
 @contextmanager
 def _part_of(path: Path) -> Iterator[Path]:
-    """Create a file that is to replace `path`, and remove it in the end if it did not.
-
-    It is locked, by which other processes see that someone is writing it.
-    """
+    """Create and lock a file that is to replace `path`; remove it in the end if it did not."""
     part = sibling(path)
     _parts.add(part)
     try:
@@ -180,25 +153,7 @@ def _lock(file: IO[bytes], wait: bool = False) -> bool:
 def output_file(name: str | None, option: str, others: Iterable[str | os.PathLike[str]] = ()) -> Path | None:
     """Check that a file can be written, before the work whose result it takes.
 
-    Parameters
-    ----------
-    name
-        As given; None stays None.
-    option
-        How the user named it, for messages.
-    others
-        Files that are read or written too; none of them may be the same file.
-
-    Returns
-    -------
-    Path or None
-        The file, symbolic links followed.
-
-    Raises
-    ------
-    InputError
-        If its name is not valid, its folder is missing or cannot be written to, or it is a folder, a device or one of
-        the others; or if it is `STDOUT`, which is closed.
+    `option` is how the user named it. It must not be one of `others`, which are read or written too.
     """
     if name == str(STDOUT) and sys.stdout is None:
         raise InputError(f"{option} - is not possible, as stdout is closed; give the name of a file")

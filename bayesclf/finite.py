@@ -258,10 +258,10 @@ def extended_with_bayes_optimal(
 ) -> FiniteSpace:
     """Return H' = H ∪ {h3}, h3 the Bayes-optimal classifier of H, under a prior P' and before any data.
 
-    Condition H' on the data of H by `update`. Its MAP hypothesis is h3 iff P'(h3) P(D | h3) exceeds that of all
-    others. Its Bayes-optimal classifier answers as h3 does wherever the prior ratios within H are those of before,
-    for then H contributes the very average that h3 decides by; and wherever P'(h3 | D) > 1/2, as a classifier holds
-    its answer for certain. That second sentence does not hold for a `probabilistic` h3, which can be outvoted.
+    Condition H' on the data of H by `update`. Its MAP hypothesis is h3 iff P'(h3) P(D | h3) exceeds that of all others.
+    Its Bayes-optimal classifier answers as h3 does where H keeps its prior ratios, as H then contributes the average
+    that h3 decides by. So it does wherever P'(h3 | D) > 1/2, as a classifier holds its answer for certain. This does
+    not hold for a `probabilistic` h3, which can be outvoted.
 
     Parameters
     ----------

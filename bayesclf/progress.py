@@ -75,15 +75,6 @@ def checked(progress: Progress) -> Progress:
 def shown(first: str, total: int | None = None, progress: Progress = None) -> Iterator[Tell]:
     """Show progress while the body runs; it calls what this yields.
 
-    Parameters
-    ----------
-    first
-        What is being done, until the first call.
-    total
-        Units in all; None where the body counts none itself, and work inside it may tell of its own.
-    progress
-        The user's choice.
-
     Examples
     --------
     >>> told = []

@@ -50,12 +50,7 @@ __all__ = [
 
 
 def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
-    """Return log Σ_s w_s P(k | x, h_s), shape (row, outcome). A single hypothesis is its own average.
-
-    References
-    ----------
-    Aberdeen, lecture 3; Mitchell 1997 §6.7.
-    """
+    """Return log Σ_s w_s P(k | x, h_s), shape (row, outcome). A single hypothesis is its own average."""
     return _averaged(hypotheses, rows, given_x=False)
 
 
@@ -79,8 +74,7 @@ def warn_impossible(impossible: NDArray[np.bool_]) -> None:
 def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
     """Return log P(k | x, D) = log p(x, k | D) − log p(x | D), shape (row, outcome).
 
-    In closed form where the model has one; else the average of p(x, k | h_s), which is exact for a finite space and
-    is refused when too few draws carry the weight.
+    Without a closed form it is the average of p(x, k | h_s), refused when too few draws carry the weight.
     """
     if not hypotheses.generative:
         return bayes_optimal(hypotheses, rows)

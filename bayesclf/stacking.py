@@ -46,10 +46,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """P(y | x) = Σ_m w_m P_m(y | x): each model averages over its hypotheses, and stacking over the models.
 
     The weights maximize Σ_i log Σ_m w_m P_m(y_i | x_i, rows without i), the log score of left-out rows. They are not
-    the models' posterior probabilities: those concentrate on one model as the number of rows grows, although a
-    mixture of wrong models may predict better than any of them, and depend much on the priors of the models'
-    parameters. A stacked classifier cannot be saved to a file; its models can. `Comparison.stack` makes one of the
-    lines of a comparison, from the answers that it has already.
+    the models' posterior probabilities: those depend much on the priors of the models' parameters, and concentrate on
+    one model as rows are added. A mixture of wrong models may predict better than any of them. A stacked classifier
+    cannot be saved to a file; its models can. `Comparison.stack` makes one of the lines of a comparison, from the
+    answers that it has already.
 
     Parameters
     ----------
@@ -335,8 +335,8 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) -> StackedClassifier:
     """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
 
-    The weights maximize the log score of the answers to held-out rows, which the comparison has already, and the
-    models are its fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
+    The weights maximize the log score of the answers to held-out rows, which the comparison has. The models are its
+    fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
 
     To fit the classifier anew, `fit` fits copies of the models on all rows and in the folds of the comparison; in the
     first repeat of several.

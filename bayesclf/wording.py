@@ -45,18 +45,7 @@ AND_MORE = " and {left} more"
 
 
 def listed(items: Iterable[object], limit: int | None = None, more: str = ", …", last: str = ", ") -> str:
-    """List items in a sentence, separated by commas.
-
-    Parameters
-    ----------
-    items
-        The items, each written by `str`.
-    limit
-        The most items to write; None for no limit.
-    more
-        End of a shortened list; ``{total}`` and ``{left}`` are the numbers of all items and of those left out.
-    last
-        Separator before the last item of a complete list.
+    """List items in a sentence, at most `limit`; `more` ends a shortened list, and `last` separates the last item.
 
     Examples
     --------
@@ -72,9 +61,7 @@ def listed(items: Iterable[object], limit: int | None = None, more: str = ", …
 
 
 def with_news(known: Iterable[str], others: Iterable[str]) -> list[str]:
-    """Return known sentences, each once, and of the others those that do not say the same with other numbers.
-
-    What is in quotes is part of what a sentence says.
+    """Return known sentences once each, and the others that do not say the same with other unquoted numbers.
 
     Examples
     --------
@@ -180,14 +167,7 @@ def written(value: object, longest: int) -> str:
 
 
 def visible(text: str, kept: str = "") -> str:
-    """Return text whose control characters are written as escapes, so that a terminal prints them and does not obey.
-
-    Parameters
-    ----------
-    text
-        Any text, such as a name or a cell of a stranger's table.
-    kept
-        Control characters that stay, such as line ends.
+    """Return text whose control characters, except for those kept, are escapes that a terminal does not obey.
 
     Examples
     --------
@@ -199,9 +179,7 @@ def visible(text: str, kept: str = "") -> str:
 
 
 def printable(text: str) -> str:
-    """Return a message that is fit to print: control characters are visible, and names are shortened in their middle.
-
-    Names are recognized by their quotes, or as words that no prose has.
+    """Return a message fit to print: control characters are visible, and quoted or long words are shortened.
 
     Examples
     --------
@@ -238,15 +216,6 @@ def did_you_mean(name: object, names: Iterable[str]) -> str:
 
 def counted(size: int, noun: str, plural: str = "", thousands: str = ",") -> str:
     """Return a count with its noun.
-
-    Parameters
-    ----------
-    size, noun
-        The count, and what is counted, in the singular.
-    plural
-        The plural of `noun` where it is not `noun` with an "s".
-    thousands
-        Separator of thousands; empty for none.
 
     Examples
     --------
@@ -291,9 +260,7 @@ def duration(seconds: float) -> str:
 
 
 def pair(value: float, error: float, digits: int = 3) -> str:
-    """Return "value ± standard error", or the value alone where the error is NaN.
-
-    There are more decimals than `digits` where the standard error would be rounded to zero.
+    """Return "value ± standard error" with enough decimals for the error, or the value alone where it is NaN.
 
     Examples
     --------
@@ -331,9 +298,7 @@ def first_upper(sentence: str) -> str:
 
 
 def in_names(column: str) -> str:
-    """Return a column's name as a part of the name of a variable or an axis.
-
-    "/" would be a path in a DataTree, and "theta_2" of column "2" that of a second block.
+    """Return a column's name as part of a variable's: "/" is a path in a DataTree, "_2" marks a second block.
 
     Examples
     --------

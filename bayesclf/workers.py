@@ -42,14 +42,7 @@ def require_jobs(**given: object) -> None:
 
 
 def processes(jobs: int | None, tasks: int) -> int:
-    """Return how many processes to start: not more than there are tasks, or than `JOBS_PER_CORE` for each core.
-
-    Parameters
-    ----------
-    jobs
-        As the user says it: a number of processes; −1 for as many as there are cores, −2 for one less; None for one.
-    tasks
-        Units of work.
+    """Return how many processes to start: at most as many as tasks, or `JOBS_PER_CORE` for each core.
 
     Examples
     --------
@@ -64,26 +57,10 @@ def processes(jobs: int | None, tasks: int) -> int:
 def each(
     function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], jobs: int, ordered: bool = True
 ) -> Generator[Any]:
-    """Yield what a function returns for each of some tasks.
+    """Yield what a function returns for each of some tasks; raise `Stopped` if a process ends before its task does.
 
-    The processes are joblib's, which a user can choose by `joblib.parallel_config`. On systems with POSIX they end soon
-    after this process does, however it ends; and they leave Ctrl-C to this process, which ends them.
-
-    Parameters
-    ----------
-    function
-        Can be pickled.
-    tasks
-        The arguments of each call; they are taken as the work proceeds.
-    jobs
-        Processes, −1 for as many as there are processors; 1 works in this process.
-    ordered
-        Whether results come in the order of the tasks, or as they are finished.
-
-    Raises
-    ------
-    Stopped
-        If one of the processes ends before its task does, as those that take too much memory are ended.
+    The processes are joblib's, which `joblib.parallel_config` chooses. On POSIX they end soon after this process, and
+    they leave Ctrl-C to it.
     """
     from concurrent.futures.process import BrokenProcessPool
 

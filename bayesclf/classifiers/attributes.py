@@ -165,8 +165,7 @@ class LogisticAttributes(Predictor):
 def symmetric(values: Array, labels: int) -> Array:
     """Return log-odds (outcome, …) against the reference class as scikit-learn shows them.
 
-    Of two classes they stay those of the second, (1, …). Of more, of which the last may be the reference, each class
-    has its own, (outcome, …), less the mean of all: log-odds against the geometric mean of the classes' probabilities.
+    Two classes keep the log-odds of the second, (1, …). For more classes, the mean over all classes is subtracted.
     """
     if labels == 2 or len(values) == labels:
         return values

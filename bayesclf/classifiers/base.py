@@ -34,11 +34,7 @@ PARAMETERS, ATTRIBUTES = "Parameters", "Attributes"
 
 
 def complete_docstring(cls: type) -> None:
-    """Add to a class's docstring what it has from its bases: their entries of parameters and attributes.
-
-    Tools such as scikit-learn's display look at the docstring of the class alone. Of the parameters those of the
-    constructor are added, and of the attributes those that the class itself does not describe.
-    """
+    """Add to a class's docstring its bases' entries, as scikit-learn's display reads the class's docstring alone."""
     parts = sections(cls.__doc__)
     accepted = set(inspect.signature(cls).parameters)
     for section in (PARAMETERS, ATTRIBUTES):
@@ -241,13 +237,7 @@ class BayesClassifier(Predictor, ClassifierMethods):
 
 
 def innermost(estimator: Any) -> BayesClassifier | None:
-    """Return the classifier of bayesclf that answers in the end; None where another estimator does.
-
-    Parameters
-    ----------
-    estimator
-        A classifier; a `sklearn.pipeline.Pipeline` whose last step is one; or a `sklearn.frozen.FrozenEstimator`
-        of either.
+    """Return the classifier of bayesclf in a pipeline or frozen estimator; None where another estimator answers.
 
     Examples
     --------
@@ -311,10 +301,7 @@ def take_over_attributes(outer: Any, fitted: Any) -> None:
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """Return an unfitted copy in which each `random_state` that is None, of steps of a pipeline too, follows a seed.
-
-    Meta-estimators of scikit-learn replace those that are given too; here these stay, as a user has set them.
-    """
+    """Return an unfitted copy in which each `random_state` that is None, in pipeline steps too, follows a seed."""
     copy, rng = clone(estimator), np.random.default_rng(seed)
     lacking = sorted(
         name

@@ -37,8 +37,8 @@ STRUCTURES = (LEARNT, ALL_TREES, ALL_FORESTS)
 class BayesNetClassifier(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | x_parents(j), y), a Dirichlet for each configuration of class and parents.
 
-    ``structure="tan"`` is tree-augmented naive Bayes: each column has at most one parent in addition to the class,
-    along the tree of greatest information given the class, learned from all rows so far. The posterior is that of the
+    ``structure="tan"`` is tree-augmented naive Bayes: each column has at most one parent in addition to the class. The
+    tree is that of greatest information given the class, learned from all rows so far. The posterior is that of the
     probabilities given the tree, and ignores the uncertainty of the tree.
 
     Columns of numbers are normal, as their dependence is (the families by evidence of `NaiveBayes` are for columns
@@ -50,12 +50,12 @@ class BayesNetClassifier(GenerativeClassifier):
     are numbers in the table are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
-    probability, and ``"all-forests"`` over all forests, of which naive Bayes is the one without edges. A hypothesis is
-    a tree with its probabilities: ``"map"`` is the most probable tree, with the posterior mean of its probabilities (so
-    that ``"mean"`` is the same), ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and
-    ``"predictive"`` is exact, the sum over all trees. Training rows must be complete (`missing` = ``"level"`` makes a
-    missing cell a level of its own). At prediction missing cells are summed out: exactly where they have few
-    completions, else under each of 1,000 drawn trees.
+    probability. ``"all-forests"`` averages over all forests; naive Bayes is the one without edges. A hypothesis is a
+    tree with its probabilities: ``"map"`` is the most probable tree, with the posterior mean of its probabilities;
+    ``"mean"`` is the same. ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and ``"predictive"`` is
+    exact, the sum over all trees. Training rows must be complete (`missing` = ``"level"`` makes a missing cell a level
+    of its own). At prediction missing cells are summed out: exactly where they have few completions, else under each of
+    1,000 drawn trees.
 
     Parameters
     ----------

@@ -264,8 +264,8 @@ class GenerativeClassifier(BayesClassifier):
             rows and dates, are left out, and `notes_` says so.
         client : dask.distributed.Client, str or None
             A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
-            is one task, and only statistics, and rows that α is learned by, come back. All parts must have their
-            columns in the same order. The scheduler repeats tasks of a worker that dies.
+            is one task. Only statistics, and rows that α is learned by, come back. All parts must have their columns in
+            the same order. The scheduler repeats tasks of a worker that dies.
         progress : bool, callable or None
             As in `bayesclf.set_progress`.
 
@@ -632,10 +632,7 @@ class GenerativeClassifier(BayesClassifier):
         return replace(learnt, columns=known.columns)
 
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
-        """Return the model of prior and statistics, without the uninformative features.
-
-        Where some rows have no label, `of_all` are the statistics of all rows, as if of one class.
-        """
+        """Return the model of prior and statistics; `of_all` has those of all rows where some have no label."""
         learnt = self._learnt
         of_all = learnt.statistics if of_all is None else of_all
         blocks: list[Block] = []
@@ -666,10 +663,7 @@ class GenerativeClassifier(BayesClassifier):
         return GenerativeModel(self._labels, self._class_prior(learnt.counts), learnt.counts, tuple(blocks))
 
     def _suffixes(self, families: tuple[Family[Any], ...]) -> list[str]:
-        """Return what is added to the names of each block's parameters, as several blocks may have the same.
-
-        Blocks that the user named are numbered last, so that naming one does not rename the parameters of the others.
-        """
+        """Return suffixes of the blocks' parameters; blocks that the user named are numbered last."""
         used: dict[str, int] = {}
         suffixes = [""] * len(families)
         for index in sorted(range(len(families)), key=lambda index: index < self._named_blocks):
@@ -801,8 +795,8 @@ class GenerativeClassifier(BayesClassifier):
     def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
         """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
 
-        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under the rules that average it is
-        log p(x, y | D) = log ∫ p(x, y | θ) p(θ | D) dθ, whose conditional is the rule ``"predictive"``.
+        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under averaging rules it is log p(x,
+        y | D) = log ∫ p(x, y | θ) p(θ | D) dθ. Its conditional is the rule ``"predictive"``.
 
         Parameters
         ----------
@@ -901,10 +895,7 @@ def is_exact(inference: str | Engine) -> bool:
 
 
 def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
-    """Return the class, its options in order: its own, then those of every generative one, which are documented too.
-
-    A dataclass puts the fields of its bases first, and a reader looks for the options that make the difference.
-    """
+    """Return the class with its own options first; a dataclass would put its bases' fields first."""
     shared = {option.name for option in fields(GenerativeClassifier)}
     signature = inspect.signature(cls.__init__)
     ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))

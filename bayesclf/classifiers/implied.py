@@ -28,17 +28,7 @@ SOURCES = ("posterior", "map", "mle")
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Log-odds against the reference class, of one or more hypotheses.
-
-    Attributes
-    ----------
-    intercept
-        At the center of the columns, (draw, outcome).
-    weight
-        (draw, outcome, feature).
-    offset
-        The part of the intercept that goes when a column's cell is missing, (draw, outcome, feature).
-    """
+    """Log-odds against the reference class; `offset` leaves the intercept where a cell is missing."""
 
     intercept: Array
     weight: Array
@@ -163,26 +153,7 @@ def implied_logistic(
     intercept_at: str,
     chains: int,
 ) -> ImpliedLogistic:
-    """Return the logistic regression that a generative model implies.
-
-    Parameters
-    ----------
-    model
-        Its blocks must all be linear.
-    hypotheses
-        From a source to parameters; may raise `DoesNotExist` or `Refused`.
-    encode
-        From a table to rows.
-    intercept_at
-        ``"means"``: at the training means, as in `LogisticRegression`; ``"zero"``: at x = 0, as in the textbook.
-    chains
-        Number of chains of the posterior's draws.
-
-    Raises
-    ------
-    Refused
-        For a block that is not linear; the message says why.
-    """
+    """Return the logistic regression that a generative model implies, at the training means or at x = 0."""
     require(Choice(("means", "zero")), intercept_at=intercept_at)
     designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
     weights = {source: _weights_of(source, model, hypotheses, designs) for source in SOURCES}
@@ -199,15 +170,7 @@ def implied_logistic(
 
 
 def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
-    """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks.
-
-    Raises
-    ------
-    DoesNotExist
-        For infinite weights.
-    Refused
-        For a block that is not linear; the message says why.
-    """
+    """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks."""
     designs = tuple(block.family.linear_design(block.statistics, False) for block in model.blocks)
     return _weights(model, parameters, designs), designs
 

@@ -80,14 +80,7 @@ def warn_of_order(X: Any, **others: Any) -> None:
 
 
 def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
-    """Return which rows have a label, (row), and those labels; None where all have, or none has.
-
-    Parameters
-    ----------
-    y
-        Labels (row), in any form; None, NaN and `pandas.NA` are missing. What is no list of labels has none missing:
-        `checked_labels` says what is wrong with it.
-    """
+    """Return which rows have a label, (row), and those labels; None where all have, or none has."""
     import pandas as pd
 
     if y is None or isinstance(y, str):
@@ -134,10 +127,7 @@ def only_labeled(X: Any, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
 
 
 def _of_numpy(y: Any) -> Any:
-    """Return labels of a nullable type of pandas in the type of NumPy that it stands for; others as they are.
-
-    Integers would become floats otherwise, and the classes 0.0 and 1.0.
-    """
+    """Return labels of a nullable pandas type in NumPy's type: integers would become floats otherwise."""
     import pandas as pd
 
     single = isinstance(y, pd.DataFrame) and y.shape[1] == 1
@@ -153,15 +143,7 @@ def _different(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
-    """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`.
-
-    Parameters
-    ----------
-    y
-        Labels (row), as `checked_labels` returns them.
-    classes
-        What the user says can occur; None for the labels of the rows.
-    """
+    """Return all labels that can occur, in order, (outcome); raise for labels (row) that are not among `classes`."""
     if classes is None:
         return np.unique(_different(y))
     announced = np.ravel(np.asarray(classes))

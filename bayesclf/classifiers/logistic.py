@@ -81,10 +81,10 @@ UNSEEN_STREAM = 2
 class LogisticRegression(LogisticAttributes, BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
-    For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior
-    is symmetric: it is the same for the log-odds weight between *any* two classes, per sd of the column, so that
-    neither the reference class nor the units of a column matter. By default its scale is learned from the rows. A
-    categorical column has one weight per level and no reference level.
+    For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior is
+    symmetric: it is the same for the log-odds weight between *any* two classes, per sd of the column. Neither the
+    reference class nor the units of a column matter. By default its scale is learned from the rows. A categorical
+    column has one weight per level and no reference level.
 
     There is no p(x) to integrate a missing cell out with. The rule instead: a number becomes the training mean, with
     a 0/1 column "… is missing" where training had gaps; a missing category contributes nothing; the weight of a
@@ -103,13 +103,12 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     prior_scale : float, array, dict, "learned" or LearnedScale
         Its sd. ``"learned"``, the default: weights of one sd s for all columns, and a share ρ of the correlation of
         their columns, w ~ Normal(0, s² [(1 − ρ) I + ρ C]), where log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a
-        posterior of their own, so that the answers average over what would otherwise be a guess.
-        ``bayesclf.LearnedScale(…)`` has another prior of s, a given ρ, and columns whose sd is given all the same. With
-        ``"map"``, s and ρ are at the mode of (log s, logit ρ), and the weights at their mode given both. Where that
-        would take too long (a sparse table, or more than 3,000 weights) or has no meaning (`prior_mean` is not 0, or
-        `standardize` is False), ``"learned"`` is 2.5 for independent weights, and `notes_` says so. A number or an
-        array, as of `prior_mean`, fixes the sd; a mapping fixes that of the columns that it names, and the others' is
-        learned.
+        posterior of their own. The answers average over what would otherwise be a guess. ``bayesclf.LearnedScale(…)``
+        has another prior of s, a given ρ, and columns whose sd is given all the same. With ``"map"``, s and ρ are at
+        the mode of (log s, logit ρ), and the weights at their mode given both. For a sparse table, more than 3,000
+        weights, a `prior_mean` other than 0, or `standardize=False`, ``"learned"`` is 2.5 for independent weights.
+        `notes_` then says so. A number or an array, as of `prior_mean`, fixes the sd; a mapping fixes that of the
+        columns that it names, and the others' is learned.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -235,9 +234,9 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
     ) -> Self:
         """Condition the model on a table that is read batch by batch, and need not fit into memory.
 
-        The first pass finds columns, levels, classes, means and sds; then log likelihood, gradient and curvature are
-        sums over batches, one pass for each look at them, and so are the importance weights of the draws. The posterior
-        is that of `fit`, up to rounding. Batches that are few enough stay in memory.
+        The first pass finds columns, levels, classes, means and sds; then log likelihood, gradient, curvature and
+        importance weights are sums over batches, one pass for each look at them. The posterior is that of `fit`, up to
+        rounding. Batches that are few enough stay in memory.
 
         The fitted model has the posterior and its mode, but no rows: what needs these, maximum likelihood, NUTS, and
         checks of the training rows, is refused.

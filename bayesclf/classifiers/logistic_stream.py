@@ -67,17 +67,7 @@ class Checks(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the first pass finds, which adds.
-
-    Attributes
-    ----------
-    classes, counts
-        Labels in order, and their weights, (outcome).
-    columns
-        The columns with their levels.
-    numbers, gaps
-        Moments of the numbers, and whether these have missing cells (number).
-    """
+    """What the first pass finds, which adds: labels and weights, columns with levels, moments of the numbers."""
 
     classes: NDArray[Any]
     counts: Array
@@ -136,17 +126,7 @@ def _weights(frame: pd.DataFrame, weight: Array | None) -> Array:
 
 @dataclass(eq=False)
 class Encoding:
-    """How the rows of a stream become parts of a likelihood.
-
-    Attributes
-    ----------
-    clf
-        Checks the rows.
-    how
-        The arguments of `fit_stream`.
-    survey
-        What the first pass has found.
-    """
+    """How the rows of a stream become parts of a likelihood."""
 
     clf: Checks
     how: Reading
@@ -175,17 +155,7 @@ class Encoding:
 
 @dataclass(eq=False)
 class StreamParts:
-    """The rows of a stream, encoded anew for each sum unless they are few.
-
-    Attributes
-    ----------
-    encoding
-        How they become parts.
-    source
-        What is read.
-    tell
-        Is told of each pass.
-    """
+    """The rows of a stream, encoded anew for each sum unless they are few."""
 
     encoding: Encoding
     source: tuple[Stream, Sequence[str]]
@@ -219,21 +189,7 @@ class StreamParts:
 
 @dataclass(eq=False)
 class DaskParts:
-    """The rows of parts of a table that Dask's workers read.
-
-    Attributes
-    ----------
-    encoding
-        How rows become parts.
-    sources
-        What each task reads.
-    client
-        A client of Dask, or the address of a scheduler.
-    kinds
-        What columns hold of which a part may have no cell.
-    tell
-        Is told of each pass.
-    """
+    """The rows of parts of a table that Dask's workers read."""
 
     encoding: Encoding
     sources: Sequence[Any]
@@ -253,17 +209,7 @@ class DaskParts:
 
 
 def read(clf: Checks, source: Any, how: Reading, client: Any, tell: Tell) -> tuple[Encoding, StreamParts | DaskParts]:
-    """Return how rows are encoded, with what the first pass has found, and the rows for further passes.
-
-    Parameters
-    ----------
-    clf
-        Not fitted; it gets the columns.
-    source, how, client
-        The arguments of `fit_stream`.
-    tell
-        Is told of each pass.
-    """
+    """Return how rows are encoded, with what the first pass has found, and the rows for further passes."""
     if client is None:
         opening = opened(source, how, ahead=True)
         if not opening[0].again:

@@ -261,8 +261,8 @@ class CategoricalNB(GenerativeClassifier):
 class GaussianNB(GenerativeClassifier):
     """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
 
-    For a prior that is not conjugate, such as a half-normal one of σ, change `to_pymc(X, y)` in PyMC, and take the
-    posterior back by `with_posterior`.
+    For a prior that is not conjugate, such as a half-normal σ, change `to_pymc(X, y)` and take the posterior back by
+    `with_posterior`.
 
     Parameters
     ----------

@@ -17,15 +17,7 @@ type Found = tuple[Any, Learnt, LeftOutRows] | None
 
 
 def parts_of(source: Any) -> list[Any]:
-    """Return what each task reads: delayed partitions of a dask.dataframe, files, or tables of a list.
-
-    Paths are absolute, as a worker may run in another folder.
-
-    Raises
-    ------
-    InputError
-        For anything else, which could be read in one place only.
-    """
+    """Return each task's delayed partition, file or table; paths are absolute, as a worker may run elsewhere."""
     import os
 
     from bayesclf.tables import stream_paths
@@ -49,19 +41,8 @@ def learned(
 ) -> Found:
     """Return what was learned from all parts.
 
-    Where parts seem to hold different things, as a column may be empty in one, they are asked what they hold, and all
-    are read again by what the first says.
-
-    Parameters
-    ----------
-    parts
-        What `parts_of` returned.
-    learn
-        Learns from one part, given its number too, and what its columns are expected to hold; it can be pickled.
-    kinds_of
-        Returns what columns of a part hold, without those whose cells are all missing.
-    client
-        A client of Dask, or the address of a scheduler.
+    Where parts seem to hold different things, as a column may be empty in one, they are asked what they hold. All are
+    then read again by the first answer.
     """
     look, task, merge, choose = (of_dask()(own, pure=False) for own in (kinds_of, learn, added, first_of_each))
 

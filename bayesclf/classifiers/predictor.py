@@ -97,11 +97,7 @@ class Uncertainty(Displayed):
 
 @dataclass(frozen=True)
 class LogLikelihood:
-    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row).
-
-    Leave-one-out importance ratios are those of what the posterior was conditioned on: of `joint` for generative
-    models, of `conditional` for logistic regression, whose `joint` is None.
-    """
+    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row); a discriminative model has no `joint`."""
 
     joint: Array | None
     conditional: Array
@@ -531,10 +527,7 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     def _training_codes(
         self, y: Any, rows: int, classes: Any, unlabeled: str, codes_of: Callable[..., Integers] | None = None
     ) -> tuple[Integers, tuple[str, ...]]:
-        """Return the codes (row) of training labels, `UNLABELED` where there is none, and what is to be said.
-
-        Labels that are there are checked and coded by `codes_of`, by default, in `fit`, `_label_codes`.
-        """
+        """Return the codes (row) of training labels, `UNLABELED` where there is none, and what is to be said."""
         require(Choice(UNLABELED_CHOICES), unlabeled=unlabeled)
         learns, codes_of = self._learns_unlabeled and codes_of is None, codes_of or self._label_codes
         found = labeled_rows(y)

@@ -77,13 +77,7 @@ class Reading:
         return np.where(batch.table[self.target].isna(), 0.0, 1.0 if weight is None else weight)
 
     def labels(self, batch: Batch) -> pd.Series | None:
-        """Return the labels of a batch's rows, (row), any one for a row that is left out; None where all are.
-
-        Raises
-        ------
-        InputError
-            If a label is missing, unless such rows are left out.
-        """
+        """Return the labels of a batch's rows, (row), any one for a row that is left out; None where all are."""
         y = batch.table[self.target]
         lacking = y.isna().to_numpy()
         if not lacking.any():
@@ -110,17 +104,7 @@ def _whole(y: pd.Series) -> pd.Series:
 def opened(
     source: Any, how: Reading, expected: Mapping[str, str] | None = None, ahead: bool = False
 ) -> tuple[Stream, list[str]]:
-    """Return a stream of features, labels and weights, and the features.
-
-    Parameters
-    ----------
-    source, how
-        The arguments of `fit_stream`.
-    expected
-        What other parts found in columns of which this one may have no cell.
-    ahead
-        Whether a batch of files is read while the one before is used; not on a cluster, which counts threads.
-    """
+    """Return a stream of features, labels and weights, and the features; reading ahead is not for a cluster."""
     found = open_stream(source, how.kinds, how.missing, (), how.drop, how.options, how.target)
     stream = replace(found, expected=expected or {}, ahead=ahead)
     features = [name for name in stream.names if name not in (how.target, how.weight)]
@@ -128,18 +112,9 @@ def opened(
 
 
 def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
-    """Return a table of files with its reading decided, without columns that say nothing about new rows, and notes.
+    """Return a table of files with its reading decided by the first batch, without useless columns, and notes.
 
-    These are found in the first batch. What is no file is returned as it is: there the user has chosen the columns.
-
-    Parameters
-    ----------
-    source, how
-        The arguments of `fit_stream`.
-    client
-        A client of Dask, whose workers open files themselves.
-    texts
-        Whether text is what the model is about.
+    What is no file is returned as it is: there the user has chosen the columns.
     """
     if not isinstance(source, str | os.PathLike):
         return source, how, []
@@ -212,17 +187,7 @@ def require_classes(classes: NDArray[Any], target: str) -> None:
 
 
 def coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
-    """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row).
-
-    Of coded words each is looked at once.
-
-    Parameters
-    ----------
-    y
-        Labels (row).
-    classes
-        All labels that can occur; None for those of the batch.
-    """
+    """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row)."""
     if not isinstance(y.dtype, pd.CategoricalDtype) or y.isna().any():
         labels = checked_labels(y, len(y))
         known = possible_labels(labels, classes)
@@ -247,19 +212,7 @@ def _weights(column: pd.Series) -> Array:
 def labeled_rows(
     frame: pd.DataFrame, batch: Batch, how: Reading, classes: Any, written: frozenset[str]
 ) -> tuple[NDArray[Any], tuple[pd.DataFrame, Integers, Array | None]] | None:
-    """Return the labels of a batch in order, (outcome), and its rows that count as (cells, codes, weights), if any.
-
-    Parameters
-    ----------
-    frame
-        The features of the batch.
-    batch, how
-        What was read, and what its columns are.
-    classes
-        All labels that can occur; None for those of the batch.
-    written
-        Columns whose levels are those that occur.
-    """
+    """Return the labels of a batch in order, (outcome), and its rows that count as (cells, codes, weights), if any."""
     y = how.labels(batch)
     if y is None:
         return None

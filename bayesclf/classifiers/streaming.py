@@ -36,16 +36,8 @@ def learns_by_leaving_out(block: ColumnBlock) -> bool:
 class LeftOutRows:
     """The rows that α is learned by: all where they are few, else some, whatever the batches.
 
-    Where the number of rows is known beforehand, and none has a weight, they are those at even distances that a fit in
-    memory leaves out. Elsewhere they are the `MOST_KEPT` with the lowest priorities: a hash of part and number, so that
-    each row is as likely to be kept as any other, however large its part is.
-
-    Attributes
-    ----------
-    total
-        Number of rows of the stream, where it is known and all of them count once.
-    part
-        Number of the part of a table.
+    With a known number of rows and no weights, they are at even distances, as in a fit in memory. Otherwise they are
+    the `MOST_KEPT` with the lowest priorities: a hash of part and number, which gives all rows the same chance.
     """
 
     total: int | None
@@ -114,10 +106,7 @@ class LeftOutRows:
 
 
 def _priorities(part: int, numbers: Integers) -> NDArray[np.uint64]:
-    """Return hashes of rows (row), which differ wherever part or number do.
-
-    They are those of SplitMix64 (Steele, Lea and Flood, 2014, https://doi.org/10.1145/2660193.2660195).
-    """
+    """Return hashes of rows by SplitMix64 (Steele, Lea and Flood, 2014, https://doi.org/10.1145/2660193.2660195)."""
     keys = (np.uint64(part) << np.uint64(ROW_BITS)) ^ np.asarray(numbers, dtype=np.uint64)
     keys += np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -139,18 +128,8 @@ def _uncoded(table: pd.DataFrame) -> dict[str, type]:
 class Gathering:
     """Statistics of the batches so far, and the rows that α is learned by.
 
-    Statistics of few words are kept apart from those of many: the words of documents grow with every batch, and moving
-    all counts each time would take the square of the time. Each part has more than twice as many columns as the next,
-    so that all parts have at most twice as many as there are; where all batches have the same columns, there is one.
-
-    Attributes
-    ----------
-    samples
-        Rows that α may be learned by, of which the first is taken whose `total` is right.
-    done
-        Rows so far.
-    parts
-        What was learned from batches that follow each other.
+    The words of documents grow with every batch: moving all counts each time would take quadratic time. Each part has
+    more than twice as many columns as the next, so that all parts have at most twice the columns.
     """
 
     samples: tuple[LeftOutRows, ...]

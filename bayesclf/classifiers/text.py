@@ -215,15 +215,7 @@ class TextNB(DocumentClassifier):
         return SparseTable(sparse.csr_array(counts), words)
 
     def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...] | None) -> SparseTable:
-        """Count all words of the documents; the columns are theirs and the known ones, in order.
-
-        Parameters
-        ----------
-        frame
-            Documents (row).
-        known
-            Words that are columns in any case; None where there must be some among the documents.
-        """
+        """Count all words of the documents; the columns are their words and the known ones, in order."""
         options = dict(self.vectorizer or {})
         vectorizer, documents = _vectorizer(options), self._documents(frame)
         _require_usable(options)
@@ -348,23 +340,9 @@ def _one_dimensional(X: Any) -> list[Any]:
 def hashed_counts(
     documents: Iterable[str], options: Mapping[str, Any], columns: int
 ) -> tuple[sparse.csr_array, tuple[str, ...]]:
-    """Return how often words of each hash are in each document, (row, hash), and names of the hashes that occur.
+    """Return how often words of each hash are in each document, (row, hash), and the hashes' names.
 
-    They are scikit-learn's: MurmurHash3 of each word, modulo the number of columns.
-
-    Parameters
-    ----------
-    documents
-        Texts (row).
-    options
-        Those of `sklearn.feature_extraction.text.HashingVectorizer` that say what the words of a text are.
-    columns
-        Number of different hashes.
-
-    Raises
-    ------
-    InputError
-        For options that the vectorizer does not take.
+    The hash is scikit-learn's MurmurHash3 of each word, modulo the number of columns.
     """
     every = _hashes(documents, options, columns)
     found = np.unique(every.indices)

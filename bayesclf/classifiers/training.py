@@ -42,15 +42,7 @@ WORD_BYTES = 32
 
 @dataclass(frozen=True, eq=False)
 class DocumentLengths:
-    """The weight of the training documents of each length, a histogram; those of two sets of documents add up.
-
-    Attributes
-    ----------
-    lengths
-        The lengths that occur, in order, (length); counts that are no whole numbers add up to rounded ones.
-    weight
-        (outcome, length).
-    """
+    """Weight (outcome, length) of the training documents by length, rounded to whole numbers; two of them add up."""
 
     lengths: Integers
     weight: Array
@@ -128,11 +120,7 @@ def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, In
 
 
 def checked_weights(sample_weight: Any, rows: int) -> Array:
-    """Return weights (row) as floats.
-
-    Those above 0 lie, as magnitudes of cells do, between `SMALLEST` and `LARGEST`, their sum too: weighted sums of
-    squares then neither vanish nor overflow.
-    """
+    """Return weights (row), 0 or from `SMALLEST` to `LARGEST`, so that squares neither vanish nor overflow."""
     try:
         weight = _check_sample_weight(sample_weight, np.empty(rows), ensure_non_negative=True)
         if weight.dtype.kind == "c":
@@ -205,10 +193,7 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
 
 
 def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any]) -> ClassPrior:
-    """Return the class prior in numbers, as `GenerativeClassifier` takes it, given the weight of each label (outcome).
-
-    Labels are `classes` (outcome).
-    """
+    """Return the class prior in numbers, given `classes` (outcome) and the weight of each."""
     if isinstance(class_prior, LearntClassPrior):
         return LearntClassPrior(broadcast("alpha", class_prior.alpha, classes.shape, "outcome"))
     if isinstance(class_prior, str) and class_prior == "empirical":
@@ -373,17 +358,7 @@ class Learnt:
     def learned_from_rows(
         self, cells: Sequence[Any], y: Integers, weight: Array | None, class_prior: ClassPrior
     ) -> Learnt:
-        """Return the same with the concentrations that are learned by leaving out rows.
-
-        Parameters
-        ----------
-        cells
-            All training cells (row, feature) of each block.
-        y, weight
-            Label codes and weights (row).
-        class_prior
-            The posterior of π given all rows.
-        """
+        """Return the same with the concentrations that are learned by leaving out rows."""
         blocks = (
             replace(block, family=learned_from_rows(block.family, statistics, X, y, weight, class_prior))
             for block, statistics, X in zip(self.blocks, self.statistics, cells, strict=True)
@@ -454,15 +429,7 @@ def about_numbers(learnt: Learnt) -> Iterator[str]:
 
 
 def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tuple[Statistics, list[str]]:
-    """Return the statistics by which to set a default prior, and a remark if they are not those of labeled rows.
-
-    Parameters
-    ----------
-    family
-        Of features that vary among all rows.
-    labeled, every
-        Statistics of the labeled rows, and of all rows as if of one class: priors of numbers are set by pooled rows.
-    """
+    """Return the statistics by which to set a default prior, and a remark if unlabeled rows are in them."""
     lacking = np.asarray(labeled.axes.features, dtype=object)[~family.informative(labeled)]
     if family.kind != "number" or not lacking.size:
         return labeled, []
@@ -474,17 +441,7 @@ def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tupl
 
 
 def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integers) -> Iterator[str]:
-    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have.
-
-    Parameters
-    ----------
-    blocks
-        The blocks, their families chosen.
-    frame
-        All training rows.
-    unlabeled
-        The rows without a label, from 0.
-    """
+    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have."""
     for block in blocks:
         if block.candidate:
             X = columns.numbers(frame, block.names)[unlabeled]
@@ -515,18 +472,10 @@ def _are_codes(levels: Sequence[object]) -> bool:
 
 @dataclass(frozen=True)
 class FrozenPrior:
-    """A posterior that serves as a prior: what `as_prior` passes to a new classifier.
+    """A posterior that serves as a prior, which `as_prior` passes to a new classifier.
 
-    Attributes
-    ----------
-    learnt
-        Labels, columns and levels; its statistics are empty.
-    families
-        Each block's family with the hyperparameters of the posterior.
-    kept
-        Which of a block's features are used, (feature), for each block.
-    class_prior
-        The class prior, likewise.
+    The statistics of `learnt` are empty, `families` have the posterior's hyperparameters, and `kept` says which
+    features of each block are used.
     """
 
     learnt: Learnt
@@ -628,17 +577,7 @@ def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array 
 
 
 def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) -> Array | None:
-    """Return the α that was learned for each feature, (feature), NaN where it was not; None where none was.
-
-    Parameters
-    ----------
-    given
-        The family as the user gave it.
-    resolved
-        With its prior in numbers.
-    statistics
-        Those of the block.
-    """
+    """Return the α that was learned for each feature, (feature), NaN where it was not; None where none was."""
     settings, family = learned_by(given), plain(resolved)
     if settings is None:
         return None

@@ -190,11 +190,7 @@ def _learned_from(
     part: int | None = None,
     expected: Mapping[str, str] | None = None,
 ) -> Found:
-    """Return the classifier, the statistics of a stream, and the rows that α is learned by; None where no row counts.
-
-    `part` is the number of the part that the stream is, None where it is all there is; `expected` is what other
-    parts found in columns of which this one may have no cell.
-    """
+    """Return the classifier, the statistics of a stream, and the rows that α is learned by; None without rows."""
     self._check_options()
     self._require_words_in_parts("a table that is read in parts")
     known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes

@@ -122,10 +122,7 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
 
 
 def fingerprint(clf: BayesClassifier) -> str:
-    """Return a SHA-256 of a fitted classifier: that of the one that was saved and of the one that `load` returned.
-
-    It does not depend on what the classifier has computed since it was fitted.
-    """
+    """Return a SHA-256 of a fitted classifier, the same when loaded, whatever was computed since the fit."""
     fitted = {name: value for name, value in sorted(_fitted(clf).items()) if name != "points_"}
     return encoding.fingerprint([type(clf).__name__, _parameters(clf), fitted])
 

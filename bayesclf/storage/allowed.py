@@ -82,10 +82,7 @@ def classes() -> dict[str, type]:
 
 
 def check(instance: Any, members: Mapping[str, Any]) -> None:
-    """Raise ValueError for a member whose value is of another type than the class of `instance` declares.
-
-    Members without an annotation, and parameters that may be anything, are not looked at.
-    """
+    """Raise ValueError for a member whose value is of another type than the class of `instance` annotates."""
     declared = hints(type(instance))  # type: ignore[arg-type]  # mypy takes type[Any] for unhashable
     for name, value in members.items():
         if name in declared and not fits(value, declared[name]):
@@ -106,9 +103,7 @@ def hints(cls: type) -> dict[str, Any]:
 
 
 def fits(value: object, annotation: Any) -> bool:
-    """Return whether a value is of an annotated type, the items of its containers too.
-
-    As in annotations, a whole number is a real one; numbers of NumPy are like those of Python.
+    """Return whether a value is of an annotated type, the items of its containers too; NumPy numbers are numbers.
 
     Examples
     --------

@@ -46,17 +46,7 @@ class TooManyDraws(InputError):
 
 
 def check(clf: BayesClassifier, numbers: int, max_bytes: int) -> None:
-    """Raise ValueError where the parts of a loaded classifier cannot be those of a model.
-
-    Parameters
-    ----------
-    clf
-        The classifier.
-    numbers
-        How many numbers its file can have.
-    max_bytes
-        Largest size of a file; `TooManyDraws` is raised for more draws than it stands for.
-    """
+    """Raise ValueError where the parts of a loaded classifier cannot be those of a model."""
     _check_sizes(clf, numbers, max_bytes)
     _check_parameters(clf)
     _check_answers(clf)
@@ -131,10 +121,7 @@ def _check_parameters(clf: BayesClassifier) -> None:
 
 
 def _check_answers(clf: BayesClassifier) -> None:
-    """Raise where one hypothesis of each set cannot score a row of the classifier's own columns.
-
-    What a file says of columns, levels and sizes is then found wrong here, not at a prediction.
-    """
+    """Raise where a hypothesis of each set cannot score a row, so a bad file fails here, not at a prediction."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for unknown, table in enumerate(_tables(clf)):

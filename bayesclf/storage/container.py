@@ -1,7 +1,7 @@
 """The file of a model: netCDF for ArviZ, and after its end what `load` reads, a compressed part of its own.
 
-HDF5, on which netCDF is built, lets a file point at other files, at itself, and at storage that it does not have, which
-its library follows. So `load` does not parse it: the own part says at which byte of the file each array begins.
+HDF5, on which netCDF is built, lets a file point at other files, at itself, and at missing storage. Its library
+follows such pointers. So `load` does not parse it: the own part says at which byte of the file each array begins.
 """
 
 from __future__ import annotations
@@ -44,17 +44,7 @@ class DamagedFile(ValueError):
 
 @dataclass(frozen=True)
 class Content:
-    """What was read from a file.
-
-    Attributes
-    ----------
-    head
-        The JSON of the own part.
-    numbers
-        Bytes of the netCDF part, in which arrays may lie too, and of the own arrays.
-    most_bytes
-        Most bytes that all arrays together may have.
-    """
+    """What was read from a file."""
 
     head: dict[str, Any]
     numbers: tuple[memoryview, memoryview]
@@ -74,13 +64,7 @@ class Content:
 
 
 def read(path: Path, max_bytes: int = MAX_BYTES) -> Content:
-    """Return the content of a file, whose checksum is right, in memory.
-
-    Raises
-    ------
-    InputError
-        If the file is not one that `write` wrote, or larger than allowed.
-    """
+    """Return the content of a file, whose checksum is right, in memory."""
     with regular(path, "a model") as file:
         size = os.fstat(file.fileno()).st_size
         if size > max_bytes:
@@ -131,19 +115,7 @@ def target_of(path: str | os.PathLike[str]) -> Path:
 
 
 def write(target: Path, tree: xr.DataTree, arrays: Sequence[NDArray[Any]], head: dict[str, Any]) -> None:
-    """Write a file, which replaces an existing one only when it is complete.
-
-    Parameters
-    ----------
-    target
-        The file.
-    tree
-        Groups for ArviZ.
-    arrays
-        Arrays of numbers; `head` gets their places.
-    head
-        What JSON can hold.
-    """
+    """Write a file, which replaces an existing one only when it is complete."""
 
     def content() -> bytes:
         """Return the bytes of the file, made in memory: on a full disk, libhdf5 crashes when it closes a file."""

@@ -24,13 +24,7 @@ MOST_TEXT = 2**28
 
 
 class Encoder:
-    """Turns values into JSON, and sets arrays of numbers aside.
-
-    Attributes
-    ----------
-    arrays
-        The arrays set aside; each is there once.
-    """
+    """Turns values into JSON, and sets arrays of numbers aside."""
 
     def __init__(self) -> None:
         self.arrays: list[NDArray[Any]] = []
@@ -193,13 +187,7 @@ def _known_dtype(name: str, kinds: str) -> np.dtype[Any]:
 
 
 def fingerprint(value: Any) -> str:
-    """Return a SHA-256 of a value that a model file can hold, the same for equal values wherever they are in memory.
-
-    Parameters
-    ----------
-    value
-        As `bayesclf.storage.encoding.Encoder` takes it.
-    """
+    """Return a SHA-256 of a value that a model file can hold, the same for equal values wherever they are in memory."""
     encoded = _Digests().encode(value, "value")
     return sha256(json.dumps(encoded, allow_nan=False).encode()).hexdigest()
 

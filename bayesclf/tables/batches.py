@@ -52,19 +52,7 @@ def after_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 def pieces_of_files(
     paths: Sequence[Path], rows: Mapping[Path, int], batches: Callable[[Path], Iterable[Any]], after: int
 ) -> Iterator[tuple[str, Any]]:
-    """Yield slices of the batches of some files, after so many rows, each with its file's name.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    rows
-        How many rows each has, so that those before are not read.
-    batches
-        Returns the batches of a file.
-    after
-        How many rows to leave out.
-    """
+    """Yield slices of the batches of some files, after so many rows, each with its file's name."""
     for path in paths:
         if after >= rows[path]:
             after -= rows[path]
@@ -81,15 +69,7 @@ class NoRows(InputError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which columns of a stream matter: those that a model needs, or all without those that are dropped.
-
-    Attributes
-    ----------
-    needed
-        Columns that a model needs; where there are none, all.
-    drop
-        Columns that are left out.
-    """
+    """Which columns of a stream matter: those that a model needs, or all without those that are dropped."""
 
     needed: Collection[str] = ()
     drop: Collection[str] = ()
@@ -138,9 +118,8 @@ def written_out(schema: pa.Schema) -> frozenset[str]:
 def to_table(batch: pa.RecordBatch | pa.Table, plain: frozenset[str] = frozenset()) -> pd.DataFrame:
     """Return a batch as a table, with words as categoricals.
 
-    Columns that are dictionaries keep all levels of these, in their order; of words that are written out only those
-    that occur are levels, sorted, and of dictionaries in `plain` too, which were words when they were stored. Integers
-    with gaps are of a nullable type, so that a level 1 stays 1.
+    Dictionary columns keep their levels in order. Written-out words, and dictionaries in `plain`, have sorted levels
+    that occur. Integers with gaps are nullable, so that a level 1 stays 1.
     """
     names = list(batch.schema.names)
     columns: dict[str, Any] = {}
@@ -191,17 +170,7 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
 def sorted_levels(
     words: NDArray[Any], codes: NDArray[np.integer[Any]], kept: NDArray[np.bool_]
 ) -> tuple[NDArray[np.intp], pd.Index]:
-    """Return codes (row) of the sorted kept words, −1 where a cell has none of them, and these words once each.
-
-    Parameters
-    ----------
-    words
-        (level), which may repeat.
-    codes
-        Of the cells (row); the number of words stands for a missing cell.
-    kept
-        Which words are levels, (level).
-    """
+    """Return codes (row) of the sorted kept words, −1 where a cell has none of them, and these words once each."""
     levels, place = np.unique(words[kept], return_inverse=True)
     moved = np.full(len(words) + 1, -1, dtype=np.intp)
     moved[np.flatnonzero(kept)] = place

@@ -57,13 +57,6 @@ def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
 def row_numbers(table: Any, places: Any) -> Integers:
     """Return the numbers, from 1, of rows in the table that the user gave.
 
-    Parameters
-    ----------
-    table
-        A table or a column, with all rows or some.
-    places
-        Places of the rows in it, from 0.
-
     Examples
     --------
     >>> import pandas as pd
@@ -126,13 +119,7 @@ def require_cells(shape: tuple[int, ...]) -> None:
 
 
 def sparse_numbers(table: SparseTable, names: tuple[str, ...]) -> sparse.csr_array:
-    """Return the cells of a sparse table (row, feature), all of its columns.
-
-    Raises
-    ------
-    InputError
-        For a cell that is missing, infinite or beyond `LARGEST`.
-    """
+    """Return the cells of a sparse table (row, feature), all of its columns."""
     wrong = np.flatnonzero(~np.isfinite(table.cells.data))
     if wrong.size:
         row, name = place_of(table, int(wrong[0]), names)
@@ -328,10 +315,7 @@ def _check_dtype(dtype: Any, name: object) -> None:
 
 
 def not_plain(cells: str, name: object, where: str = "") -> CellTypeError:
-    """Return the error for a column with cells that are neither numbers nor words, which no table can have.
-
-    Numbers are real; truth values count as numbers, and a missing cell is plain. So a model file can hold every level.
-    """
+    """Return the error for a column with cells that are neither numbers nor words, which no model file can hold."""
     return CellTypeError(
         f"{where}column {name!r} holds {clipped(cells, 2 * LONGEST_VALUE)}, but the argument must be a string or a "
         "number; turn its cells into words or real numbers, or leave the column out"
@@ -411,13 +395,7 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
-    """Return columns as floats (row, feature), NaN where a cell is missing, in memory of their own.
-
-    Raises
-    ------
-    InputError
-        For a cell that is infinite, beyond `LARGEST` or not a number.
-    """
+    """Return columns as floats (row, feature), NaN where a cell is missing, in memory of their own."""
     own = frame if tuple(frame.columns) == names else frame[list(names)]
     if all(isinstance(dtype, np.dtype) and dtype.kind in "fiu" for dtype in set(own.dtypes)):
         X = np.array(own, dtype=float, order="C")
@@ -506,13 +484,7 @@ def _floats(column: pd.Series, name: str) -> Array:
 
 
 def counts(table: Table, names: tuple[str, ...]) -> Array | sparse.csr_array:
-    """Return columns as counts (row, feature), real and at least 0; sparse where the table is.
-
-    Raises
-    ------
-    InputError
-        For a cell that is missing, infinite, beyond `LARGEST` or negative.
-    """
+    """Return columns as counts (row, feature), real and at least 0; sparse where the table is."""
     if isinstance(table, SparseTable):
         cells = sparse_numbers(table, names)
         negative = np.flatnonzero(cells.data < 0)
@@ -541,10 +513,7 @@ def _first_word(column: pd.Series) -> int:
 
 
 def levels_of(column: pd.Series, missing: str) -> tuple[Hashable, ...]:
-    """Return a column's levels: the categories of a pandas categorical, else its values in order.
-
-    With ``missing="level"`` a column with empty cells has `MISSING_LEVEL` as its last level.
-    """
+    """Return a categorical's categories, or the sorted values; `MISSING_LEVEL` comes last where it is a level."""
     _check_cells(column)
     if isinstance(column.dtype, pd.CategoricalDtype):
         levels = tuple(_plain(value) for value in column.dtype.categories)
@@ -632,7 +601,7 @@ class Column:
     of_numbers
         Whether it is categorical, and was a column of numbers in the table.
     ordered
-        Whether its levels have an order that was given, rather than that of numbers or words.
+        Whether the order of its levels was given.
     """
 
     name: str
@@ -689,17 +658,7 @@ def is_missing(X: Array) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows encoded for a model: one array per block (generative models), or numbers and codes (logistic regression).
-
-    Indexing by a slice or an array of row numbers gives some of the rows.
-
-    Attributes
-    ----------
-    cells
-        The arrays, or `Numbers` that become one when rows of them are taken.
-    length
-        Number of rows.
-    """
+    """Rows encoded for a model: an array per block, or numbers and codes; an index selects rows."""
 
     cells: tuple[Any, ...]
     length: int

@@ -166,8 +166,8 @@ def load(
         The name or the path. A path-like object is never taken for a name.
     target : str, optional
         The label column, its number from 1, or "last". Needed for a file that is given by its path. Otherwise the
-        default is the last column (own tables), "target" (scikit-learn), the one OpenML names, and, in the folder, a
-        column "class" or "target" or else the last one unless it holds text.
+        default is the last column (own tables), "target" (scikit-learn), or the one OpenML names. In the folder, it is
+        a column "class" or "target", or else the last one unless it holds text.
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What columns are, whatever they look like; see `bayesclf.tables.reading.read_table`.
     missing : mapping of str to sequence, or sequence, optional

@@ -121,19 +121,7 @@ def _many(value: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Read:
-    """A table that was read, and what was done.
-
-    Attributes
-    ----------
-    frame
-        The table.
-    notes
-        What was done, in sentences.
-    emptied
-        Columns in which a word that the user calls missing was found.
-    kinds
-        Kinds of columns that the file declares.
-    """
+    """A table that was read, and what was done; `emptied` lists columns with words that the user calls missing."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -142,19 +130,7 @@ class Read:
 
 
 def read_delimited(data: bytes, path: Path, default: str, wish: Wish) -> Read:
-    """Return the table of a text with separators.
-
-    Parameters
-    ----------
-    data
-        The bytes of the file.
-    path
-        The file.
-    default
-        The usual separator of files with its ending.
-    wish
-        What the user says.
-    """
+    """Return the table of a text with separators."""
     import pandas as pd
     import pyarrow as pa
 
@@ -216,21 +192,7 @@ def notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple
 
 
 def csv_stream(paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL) -> Stream:
-    """Return the stream of some files.
-
-    The first pass finds what the cells of each column mean, as in `read_delimited`.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    where
-        How messages call all of them.
-    wish
-        What the user says.
-    wanted
-        Which columns matter; of the others the files may have different ones.
-    """
+    """Return the stream of some files, after a first pass that finds what the cells of each column mean."""
     from bayesclf.tables.batches import to_table
 
     layouts = {path: _layout(path, wish) for path in paths}

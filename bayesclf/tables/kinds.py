@@ -20,25 +20,6 @@ LISTED_NAMES, LISTED_LEVELS = 20, 4
 def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str) -> pd.DataFrame:
     """Make columns of a table that was not read from a file what the user says they are.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table; it is not changed.
-    dtypes : mapping of str to {"number", "category", "text"}
-        As in `read_table`.
-    where : str
-        How error messages call the table.
-
-    Returns
-    -------
-    DataFrame
-        A table with the same rows and columns.
-
-    Raises
-    ------
-    InputError
-        If a column or a kind is unknown, or a cell of a "number" is not one.
-
     Examples
     --------
     >>> frame = pd.DataFrame({"grade": [1, 3, 2]})
@@ -60,20 +41,6 @@ def _is_plain(dtype: Any) -> bool:
 
 def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
     """Raise an `InputError` that lists the columns, the closest first, if `name` is not one of them.
-
-    Parameters
-    ----------
-    name : str
-        The requested column.
-    columns : sequence
-        The names there are.
-    where : str
-        How the message calls the table.
-
-    Raises
-    ------
-    InputError
-        If `name` is not in `columns`.
 
     Examples
     --------
@@ -118,10 +85,7 @@ def _check_flat(column: pd.Series, where: str) -> None:
 
 
 def as_words(column: pd.Series) -> pd.Series:
-    """Return the cells as strings, missing ones as they are; numbers by `word`.
-
-    pandas has floats where a cell is missing, so that a batch with gaps would write 2.0 where one without writes 2.
-    """
+    """Return cells as strings, 2.0 as "2": pandas has floats where a cell is missing."""
     if isinstance(column.dtype, pd.StringDtype):
         return column
     cells = zip(column, column.isna(), strict=True)

@@ -25,11 +25,6 @@ MOST_WHOLE = 30
 def alike(counts: Mapping[str, int]) -> list[tuple[str, str]]:
     """Return pairs of words that differ in case and blanks alone, the usual spelling first.
 
-    Parameters
-    ----------
-    counts : mapping of str to int
-        How many rows have each word.
-
     Examples
     --------
     >>> alike({"no": 60, "NO": 2, "yes": 30, "Yes": 20})
@@ -49,19 +44,7 @@ def both(pair: tuple[str, str], counts: Mapping[str, int]) -> str:
 def as_classes(
     frame: pd.DataFrame, target: str, options: ReadOptions, from_file: bool
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table whose labels are classes, and what was done.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    target : str
-        The label column.
-    options : ReadOptions
-        Whether labels stay as written, and the bounds of classes.
-    from_file : bool
-        Whether it was read from a file of the user's, whose slips are mended.
-    """
+    """Return a table whose labels are classes, and what was done."""
     y = frame[target]
     if options.classes:
         return frame.assign(**{target: cut(y, options.classes)}), []

@@ -166,17 +166,7 @@ def _without_quotes(line: str) -> str:
 
 
 def encoding_of(data: bytes, whole: bool, path: Path) -> str:
-    """Return the encoding of a file by its mark, or by decoding: UTF-8 first, then UTF-16 by its zeros, then cp1252.
-
-    Parameters
-    ----------
-    data
-        The bytes of the file, or its first ones.
-    whole
-        Whether these are all.
-    path
-        The file.
-    """
+    """Return the encoding of a file by its mark, or by decoding: UTF-8 first, then UTF-16 by its zeros, then cp1252."""
     for mark, name in MARKS.items():
         if data.startswith(mark):
             return name
@@ -215,28 +205,7 @@ def decoded(data: bytes, encoding: str, path: Path) -> str:
 def laid_out(
     head: str, encoding: str, asked: ReadOptions, path: Path, known: Collection[str] = (), default: str = ","
 ) -> Found:
-    """Return the layout of a text.
-
-    Parameters
-    ----------
-    head
-        The text, or its first lines.
-    encoding
-        Its encoding.
-    asked
-        What the user says.
-    path
-        The file.
-    known
-        Columns that the user has named: a first row with one of them has names.
-    default
-        The usual separator of files with this ending.
-
-    Raises
-    ------
-    InputError
-        For a second row of names, and for what is no table.
-    """
+    """Return the layout of a text; a first row with one of the `known` columns has names."""
     notes = [] if encoding in ("utf-8", "utf-8-sig") else [f"the text is {encoding} (--encoding says another one)"]
     if DATA.search(head) and DECLARED.search(head):
         return _arff(list(io.StringIO(head, newline="")), encoding, path)
@@ -470,11 +439,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
-    """Return whether a first row holds cells like those below it, and no names.
-
-    A number within the range of the numbers below it, or with a fraction, and a word that occurs again in its column,
-    are like them; a word above numbers is a name.
-    """
+    """Return whether a first row holds cells like those below it: numbers in their range, words that recur."""
     if not rest:
         return False
     alike = 0

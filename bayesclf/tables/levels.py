@@ -46,13 +46,6 @@ def written_alike(values: Collection[Hashable], levels: Iterable[Hashable]) -> d
 
     Of several, as "True" and "true", it is the one that Python writes.
 
-    Parameters
-    ----------
-    values : collection
-        Cells that are no levels as they stand.
-    levels : iterable
-        The levels of their column.
-
     Examples
     --------
     >>> written_alike([True, 2.0, "maybe"], ["False", "True", "1", "2"])
@@ -90,21 +83,6 @@ def ordered_levels(
 ) -> tuple[Hashable, ...]:
     """Return a column's levels in the order that is given, or that the column has.
 
-    Parameters
-    ----------
-    column : Series of shape (row,)
-        The column.
-    levels : tuple
-        Its levels: those of a categorical as they stand there, which is their order only where it is an ordered one,
-        others sorted.
-    given : sequence or None
-        All levels in order.
-
-    Raises
-    ------
-    InputError
-        For words without an order, and for a level that is not among those given.
-
     Examples
     --------
     >>> ordered_levels(pd.Series([3, 1, 2, 3]), (1, 2, 3))
@@ -134,13 +112,7 @@ def ordered_levels(
 
 
 def merged(name: str, levels: tuple[Hashable, ...], others: tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Return the levels of two columns of that name whose order was given: the longer list, which has the other in it.
-
-    Raises
-    ------
-    InputError
-        Where neither has the other in it, in its order.
-    """
+    """Return the levels of two columns whose order was given: the longer list, which has the other in its order."""
     longer = max(levels, others, key=len)
     if any(tuple(level for level in longer if level in own) != own for own in (levels, others)):
         raise InputError(

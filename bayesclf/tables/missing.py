@@ -46,17 +46,7 @@ that mean has it once in 10¹³ cells."""
 
 @dataclass(frozen=True)
 class Spike:
-    """A value that probably stands for "missing".
-
-    Attributes
-    ----------
-    value
-        The value.
-    cells
-        How many cells have it.
-    nearest
-        The nearest other value.
-    """
+    """A value that probably stands for "missing"."""
 
     value: float
     cells: int
@@ -74,22 +64,11 @@ class Spike:
 def spike(column: pd.Series[Any]) -> Spike | None:
     """Return an isolated spike of a column of numbers at a value that often stands for "missing".
 
-    The value is 0 or a negative code below numbers that are all positive (not negative, for a code), or a large code
-    above all others. It is the value of at least `MIN_SPIKE` cells and at most a share of `MAX_SHARE`, of `MIN_RATIO`
-    times as many as the nearest other value, and, except for negative codes, which the sign sets apart, further from
-    that value than `MIN_GAP` standard deviations of the others. Zeros among whole numbers must not look like those of a
-    count. Among few different values, such as answers from 1 to 5, it is any code but 0 that is `MIN_RANGES` ranges of
-    the others away from them.
-
-    Parameters
-    ----------
-    column : Series of shape (row,)
-        Any column; one that holds no numbers has no spike.
-
-    Returns
-    -------
-    Spike or None
-        The spike that is found first: at the lower end, then at the upper end.
+    The value is a large code above all others, or 0 or a negative code below others that are positive (for a code, not
+    negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE`, and `MIN_RATIO` times as many as the
+    nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard deviations of the
+    others. Zeros among whole numbers must not look like zeros of a count. Among few different values, such as answers
+    from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
 
     Examples
     --------
@@ -141,29 +120,7 @@ def _isolated(cells: Array, value: float) -> Spike | None:
 def emptied(
     frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, required: Collection[str] = ()
 ) -> pd.DataFrame:
-    """Return a table in which the cells with some values are empty.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        The table; it is not changed.
-    missing : mapping of str to sequence
-        By column, the values that stand for "missing": numbers, or words as they stand in the table. In a column of
-        numbers a word is read as a number.
-    where : str
-        How error messages call the table.
-    required : collection of str
-        Columns that must hold one of their values at least.
-
-    Returns
-    -------
-    DataFrame
-        A table with the same rows and columns.
-
-    Raises
-    ------
-    InputError
-        If a column is not there, or is required and holds none of its values.
+    """Return a table in which the cells with some values are empty; a `required` column must hold one of its values.
 
     Examples
     --------

@@ -34,15 +34,7 @@ def blocks_of(rows: int, features: int, cells: int = BLOCK_CELLS) -> Iterator[sl
 class Numbers:
     """Columns of numbers (row, feature); indexing by a slice or by row numbers gives rows as floats.
 
-    Such rows may be part of the table itself and cannot be written to; where they are copied, their cells are next to
-    each other by row.
-
-    Attributes
-    ----------
-    columns
-        The cells of each feature, (row).
-    length
-        Number of rows.
+    Such rows may be part of the table itself and cannot be written to; copied rows are contiguous.
     """
 
     columns: tuple[Cells, ...]

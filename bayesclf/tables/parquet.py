@@ -32,13 +32,8 @@ INDEX = "__index_level_"
 def read(data: bytes, path: Path, max_bytes: int) -> pd.DataFrame:
     """Return the table of a parquet file, its cells of objects where there are gaps among integers.
 
-    Rows that are all equal are stored once, so that a small file may declare a table of any size. The number of its
-    rows, and the size of its words, are looked at before there is a cell for each.
-
-    Raises
-    ------
-    InputError
-        If it is damaged, has no columns or nested ones, or declares more than `max_bytes`.
+    Equal rows are stored once, so that a small file may declare a table of any size. The number of rows and the size of
+    words are therefore checked first.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -109,17 +104,8 @@ def _written_out(column: pa.ChunkedArray) -> int:
 def stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> Stream:
     """Return the stream of some files.
 
-    Only the headers are read at first: they say what each column holds and how many rows there are. A column may be in
-    another place in each file; each must have all of them, and hold numbers, or words, everywhere.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    where
-        How messages call all of them.
-    wanted
-        Which columns matter; of the others the files may have different ones, with cells of any type.
+    Only the headers are read at first: they say what each column holds and how many rows there are. Each file must have
+    all wanted columns, in any order, with numbers, or words, everywhere.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -53,8 +53,8 @@ def read_table(
 ) -> pd.DataFrame:
     """Read a table from a file of text, JSON, Parquet, ARFF or Excel; text and JSON also packed by gzip or zip.
 
-    The encoding, the separator, comments, a header, decimal commas, signs such as % and $, and codes for missing cells
-    among numbers are found, unless `options` says them. A column of numbers is numeric, every other one holds words.
+    Unless `options` says them, it finds encoding, separator, comments, header, decimal commas and signs such as % and
+    $. It also finds codes for missing cells among numbers. A column of numbers is numeric, every other one holds words.
     Among words only an empty cell is missing: "NA" and "?" are words like any other. Blanks around words are left out.
     In JSON `null`, `NaN` and an absent key are missing, an empty string is a word, and strings stay words. Truth values
     are the words "True" and "False"; in text as they are written. The unnamed index that pandas writes into a parquet
@@ -124,19 +124,7 @@ def read_file(path: str | os.PathLike[str], wish: Wish, max_bytes: int = MAX_BYT
 
 
 def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
-    """Return a table with the cells emptied and the kinds of columns that the user asks for.
-
-    Parameters
-    ----------
-    frame
-        The table.
-    wish
-        What the user says.
-    where
-        How messages call the table.
-    emptied_already
-        Columns of which cells were emptied at reading.
-    """
+    """Return a table with the cells emptied and the kinds of columns that the user asks for."""
     for name in wish.missing:
         require_column(name, list(frame.columns), where)
     kinds: dict[str, Any] = dict(wish.kinds)

@@ -20,25 +20,7 @@ CC_BY, UNCLEAR = "CC BY 4.0", "unclear"
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a table without reading it.
-
-    Attributes
-    ----------
-    rows, columns, classes
-        Its size, the label column included, and the number of classes.
-    description
-        What it is, in one line.
-    creators, source
-        Who made it, and where it was published.
-    license
-        Under which license.
-    changes
-        What differs from the source.
-    note
-        What its users have to know or to acknowledge; empty for most.
-    file
-        Its name in the folder ``data``.
-    """
+    """What is known of a table without reading it; `columns` counts the labels' column."""
 
     rows: int
     columns: int
@@ -124,13 +106,7 @@ NAMED = {
 
 
 def fetch(name: str) -> Any:
-    """Return a data set by name or number, as `sklearn.datasets.fetch_openml` gives it.
-
-    Raises
-    ------
-    InputError
-        If there is no such data set, or the network is not there.
-    """
+    """Return a data set by name or number, as `sklearn.datasets.fetch_openml` gives it."""
     from sklearn.datasets import fetch_openml
 
     if not name:
@@ -145,13 +121,7 @@ def fetch(name: str) -> Any:
 
 
 def read_named(name: str) -> pd.DataFrame:
-    """Return the features of one of the `NAMED` tables and, last, its label column ``class``.
-
-    Raises
-    ------
-    InputError
-        If it cannot be fetched.
-    """
+    """Return the features of one of the `NAMED` tables and, last, its label column ``class``."""
     import pandas as pd
 
     try:

@@ -22,11 +22,6 @@ from bayesclf.wording import one_line
 def read_ahead[T](items: Generator[T]) -> Iterator[T]:
     """Yield what a generator does; another thread makes the next item while one is used, and no more than that.
 
-    Parameters
-    ----------
-    items
-        Must not depend on which thread it runs in; closed at the end.
-
     Examples
     --------
     >>> list(read_ahead(2 * number for number in range(3)))
@@ -50,15 +45,7 @@ LIBRARIES = ("polars", "duckdb", "_duckdb")
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of a stream.
-
-    Attributes
-    ----------
-    where
-        How messages call them.
-    table
-        Columns (row, feature), in the order of the stream's names.
-    """
+    """Some rows of a stream."""
 
     where: str
     table: pd.DataFrame
@@ -132,20 +119,7 @@ class Stream:
         return self.select([name for name in self.names if name not in names])
 
     def batches(self, after: int = 0) -> Iterator[Batch]:
-        """Yield the rows in their order, at least one at a time.
-
-        Parameters
-        ----------
-        after
-            Rows to leave out at the start, of files only. Where a batch begins there, this one and all later ones are
-            those of the whole stream.
-
-        Raises
-        ------
-        InputError
-            If a batch lacks a column or has another one, a column holds words here and numbers there, or the source
-            cannot be read.
-        """
+        """Yield the rows in their order, at least one at a time, but for the first `after` ones of files."""
         require_kinds(self.kinds, self.names, self.where)
         kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
         if after:
@@ -247,10 +221,7 @@ def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:
 
 
 def _same_kinds(table: pd.DataFrame, kinds: Mapping[str, str], where: str) -> pd.DataFrame:
-    """Return a table whose columns hold what those of the other batches do.
-
-    A column without a value is what it is elsewhere: a batch of it may have any type.
-    """
+    """Return a table with the kinds of the other batches, as a column without a value may have any type."""
     empty: dict[str, pd.Series] = {}
     for name, own in kinds_of(table).items():
         known = kinds[name]

@@ -92,17 +92,7 @@ def ending_of(path: Path) -> str | None:
 
 
 def require_elsewhere(output: Path, source: Any, option: str) -> None:
-    """Raise `InputError` if a result would replace a file of a stream, or become one when it is read again.
-
-    Parameters
-    ----------
-    output
-        The file to write.
-    source
-        What `bayesclf.tables.stream.open_stream` reads; of lazy tables the files are not known.
-    option
-        How the user named the output, for messages.
-    """
+    """Raise `InputError` if a result would replace a file of a stream, or become one when it is read again."""
     own = Path(os.path.realpath(output))
     if isinstance(source, list | tuple):
         for part in source:

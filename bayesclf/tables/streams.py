@@ -190,10 +190,7 @@ def _of_frame(source: pd.DataFrame) -> Stream:
 
 
 def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wanted) -> Stream:
-    """Return the stream of an iterable of tables, or of a function that returns one.
-
-    It can be read again, unless it is an iterator.
-    """
+    """Return the stream of an iterable of tables, or of a function that returns one; an iterator is read once."""
     start = source if callable(source) else lambda: source
     ahead = _iterator(start())
     first = next(ahead, None)

@@ -43,18 +43,9 @@ MANY_DATES = 20
 def useless(
     frame: pd.DataFrame, target: str | None = None, keep: Collection[str] = (), every_row: bool = True
 ) -> dict[str, str]:
-    """Return the columns that say nothing about new rows, and why.
+    """Return the columns that say nothing about new rows, and why; `keep` has columns that are not looked at.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        The table.
-    target : str, optional
-        The column of labels.
-    keep : collection of str
-        Columns that are not looked at.
-    every_row : bool
-        Whether these are all rows. The first of more do not tell whether a column has one value only, or none.
+    The first rows of more, without `every_row`, do not tell whether a column has one value only, or none.
 
     Examples
     --------
@@ -99,9 +90,8 @@ def holds_dates(column: pd.Series[Any]) -> bool:
 def names_rows(column: pd.Series[Any]) -> str:
     """Return how a column names or numbers the rows; empty if it does neither.
 
-    Words name the rows if nearly all of them are different and they are no numbers. Whole numbers number the rows if
-    they only rise or fall, if they are different although measured ones would not be (`all_different`), or if they are
-    different and the column is called an identifier.
+    Words name the rows if nearly all are different and they are no numbers. Whole numbers do if they only rise or fall.
+    Different ones do if measured ones would not differ (`all_different`), or if the column is called an identifier.
     """
     values = column.dropna()
     if len(values) < FEWEST_ROWS:
@@ -157,20 +147,7 @@ def all_different(values: int, span: float) -> float:
 def left_out(
     frame: pd.DataFrame, target: str | None, keep: Collection[str], where: str, every_row: bool = True
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the columns of a file that are not fitted, and why; and sentences about them.
-
-    Parameters
-    ----------
-    frame, target, keep, every_row
-        As in `useless`.
-    where
-        How messages call the file.
-
-    Raises
-    ------
-    InputError
-        For a column to keep that is not there, for a target that names rows, and if no column is left.
-    """
+    """Return the columns of a file that are not fitted, and why; and sentences about them."""
     for name in keep:
         require_column(name, [str(column) for column in frame.columns], where)
     if target is not None and (why := names_rows(frame[target])):

@@ -80,17 +80,7 @@ def _dotted(word: str) -> bool:
 
 @dataclass(frozen=True)
 class Style:
-    """How the numbers of a column are written.
-
-    Attributes
-    ----------
-    decimal
-        "." or ",".
-    sign
-        What is before or after a number, such as "%".
-    thousands
-        Whether thousands are set apart.
-    """
+    """How the numbers of a column are written: decimal mark, sign such as "%", and thousands set apart."""
 
     decimal: str = "."
     sign: str = ""
@@ -172,15 +162,7 @@ class Meaning:
 
 @dataclass
 class Survey:
-    """What the cells of a column are like, batch by batch.
-
-    Attributes
-    ----------
-    missing
-        Words that stand for "missing", as the user says.
-    as_written
-        Whether blanks around words stay.
-    """
+    """What the cells of a column are like, batch by batch."""
 
     missing: Collection[str] = ()
     as_written: bool = False
@@ -272,15 +254,7 @@ class Survey:
         return not self.words and bool(self.shapes.keys() & POINT_SHAPES)
 
     def meaning(self, decimal: str | None, kind: str | None = None) -> Meaning:
-        """Return what the cells mean.
-
-        Parameters
-        ----------
-        decimal
-            "," where other columns of the file have decimal commas, or the user says so.
-        kind
-            What the user says that the column holds.
-        """
+        """Return what the cells mean."""
         some = self.stripped if self.stripped < self.cells + self.blanks else 0  # of all they follow the separator
         rest = (dict(self.codes), self.blanks, some, frozenset(self.values))
         digits = self.padded and self.whole and len(self.one_length) == 1 and kind != "number" and not self.words
