@@ -103,13 +103,7 @@ def diagnose(
 
 
 def _chosen(codes: Sequence[str] | None) -> list[Check]:
-    """Return the checks with some codes, or all of them; the beginning of a code selects all codes that begin with it.
-
-    Raises
-    ------
-    InputError
-        For a code that no check has.
-    """
+    """Return the checks whose codes begin with one of some codes, or all checks."""
     if codes is None:
         return list(CHECKS.values())
     if isinstance(codes, str) or not isinstance(codes, Sequence) or not all(isinstance(code, str) for code in codes):

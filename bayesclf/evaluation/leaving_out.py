@@ -110,10 +110,7 @@ def _same_statistics(model: GenerativeModel, rows: Rows, y: Integers) -> bool:
 
 
 def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
-    """Return whether rows have the sums of columns and of their squares, by class, of those that a model stores.
-
-    Of a model that was fitted to batches only the columns' moments can tell.
-    """
+    """Return whether rows have the column sums and squares, by class, that a model stores."""
     X = model.design.matrix(rows)
     if isinstance(model, StreamedModel):
         return model.has_moments_of(np.asarray(X))
@@ -287,11 +284,7 @@ def models_without(model: Model, training: TrainingRows, wanted: Integers) -> It
 def _statistics_without(
     model: GenerativeModel, training: TrainingRows, wanted: Integers
 ) -> Iterator[tuple[int, list[Statistics]]]:
-    """Yield the statistics of all rows but one, one entry per block.
-
-    Statistics are added, never subtracted, so that no digits cancel: those of the rows outside a stretch of √n rows,
-    computed once per stretch, plus those of the other rows in it.
-    """
+    """Yield the statistics of all rows but one, one entry per block; added, never subtracted, so no digits cancel."""
     n, y = len(training), training.y
     size = max(1, isqrt(n))
 

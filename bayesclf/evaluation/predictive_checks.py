@@ -147,19 +147,7 @@ def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
 
 @dataclass(frozen=True, eq=False)
 class _Observed:
-    """The observed rows, which are replicated and compared with.
-
-    Attributes
-    ----------
-    model
-        The fitted model.
-    rows
-        The observed rows in the encoding of the model.
-    y
-        Label codes (row).
-    numbers
-        Positions of the rows in the user's table.
-    """
+    """The observed rows, which are replicated and compared with."""
 
     model: Model
     rows: Rows
@@ -393,15 +381,7 @@ def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:
 
 
 def _distance_from_normal(residual: Array, sd: Array, n: Integers) -> Array:
-    """Return Cramér–von Mises' 1/(12n) + Σ (Φ(z₍ᵢ₎) − (2i − 1)/(2n))² of each column; NaN for a constant one.
-
-    Parameters
-    ----------
-    residual
-        Differences from the mean, (row, feature), infinite where a cell is missing.
-    sd, n
-        Sd and number of the known cells, (feature).
-    """
+    """Return Cramér–von Mises' 1/(12n) + Σ (Φ(z₍ᵢ₎) − (2i − 1)/(2n))² of each column; NaN for a constant one."""
     rank = np.arange(1, len(residual) + 1)[:, None]
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.sort(residual, axis=0) / sd
@@ -416,11 +396,7 @@ def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _p_values(replicated: xr.Dataset, observed: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Return P(T(replicated) > T(observed)) + ½P(=), and its two-sided version, adjusted for the number of statistics.
-
-    A statistic's deviation is |T − mean|/sd over the replicated data sets; the adjusted p-value is the share of data
-    sets, the observed one included, whose largest deviation over all statistics is at least as large.
-    """
+    """Return P(T(replicated) > T(observed)) + ½P(=), and the p-value of the largest |T − mean|/sd of all statistics."""
     made, known = replicated.isel(chain=0), observed.notnull()
     p_value = ((made > observed) + 0.5 * (made == observed)).mean("draw").where(known)
     mean, sd = made.mean("draw"), made.std("draw")

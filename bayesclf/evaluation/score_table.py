@@ -275,10 +275,7 @@ def _ordered(
     comparison: HeldOut,
     matters: float,
 ) -> list[Standing]:
-    """Return the standings for losses (row, entry) in an order, in which the first is what others are compared with.
-
-    `bounded` are the losses (repeat, row, entry) that can count against an entry, `folds` as of `split_error`.
-    """
+    """Return the standings for losses (row, entry) in an order; the others are compared with its first."""
     means, train = losses.mean(axis=0), train_size(comparison)
     truncated = bounded.mean(axis=0)
     best, quantile = order[0], critical_value(truncated)

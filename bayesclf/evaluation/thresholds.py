@@ -136,10 +136,7 @@ def code_of(classes: NDArray[Any], outcome: Any) -> int:
 
 
 def _judged(log_proba: Array, y: Integers, outcome: int | None, cost: Any) -> tuple[Array, Array, Array]:
-    """Return the expected cost of each row's answer, whether it is right (0 or 1), and what it costs, (row).
-
-    Acting for the class of interest costs 1 where a row does not have it, so that the expected cost is 1 − P(k | x).
-    """
+    """Return the expected cost of each row's answer, whether it is right (0 or 1), and what it costs, (row)."""
     if outcome is None:
         costs = Costs.checked(log_proba.shape[1], cost)
         decided = decide(log_proba, cost)

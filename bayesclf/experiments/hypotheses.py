@@ -159,10 +159,7 @@ def figure(settings: Settings, table: pd.DataFrame) -> Figure:
 
 
 def _examples() -> list[Record]:
-    """Return the question of each example, the answer, its probability and that of the textbook.
-
-    The probability is that of the hypothesis for MAP and for the weather, and that of the answer for Bayes-optimal.
-    """
+    """Return the question of each example, the answer, its probability and the textbook's probability."""
     plus, minus = [[1.0, 0.0]], [[0.0, 1.0]]
     three = FiniteSpace(("h1", "h2", "h3"), SIGNS, (0.4, 0.3, 0.3), [plus, minus, minus])
     optimal = float(three.proba("bayes-optimal", 0).max())

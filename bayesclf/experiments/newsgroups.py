@@ -200,10 +200,7 @@ def _fitted(settings: Settings, train: Messages, rng: np.random.Generator) -> Mu
 
 
 def _scores(classifier: MultinomialNB, train: Messages, test: Messages) -> list[Record]:
-    """Return the scores of each rule, with standard errors over the test messages, paired with map where they differ.
-
-    For `gibbs` they are expectations over the drawn hypothesis.
-    """
+    """Return each rule's scores, with standard errors paired with map; expectations over the draw for `gibbs`."""
     rows, y = classifier.rows(test.counts), test.y
     averages = averaging.average(classifier.hypotheses("posterior"), rows)
     own = np.arange(len(y))
@@ -293,13 +290,7 @@ def original(groups: tuple[str, ...]) -> Messages:
 
 
 def _read(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArray[Any]]:
-    """Return texts and groups of a part, from the user's folder, or those by date from scikit-learn's.
-
-    Raises
-    ------
-    InputError
-        If the messages are not available, or a group is not among them.
-    """
+    """Return texts and groups of a part, from the user's folder, or those by date from scikit-learn's."""
     path = Path(os.environ.get(FOLDER_VARIABLE, ""), "newsgroups", f"{part}.jsonl.gz")
     if os.environ.get(FOLDER_VARIABLE) and path.is_file():
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:

@@ -165,10 +165,7 @@ def figure(settings: Settings, table: pd.DataFrame) -> Figure:
 
 
 def _sums(splits: Sequence[Sequence[float] | None]) -> Record:
-    """Return sums over splits of the metrics, None for a split that a rule could not answer, and of their squares.
-
-    `infinite` counts the splits whose log loss is infinite, which its sums leave out.
-    """
+    """Return sums of the metrics and their squares over splits; `infinite` counts the log losses left out."""
     values = np.array([split for split in splits if split is not None]).reshape(-1, len(METRICS))
     infinite = ~np.isfinite(values)
     finite = np.where(infinite, 0.0, values)
@@ -512,10 +509,7 @@ class Sources:
         return {name: values.mean(axis=0, keepdims=True) for name, values in self("posterior").parameters.items()}
 
     def _posterior(self) -> Parameters:
-        """Return draws: exact, else by importance-weighted Laplace where its check allows it, else by NUTS.
-
-        Chains are not checked one by one, which would take another quarter of the time.
-        """
+        """Return draws: exact, else by importance-weighted Laplace where its check allows it, else by NUTS."""
         if not self.model.not_conjugate():
             drawn = inference.draw(self.model, Exact(self.DRAWS, self.CHAINS), self.seed)
             assert drawn is not None

@@ -282,17 +282,7 @@ def _tempered(found: LogOdds, temper: Parameters | None, pair: Pair) -> LogOdds:
 
 
 def _summary(found: LogOdds, places: Mapping[str, int], ci_prob: float | None) -> TermSummary:
-    """Add up what belongs to one column, and summarize over the hypotheses.
-
-    Parameters
-    ----------
-    found
-        The terms of a block of rows.
-    places
-        Position of each training column: the order of the terms of a row.
-    ci_prob
-        Probability of the equal-tailed intervals; None for none.
-    """
+    """Add up what belongs to one column, and summarize over the hypotheses."""
     rows, entries = found.constant.shape[1], found.terms
     used, place = np.unique(entries.feature, return_inverse=True)
     homes = [_home(entries.features[j], places) for j in used]
@@ -426,10 +416,7 @@ def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> Lo
 
 
 def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: Pair) -> Contributions:
-    """Return (w_k − w_k′)·(x − center) of each column of logistic regression's design.
-
-    A missing number is at its mean; a level that the training rows lack adds its weight, as in `log_scores`.
-    """
+    """Return (w_k − w_k′)·(x − center) of each design column; a missing number is at its mean, as in `log_scores`."""
     design = model.design
     matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
     levels = parameters.get("unseen", model.weight_prior.unseen.mean[None])

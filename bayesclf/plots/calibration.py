@@ -122,11 +122,7 @@ def class_curve(log_proba: Array, y: Integers, k: int, seed: int, repeats: int =
 
 
 def _curve(proba: Array, happened: NDArray[np.bool_], below: Array, seed: int, repeats: int) -> ReliabilityCurve:
-    """Return the curve of an event, all (row).
-
-    For the band it happens where a uniform number, one per row whatever the repeats, is from `below` to `below` +
-    `proba`: which part of the unit interval stands for it decides what answers to the same row share.
-    """
+    """Return the curve of an event, all (row); for the band, one uniform number per row decides whether it happens."""
     confidence, value, count = np.unique(proba, return_inverse=True, return_counts=True)
     accuracy = _isotonic(happened.astype(float), value, count)
     above = below + confidence[value]

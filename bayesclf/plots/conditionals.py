@@ -105,15 +105,7 @@ def class_conditionals(
 
 @dataclass(frozen=True, eq=False)
 class _Panels:
-    """What all panels draw from.
-
-    Attributes
-    ----------
-    parameters
-        Of the hypotheses, with a leading draw axis.
-    log_prior
-        Mean log class prior, (outcome).
-    """
+    """What all panels draw from: parameters with a leading draw axis, and the mean log prior (outcome)."""
 
     model: Model
     parameters: Any

@@ -122,11 +122,7 @@ def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
 
 
 def _weighted(classifier: BayesClassifier, y: NDArray[Any]) -> bool:
-    """Return whether a fit shows weights that repeating rows cannot express, because they are not whole numbers.
-
-    A generative fit keeps no weights, only their sums by class. Balancing weights, which make the classes of the labels
-    `y` (row) equal and keep the number of rows, can have whole sums all the same; they are detected by that.
-    """
+    """Return whether a fit shows weights that are not whole, beside balancing weights of the labels `y` (row)."""
     model: Any = classifier.model_
     if not model.generative:
         weight = model.sample_weight if len(model.sample_weight) else model.label_counts

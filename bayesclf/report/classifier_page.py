@@ -132,10 +132,7 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def _answers(classifier: BayesClassifier, held_out: HeldOut) -> Answers | None:
-    """Return how good the classifier's answers to held-out rows are, under the rule that it answers by.
-
-    Where that rule cannot answer, the first of the rules that can.
-    """
+    """Return how good the answers to held-out rows are, under the classifier's rule or the first that can answer."""
     if not held_out.answered:
         return None
     rule = held_out.own if held_out.own in held_out.answered else next(iter(held_out.answered))
