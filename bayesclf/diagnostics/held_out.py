@@ -43,15 +43,7 @@ class Skipped(Exception):
 
 @dataclass(frozen=True, eq=False)
 class EncodedTable:
-    """A table and its encoding.
-
-    Attributes
-    ----------
-    table
-        In the classifier's columns and their order.
-    rows
-        The same rows in the encoding of the model.
-    """
+    """A table and its encoding."""
 
     table: Table
     rows: Rows
@@ -62,15 +54,7 @@ class EncodedTable:
 
 @dataclass(frozen=True, eq=False)
 class Labelled(EncodedTable):
-    """Training rows with their labels.
-
-    Attributes
-    ----------
-    y
-        Label codes (row).
-    classes
-        The labels (outcome).
-    """
+    """Training rows with their labels."""
 
     y: Integers
     classes: NDArray[Any]
@@ -165,13 +149,6 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
     """Return stratified folds, or for a large table one part to fit on and one held-out part to predict.
 
     The folds are the first ones of a comparison with the same seed, so that its page and a classifier's agree.
-
-    Parameters
-    ----------
-    training
-        All rows.
-    seed
-        Of the shuffle; by default that of a comparison.
     """
     counts = np.bincount(training.y)
     per_row = _numbers_per_row(training) * len(training.classes)
@@ -200,19 +177,7 @@ def _numbers_per_row(training: Labelled) -> float:
 
 
 def held_out(classifier: BayesClassifier, training: Labelled, parts: list[Split], seed: int) -> HeldOut:
-    """For each split, fit a classifier on one part of the rows and score its answers to the others.
-
-    Parameters
-    ----------
-    classifier
-        Fitted; its settings are used, except for the engine, as the posterior does not depend on it.
-    training
-        Rows.
-    parts
-        Row numbers to fit on and to predict.
-    seed
-        Of the fits.
-    """
+    """For each split, fit a classifier on one part of the rows and score its answers to the others."""
     own = rules.resolve(classifier.requested_rule(None))[0].name
     names = tuple(dict.fromkeys((*COMPARED, own)))
     fits = [_fitted(classifier, training[train], seed + index) for index, (train, _) in enumerate(parts)]

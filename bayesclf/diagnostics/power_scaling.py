@@ -93,15 +93,6 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
     """Return one row per parameter: its sensitivities to the prior and to the likelihood, and the pull of the prior.
 
     Parameters that do not vary are left out; of more than `MAX_SCALARS` parameters, evenly spaced parts are used.
-
-    Parameters
-    ----------
-    model
-        Conditioned on the training rows.
-    posterior
-        Draws of its parameters, (chain, draw, …).
-    training
-        The training rows, which the likelihood of a block that is not conjugate needs; raises `Skipped` without them.
     """
     draws = posterior.sizes["chain"] * posterior.sizes["draw"]
     if not draws:

@@ -106,13 +106,7 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
 
 
 def given_splits(cv: Any, X: Any, y: Any) -> tuple[Split, ...]:
-    """Return the splits of a scikit-learn splitter, or of an iterable of training and test rows, checked.
-
-    Raises
-    ------
-    InputError
-        If it does not split these rows, or tests on training rows.
-    """
+    """Return the splits of a scikit-learn splitter, or of an iterable of training and test rows, checked."""
     if isinstance(cv, str) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
         raise InputError(f"cv must be a number of folds, a splitter or pairs of training and test rows, not {cv!r}")
     try:
@@ -247,11 +241,6 @@ def scored(log_proba: Array, y: Integers, costs: Costs | None) -> RowScores:
 
 def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) -> tuple[BayesClassifier, list[str]]:
     """Fit a clone; where `auto` would take too long or the engine refuses, use a cheaper engine and note it.
-
-    Returns
-    -------
-    tuple
-        The fitted clone and notes.
 
     Raises
     ------

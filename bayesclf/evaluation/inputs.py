@@ -87,13 +87,7 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
 
 
 def checked_rules(given: Any) -> tuple[str, ...] | None:
-    """Return the names of the rules, checked; None if each classifier answers under the rules of `peers.rules_of`.
-
-    Raises
-    ------
-    InputError
-        For rules that are not None, ``"all"``, or names of rules.
-    """
+    """Return the names of the rules, checked; None if each classifier answers under the rules of `peers.rules_of`."""
     if given is None:
         return None
     if isinstance(given, str) and given == ALL:

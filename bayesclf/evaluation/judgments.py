@@ -114,13 +114,7 @@ def class_shares(y: Integers, classes: int) -> Array:
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much a loss is smaller than that of the shares of the classes, over the rows.
-
-    Attributes
-    ----------
-    mean, error
-        The mean difference and its standard error, as of `standard_error_of_rows`.
-    """
+    """By how much a loss is smaller than that of the shares of the classes, over the rows."""
 
     mean: float
     error: float

@@ -74,11 +74,6 @@ def training_rows(clf: BayesClassifier, X: Any, y: Any) -> TrainingRows:
     X, y
         The table (row, feature) and labels (row) that `fit` was given, or `partial_fit` in all, in any order; a row of
         weight w as w rows.
-
-    Raises
-    ------
-    InputError
-        If the rows are not the training rows.
     """
     rows = clf.rows(X)
     labels = checked_labels(y, len(rows))
@@ -146,17 +141,6 @@ def exact_log_proba(clf: BayesClassifier, training: TrainingRows, rule: str, wan
 
     In closed form where the rule is ``"predictive"`` and the model conjugate, else from a model without the row: its
     estimate, or draws of its posterior, made by the classifier's engine with the same seed for every row.
-
-    Parameters
-    ----------
-    clf
-        A fitted classifier.
-    training
-        Its training rows.
-    rule
-        A rule other than ``"gibbs"``.
-    wanted
-        Numbers of the rows.
 
     Raises
     ------
@@ -257,15 +241,6 @@ def models_without(model: Model, training: TrainingRows, wanted: Integers) -> It
     """Yield the number of a row, the model conditioned on all others, and the row in its encoding.
 
     The prior that was derived from all rows stays fixed, and so do the columns in use, levels, vocabulary and edges.
-
-    Parameters
-    ----------
-    model
-        Conditioned on the rows.
-    training
-        The rows.
-    wanted
-        Numbers of the rows to leave out.
     """
     if isinstance(model, LogisticModel):
         X = model.design.matrix(training.rows)
@@ -305,17 +280,7 @@ def _statistics_without(
 
 
 def log_joint_without(model: GenerativeModel, rows: Rows, y: Integers) -> Array:
-    """Return log p(x_i, k | all rows but i), (row, outcome); NaN where the row needs a refit.
-
-    Parameters
-    ----------
-    model
-        A conjugate model conditioned on the rows.
-    rows
-        The training rows, each of weight 1.
-    y
-        Their label codes (row).
-    """
+    """Return log p(x_i, k | all rows but i), (row, outcome); NaN where the row needs a refit."""
     densities = model.log_density_without(rows, y)
     assert densities is not None
     return model.posterior().class_prior.log_mean_without(y) + densities
@@ -359,15 +324,6 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
 
     The posterior was conditioned on p(x_i, y_i | θ), of a discriminative model on P(y_i | x_i, θ): without row i its
     draws have weights r_s proportional to the inverse of that density, whatever the score is.
-
-    Parameters
-    ----------
-    clf
-        A classifier with a posterior.
-    training
-        Its training rows.
-    given_x
-        Whether a row's x is evidence about θ when its label is predicted, as under the rule ``"predictive"``.
 
     References
     ----------

@@ -165,13 +165,7 @@ def fit(model: Any, X: pd.DataFrame, y: NDArray[Any], seed: int) -> tuple[Any, l
 
 
 def log_proba(fitted: Any, X: pd.DataFrame, classes: NDArray[Any]) -> Array:
-    """Return log P(k | x), (row, outcome); a class that the training rows lacked has probability 0.
-
-    Raises
-    ------
-    Refused
-        If the classifier cannot answer, or what it returns are not probabilities.
-    """
+    """Return log P(k | x), (row, outcome); a class that the training rows lacked has probability 0."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -302,17 +302,7 @@ def replicated_cells(
 
 @dataclass(frozen=True, eq=False)
 class Documents:
-    """How often documents repeat a word: counts that vary more than a multinomial's have more pairs of equal words.
-
-    Attributes
-    ----------
-    block
-        A block of word counts.
-    X
-        The observed counts (row, word).
-    y
-        Label codes (row).
-    """
+    """How often documents repeat a word: counts that vary more than a multinomial's have more pairs of equal words."""
 
     block: Block
     X: sparse.csr_array

@@ -57,17 +57,7 @@ def score(log_proba: Array, y: Integers) -> RowScores:
 
 
 def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
-    """Score the Gibbs classifier by its expectation over the posterior instead of one noisy run.
-
-    Parameters
-    ----------
-    log_proba
-        log P(k | x) under the drawn hypotheses, one per row, (row, outcome).
-    averages
-        Averages over the posterior.
-    y
-        Label codes (row).
-    """
+    """Score the Gibbs classifier by its expectation over the posterior instead of one noisy run."""
     rows = np.arange(len(y))
     own = np.exp(averages.log_proba[rows, y])
     return RowScores(

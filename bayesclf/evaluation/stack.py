@@ -62,13 +62,6 @@ class Stack:
 def chosen_lines(answers: Mapping[Key, Answers], lines: Iterable[Key] | None) -> tuple[list[Key], dict[Key, str]]:
     """Return the lines that a stack mixes, and why others are left out.
 
-    Parameters
-    ----------
-    answers
-        Answers by model and rule.
-    lines
-        The lines to mix, as pairs of a model and a rule; None for all that have log scores.
-
     Raises
     ------
     InputError
@@ -111,18 +104,6 @@ def stacked(held_out: HeldOut, lines: Iterable[Key] | None = None) -> tuple[Stac
     the fold enters its weights, other than through the models that gave these answers, whose training rows it was
     among: this is cross-validation of the weights given the models' answers, not a cross-validation inside each
     training set, which would fit every model once more for each pair of folds.
-
-    Parameters
-    ----------
-    held_out
-        Answers to held-out rows.
-    lines
-        As in `chosen_lines`.
-
-    Returns
-    -------
-    tuple
-        The stack, and log P(k | x) of each fold's test rows, (row, outcome).
 
     Raises
     ------

@@ -264,24 +264,7 @@ def measure(name: str, settings: Any, unit: Unit) -> tuple[Unit, list[Record]]:
 
 
 class Store:
-    """A folder with the records of one experiment: its settings, and a file of JSON for each finished unit.
-
-    Parameters
-    ----------
-    folder
-        Created where it is missing.
-    experiment
-        Name of the experiment.
-    settings
-        Its settings; a folder belongs to the settings, and the version of bayesclf, of its first run.
-    made
-        What else to store with the results: command, versions.
-
-    Raises
-    ------
-    InputError
-        If the folder holds something else, or cannot be read or written.
-    """
+    """A folder with the records of one experiment: its settings, and a file of JSON for each finished unit."""
 
     def __init__(self, folder: Path, experiment: str, settings: Any, made: dict[str, str]) -> None:
         self._units, path = folder / UNITS, folder / SETTINGS

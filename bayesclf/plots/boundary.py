@@ -193,13 +193,6 @@ def boundaries(x: Array, y: Array, log_proba: Array) -> list[Array]:
 
     The boundary between classes j < k is the zero line of log P(j | x) − max_{l > j} log P(l | x), without the
     parts where a class before j is more probable. Each line is drawn once, so that dashes stay dashes.
-
-    Parameters
-    ----------
-    x, y
-        Places along the axes, increasing, (place).
-    log_proba
-        log P(k | x), (y, x, outcome).
     """
     from contourpy import contour_generator
 

@@ -108,15 +108,6 @@ def class_curve(log_proba: Array, y: Integers, k: int, seed: int, repeats: int =
     """Return the CORP reliability curve of one class against the others, with its consistency band.
 
     As `reliability_curve`, of [the label is k] on P(k | x).
-
-    Parameters
-    ----------
-    log_proba, y
-        log P(k | x), (row, outcome), and label codes (row).
-    k
-        Code of the class.
-    seed, repeats
-        As for `reliability_curve`.
     """
     return _curve(np.exp(log_proba[:, k]), y == k, np.zeros(len(y)), seed, repeats)
 

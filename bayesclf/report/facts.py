@@ -153,15 +153,7 @@ def calibration(error: float, expected: float) -> Fact:
 
 
 def confusion(log_proba: Array, y: Integers) -> Array:
-    """Return the rows of each true class decided as each class, (outcome, outcome).
-
-    Parameters
-    ----------
-    log_proba
-        log P(k | x), (row, outcome).
-    y
-        Label codes (row).
-    """
+    """Return the rows of each true class decided as each class, (outcome, outcome)."""
     size = log_proba.shape[1]
     counts = np.bincount(y * size + log_proba.argmax(axis=1), minlength=size * size)
     return np.asarray(counts.reshape(size, size), dtype=float)
@@ -182,15 +174,7 @@ def area_under_roc(log_proba: Array, y: Integers) -> float:
 
 
 def errors(counts: Array, classes: NDArray[Any]) -> str:
-    """Return a sentence on the most frequent errors; empty without any.
-
-    Parameters
-    ----------
-    counts
-        As `confusion` returns them; means over the repeats are rounded.
-    classes
-        The labels (outcome).
-    """
+    """Return a sentence on the most frequent errors; empty without any."""
     counts = np.round(counts).astype(int)
     np.fill_diagonal(counts, 0)
     places = np.argsort(-counts, axis=None, kind="stable")[:MOST_ERRORS]

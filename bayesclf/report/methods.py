@@ -43,21 +43,7 @@ def of_classifier(
     answers: Answers | None,
     diagnosis: Diagnosis,
 ) -> str:
-    """Return what was fitted, to what, under which priors, how, and how good it is.
-
-    Parameters
-    ----------
-    classifier
-        Fitted.
-    codes
-        Label codes (row) of the training rows; None without them.
-    priors
-        What was assumed before any row was seen.
-    answers
-        How good answers to held-out rows are; None where there are none.
-    diagnosis
-        The checks.
-    """
+    """Return what was fitted, to what, under which priors, how, and how good it is."""
     columns = counted(len(classifier.columns_), "column")
     size = columns if codes is None else f"{counted(len(codes), 'row')} and {columns}"
     if count := getattr(classifier.model_, "unlabeled", 0):
@@ -83,17 +69,7 @@ def of_classifier(
 
 
 def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, Priors]) -> str:
-    """Return what was compared, on what, how, and what came of it.
-
-    Parameters
-    ----------
-    comparison
-        The comparison.
-    judged
-        Its verdict.
-    priors
-        What was assumed before any row was seen, by model.
-    """
+    """Return what was compared, on what, how, and what came of it."""
     rows, columns = comparison.X.shape
     answered = [model for model in comparison.models if not all(_reasons(comparison, model))]
     without = [model for model in comparison.models if model not in answered]
