@@ -386,7 +386,7 @@ def _joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
 
 
 def _p_values(replicated: xr.Dataset, observed: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Return P(T(replicated) > T(observed)) + ½P(=), and the p-value of the largest |T − mean|/sd of all statistics."""
+    """Return P(T(replicated) > T(observed)) + ½P(=), and p-values adjusted by the largest |T − mean|/sd of all."""
     made, known = replicated.isel(chain=0), observed.notnull()
     p_value = ((made > observed) + 0.5 * (made == observed)).mean("draw").where(known)
     mean, sd = made.mean("draw"), made.std("draw")

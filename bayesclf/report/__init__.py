@@ -122,7 +122,7 @@ def _require_training_rows(classifier: BayesClassifier, X: Any, y: Any) -> None:
 
 
 def _weighted(classifier: BayesClassifier, y: NDArray[Any]) -> bool:
-    """Return whether a fit shows weights that are not whole, beside balancing weights of the labels `y` (row)."""
+    """Return whether weights are not whole numbers, or balance the classes of the labels `y` (row)."""
     model: Any = classifier.model_
     if not model.generative:
         weight = model.sample_weight if len(model.sample_weight) else model.label_counts
