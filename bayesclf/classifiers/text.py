@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, override
 
@@ -221,6 +222,8 @@ class TextNB(DocumentClassifier):
         _require_usable(options)
         if self.n_features is not None:
             counts, words = hashed_counts(documents, options, self.n_features)
+        elif not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
+            counts, words = counted_words(documents, vectorizer.build_analyzer())
         else:
             try:
                 counts = sparse.csr_array(vectorizer.fit_transform(documents))
@@ -335,6 +338,26 @@ def _one_dimensional(X: Any) -> list[Any]:
     if getattr(X, "ndim", 1) != 1:
         raise InputError(f"X has shape {X.shape}; TextNB takes documents as a list, a Series or one column")
     return list(X)
+
+
+def counted_words(
+    documents: Iterable[str], words_of: Callable[[str], Iterable[str]]
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    """Return how often each word is in each document, (row, word), and the words in order, as `CountVectorizer` does.
+
+    Its calls leave their words in cycles, so that a stream would hold those of many batches.
+    """
+    place: dict[str, int] = {}
+    found = [Counter(words_of(document)) for document in documents]
+    columns = [place.setdefault(word, len(place)) for counted in found for word in counted]
+    data = np.array([number for counted in found for number in counted.values()], dtype=float)
+    ends = np.cumsum([0, *map(len, found)])
+    words = sorted(place)
+    moved = np.empty(len(words), dtype=np.intp)
+    moved[[place[word] for word in words]] = np.arange(len(words))
+    rows = sparse.csr_array((data, moved[np.array(columns, dtype=np.intp)], ends), (len(found), len(words)))
+    rows.sort_indices()
+    return rows, tuple(words)
 
 
 def hashed_counts(

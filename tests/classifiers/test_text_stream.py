@@ -1,6 +1,5 @@
 """Documents that pass batch by batch: what `fit` learns of all at once, whatever the batches."""
 
-import gc
 import tracemalloc
 from types import SimpleNamespace
 
@@ -146,7 +145,6 @@ def test_memory_is_that_of_the_different_words_and_a_batch():
     def documents(number):
         rng = np.random.default_rng(0)
         for _ in range(number):
-            gc.collect()  # scikit-learn's vectorizer leaves cycles
             texts = [" ".join(words) for words in rng.choice(1000, size=(150, 20)).astype(str)]
             yield pd.DataFrame({"text": texts, "label": rng.choice(["a", "b"], 150)})
 
