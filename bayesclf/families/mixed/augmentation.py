@@ -20,7 +20,7 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import marginals
-from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
+from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
 from bayesclf.families.mixed.marginals import Network
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, flat
 from bayesclf.families.networks import row_counts
@@ -30,6 +30,9 @@ WORK = 2**20
 
 LARGEST_COMPLETIONS = 2**24
 """Completions of all rows above which they are refused: a step of each chain weighs all of them."""
+
+ADDED_UP = "an earlier fit added up rows whose missing cells others depend on; fit all rows at once"
+"""Why there is no data augmentation of statistics in which other rows were merged."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +100,15 @@ def _chosen(log_weights: Array, rng: np.random.Generator) -> Integers:
 def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -> Iterator[Incomplete]:
     """Yield the rows of statistics whose missing cells matter, in blocks; a row of weight w is w rows.
 
-    Raises `Refused` for too many completions.
+    Raises `Refused` for too many completions, and for rows that were merged with others.
     """
     axes, category = network.axes, are_categories(network.axes)
     cells = np.where(statistics.groups[:, 1:] < 0, 0, statistics.groups[:, 1:]).astype(float)
     cells[:, ~category] = statistics.mean
     total = 0
     for pattern, groups in by_pattern(~statistics.seen):
+        if (pattern & ~category).any() and (statistics.groups[groups, 1:][:, pattern & ~category] != APART).any():
+            raise Refused(ADDED_UP)
         wanted = marginals.needed(pattern, network.layout, network.regressions, axes)
         gaps, hidden = (tuple(np.flatnonzero(wanted & ~pattern & kind).tolist()) for kind in (category, ~category))
         sizes = [axes.sizes[j] for j in gaps]

@@ -204,6 +204,14 @@ class ConditionalGaussian(Family[GroupedMoments]):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "class_free", class_free)
 
+    @override
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
+        """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
+        if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
+            return GroupedMoments.of(X, y, axes, sample_weight)
+        network = self.of_columns(axes).network
+        return GroupedMoments.of(X, y, axes, sample_weight, lambda seen: bool(network.hidden(seen).any()))
+
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
 

@@ -1,6 +1,7 @@
 """Missing training cells of categories and numbers: draws against sums over all completions and quadrature."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -222,6 +223,26 @@ def test_levels_that_a_prior_lacks_are_named_as_such(rng):
     drawn = prior.set_params(inference=SHORT).fit(later, y)
     gaps = prior.fit(X.assign(color=None), y)
     np.testing.assert_array_equal(drawn.draws_.parameters["beta"], gaps.draws_.parameters["beta"])
+
+
+@quiet
+def test_a_prior_with_learned_edges_keeps_rows_with_gaps_apart(rng):
+    X, gaps, y = fruit(rng)
+    first = bc.BayesNetClassifier(random_state=1).fit(X, y)
+    assert first.edges_ == EDGES
+    second = first.as_prior().set_params(inference=SHORT).fit(gaps, y)
+    given = bc.BayesNetClassifier(EDGES, random_state=1).fit(X, y).as_prior().set_params(inference=SHORT).fit(gaps, y)
+    np.testing.assert_array_equal(second.draws_.parameters["beta"], given.draws_.parameters["beta"])
+
+
+def test_rows_that_an_earlier_fit_added_up_are_refused(rng):
+    X, y = table(rng)
+    family = STRUCTURES["all"]
+    X[:4, 0] = np.nan
+    prior = family.resolve_prior(family.statistics(X[4:], y[4:], AXES))
+    merged = replace(family, edges="tan").statistics(X, y, AXES)
+    with pytest.raises(Refused, match="added up rows whose missing cells others depend on"):
+        prior.alternation(merged, 2)
 
 
 @pytest.mark.slow
