@@ -127,21 +127,22 @@ def replicated_data(context: Context) -> Answer:
     if len(found):
         families = _families(context.classifier.model_)
         shown = "; ".join(_said(line, families) for _, line in found.head(SAID).iterrows())
+        by_evidence = bool(getattr(context.classifier, "choices_", ()))
         return tip(
             f"{len(found)} of {scope} differ from {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
-            f"{_next_step(found, getattr(context.classifier, 'families', None))}; see clf.predictive_check(X, y)",
+            f"{_next_step(found, by_evidence)}; see clf.predictive_check(X, y)",
             found,
         )
     least = f"smallest adjusted p-value {table['adjusted_p_value'].min():.2f}"
     return passed(f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets ({least})", table.head(1))
 
 
-def _next_step(found: pd.DataFrame, families: str | None) -> str:
-    """Return what mends the differences in a classifier whose setting of families is given, if it has one."""
+def _next_step(found: pd.DataFrame, by_evidence: bool) -> str:
+    """Return what mends the differences, given whether the families of the columns were chosen by evidence."""
     steps = []
     if found["column"].any():
-        by_evidence = "" if families == "auto" else ", or let the rows choose its family: NaiveBayes(families='auto')"
-        steps.append(f"transform the column{by_evidence}")
+        other = "" if by_evidence else ", or let the rows choose its family: NaiveBayes(families='auto')"
+        steps.append(f"transform the column{other}")
     counts = found["statistic"].isin(["class_count", "class_count_given_x"])
     if counts.any():
         steps.append("look for dependent columns and over-confidence (Y02), which makes a class too frequent")

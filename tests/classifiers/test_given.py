@@ -111,6 +111,15 @@ def changed(draws, how):
     return draws["mu"]
 
 
+def test_a_tree_has_no_prior_of_given_draws(fitted, table):
+    """They may be of a model with another prior, which that of the fit must not be taken for."""
+    given = fitted.with_posterior(fitted.posterior_)
+    for clf, groups in ((fitted, {"prior", "prior_predictive", "log_prior"}), (given, set())):
+        tree = clf.to_datatree(*table)
+        assert {"prior", "prior_predictive", "log_prior"} & set(tree.children) == groups
+    assert "under which prior is not known" in tree.attrs["no_log_prior"]
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [

@@ -91,6 +91,8 @@ def test_two_peaks_and_counts_that_vary_too_much_are_unlike_the_model():
     finding = found(gaussian(X, y), "Y07")
     assert set(finding.evidence["statistic"]) == {"shape"}
     assert "families='auto'" in finding.next_step
+    by_evidence = bc.NaiveBayes(families=("Gaussian", "gamma"), random_state=1).fit(X, y)
+    assert "transform the column; see" in found((by_evidence, (X, y)), "Y07").next_step
     rates = rng.gamma(1.0, size=(300, 3)) * np.where(y == "yes", 5, 3)[:, None]
     counts = pd.DataFrame(rng.poisson(rates))
     finding = found((bc.MultinomialNB(random_state=1).fit(counts, y), (counts, y)), "Y07")
