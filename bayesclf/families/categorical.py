@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import PageTable, page_tables
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
@@ -119,9 +119,9 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         return statistics.observed
 
     @override
-    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
-        """Return α (outcome, level), and the number of levels of each feature."""
-        return np.asarray(self.alpha), self.axes.sizes
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return the number of levels of each feature."""
+        return axes.sizes
 
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
@@ -162,10 +162,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         return Contributions.of_cells(
             self.axes.features, dirichlet.cells_of(X, self.axes.sizes), parameters["theta"], pair
         )
-
-    def tables(self, statistics: CategoricalStatistics) -> dirichlet.Tables:
-        """One table per feature, over its levels."""
-        return dirichlet.Tables(statistics.counts, statistics.axes.sizes)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""

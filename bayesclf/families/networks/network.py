@@ -169,9 +169,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
 
     @override
-    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
-        """Return α (outcome, cell), and the length of each conditional distribution."""
-        return np.asarray(self.alpha), self.layout(self.axes).simplexes
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return the length of each conditional distribution."""
+        return self.layout(axes).simplexes
 
     @override
     def _simplex_names(self) -> list[str]:
