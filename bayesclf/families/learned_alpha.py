@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,6 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Statistics, require_positive
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.selected import plain
-
-if TYPE_CHECKING:
-    from bayesclf.families.simplexes import SimplexFamily
 
 LOWEST, HIGHEST = 1e-3, 1e3
 """Range of α."""
@@ -157,7 +154,7 @@ def left_out_rows(weight: Array | None, rows: int) -> Integers:
 
 
 def criterion(
-    family: SimplexFamily[Any],
+    family: Any,
     statistics: Statistics,
     X: Any,
     y: Integers,
