@@ -144,11 +144,13 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_presences
+        from bayesclf.families.pymc import observe_counts
 
         given = zip(("alpha", "beta"), (self.alpha, self.beta), strict=True)
         alpha, beta = (pm.Data(f"theta_{name}{suffix}", value) for name, value in given)
-        observe_presences(suffix, pymc_models.events(alpha, beta, suffix), statistics.n, statistics.successes)
+        theta = pymc_models.events(alpha, beta, suffix)
+        observe_counts(f"present{suffix}", theta, statistics.successes)
+        observe_counts(f"absent{suffix}", 1 - theta, statistics.n - statistics.successes)
 
     @override
     def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, override
 
@@ -13,7 +13,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.learned_alpha import LearntAlpha
-from bayesclf.families.page_tables import PageTable, page_tables
+from bayesclf.families.page_tables import PageTable, page_tables, theta_of
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
@@ -126,10 +126,28 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
-        from bayesclf.families.pymc import observe_simplexes
+        import pymc as pm
 
-        axes = self.axes
-        observe_simplexes(np.asarray(self.alpha), statistics.counts, axes.sizes, axes.features, suffix)
+        from bayesclf import pymc_models
+        from bayesclf.families.pymc import observe_counts
+
+        for own in self._grouped(suffix):
+            alpha, counts = (own.of(values[None])[0] for values in (np.asarray(self.alpha), statistics.counts))
+            held = pm.Data(f"alpha_{own.name}", alpha)
+            theta = pymc_models.wide_categories(own.columns, own.shape[-1], held, suffix)
+            observe_counts(f"counts_{own.name}", theta, counts)
+
+    def _grouped(self, suffix: str) -> list[PageTable]:
+        """Return a table for each number of levels."""
+        return page_tables(self.axes.features, self.axes.levels, suffix, most_columns=0)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ from that of each number of levels, or of each column."""
+        tables = self._grouped(suffix)
+        if not all(own.name in draws for own in tables):
+            tables = self._page_tables(suffix)
+        return {"theta": theta_of(tables, draws, len(self.axes.labels))}
 
     @override
     def page(self, X: Integers, row: Any, suffix: str) -> None:

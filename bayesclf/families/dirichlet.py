@@ -7,7 +7,6 @@ tables (row, feature), dense or sparse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -153,15 +152,6 @@ def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
     """Return the cells of all simplexes of the same size, by that size."""
     per_cell = np.repeat(sizes, sizes)
     return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
-
-
-def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
-    """Return θ (draw, outcome, cell) from the draws of each group of simplexes of one size."""
-    parts = [(cells, draws[f"theta_of_{size}{suffix}"]) for size, cells in cells_by_size(sizes).items()]
-    theta = np.empty((*parts[0][1].shape[:2], sum(sizes)))
-    for cells, values in parts:
-        theta[:, :, cells] = values.reshape(*theta.shape[:2], -1)
-    return theta
 
 
 def canonical(X: Any) -> sparse.csr_array:

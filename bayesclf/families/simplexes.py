@@ -122,16 +122,10 @@ class SimplexFamily[S: Statistics](Family[S]):
         return [own.variable() for own in self._page_tables(suffix)]
 
     @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from its own draws or from θ of each column."""
         tables = self._page_tables(suffix)
         return {"theta": theta_of(tables, draws, len(self.axes.labels)) if tables else draws[f"theta{suffix}"]}
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ from its own draws or from variables that hold the simplexes of one size each."""
-        own = draws.get(f"theta{suffix}")
-        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix) if own is None else own}
 
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
