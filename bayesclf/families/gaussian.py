@@ -273,13 +273,11 @@ class Gaussian(Family[Moments]):
         m, kappa, a, b = self.hyperparameters()
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
-        return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
-
-    def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density:
-        """−(n/2) log σ² − (S + n(x̄ − μ)²)/2σ², whatever the prior."""
-        sigma2 = self._expand(parameters["sigma2"], offset=1)
-        squares = statistics.scatter + statistics.n * (statistics.mean - parameters["mu"]) ** 2
-        return self._parts(-0.5 * statistics.n * np.log(sigma2) - 0.5 * squares / sigma2)
+        axes = tuple(axis + 1 for axis in self._shared)
+        densities = cells.sum(axis=axes, keepdims=True) - a * np.log(sigma2) - b / sigma2
+        part = np.arange(densities[0].size).reshape(densities.shape[1:])
+        part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
+        return Density(densities.reshape(len(densities), -1), part_of)
 
     def linear_design(self, statistics: Moments, at_means: bool) -> LinearDesign:
         """Measure from the pooled means."""
@@ -347,11 +345,3 @@ class Gaussian(Family[Moments]):
         """Put the shared axes back: the inverse of `_squeeze`, for both NumPy and PyTensor."""
         kept = [slice(None)] * offset
         return values[*kept, *(None if axis in self._shared else slice(None) for axis in (0, 1))]
-
-    def _parts(self, cells: Array, of_variance: Array | float = 0.0) -> Density:
-        """Return log densities (draw, outcome, feature), summed over shared variances, plus those of variances."""
-        axes = tuple(axis + 1 for axis in self._shared)
-        densities = (cells.sum(axis=axes, keepdims=True) if axes else cells) + of_variance
-        part = np.arange(densities[0].size).reshape(densities.shape[1:])
-        part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
-        return Density(densities.reshape(len(densities), -1), part_of)
