@@ -14,7 +14,7 @@ from bayesclf.errors import InputError
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.gamma import Gamma
-from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.gaussian import LogNormal
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
