@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.training import ColumnBlock, Learnt
-from bayesclf.families.hierarchical import LEAVE_ONE_OUT, learned_by
-from bayesclf.families.left_out import MOST_ROWS
+from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 
 MOST_KEPT = 2 * MOST_ROWS
 """Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""
@@ -28,8 +27,7 @@ HIGHEST = np.uint64(2**64 - 1)
 
 def learns_by_leaving_out(block: ColumnBlock) -> bool:
     """Return whether the α of a block is learned by leaving out rows."""
-    settings = learned_by(block.family)
-    return settings is not None and settings.method == LEAVE_ONE_OUT
+    return learned_by(block.family) is not None
 
 
 @dataclass

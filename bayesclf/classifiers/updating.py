@@ -34,7 +34,7 @@ from bayesclf.classifiers.streaming import Gathering, LeftOutRows, learns_by_lea
 from bayesclf.classifiers.training import NO_WORD, Learnt, block_cells, kept_rows, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.hierarchical import learned_by
+from bayesclf.families.learned_alpha import learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, shown
