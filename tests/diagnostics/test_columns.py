@@ -36,23 +36,20 @@ def test_classes_are_separable_where_the_estimate_does_not_exist(make, distance)
     assert (found((clf, rows), "M01").section == "passed") == exists
 
 
-def test_a_level_that_one_class_alone_has_separates():
-    X, y = word_rows(200)
-    X["ward"] = np.where((y == "yes") & (np.arange(200) < 20), "east", "west").astype(object)
-    clf, rows = logistic(X, y)
-    with pytest.raises(DoesNotExist, match="separable"):
-        clf.hypotheses("mle")
-    finding = found((clf, rows), "M01")
-    assert "ward=east" in finding.evidence["columns"]
+@pytest.mark.parametrize(("rows", "lacking"), [(word_rows(200), "no"), (three_classes(), "b")])
+def test_a_level_that_one_class_lacks_separates(rows, lacking):
+    X, y = rows
+    for last, few in ((60, False), (np.flatnonzero(y != lacking)[1], True)):
+        X["ward"] = np.where((y != lacking) & (np.arange(len(y)) <= last), "east", "west").astype(object)
+        finding = found(logistic(X, y), "M01")
+        assert "ward=east" in finding.evidence["columns"]
+        assert ("the signs of 'ward=east' come from almost no rows (M05)" in finding.next_step) == few
 
 
-def test_a_level_that_one_of_three_classes_lacks_separates():
-    X, y = three_classes()
-    X["ward"] = np.where((y != "b") & (np.arange(300) % 3 == 0), "east", "west").astype(object)
-    clf, rows = logistic(X, y)
-    with pytest.raises(DoesNotExist, match="separable"):
-        clf.hypotheses("mle")
-    assert "ward=east" in found((clf, rows), "M01").evidence["columns"]
+def test_advice_on_the_prior_scale_is_not_repeated():
+    rows = normal_rows(60, distance=8.0)
+    assert "set_params(prior_scale=2.5)" in found(logistic(*rows, prior_scale="learned"), "M01").next_step
+    assert "set_params" not in found(logistic(*rows), "M01").next_step
 
 
 def test_separable_rows_far_beyond_a_sample_are_found():
