@@ -14,34 +14,12 @@ def outcome(tmp_path_factory):
     return run(EXPERIMENT, EXPERIMENT.Settings(targets=100), tmp_path_factory.mktemp("gibbs"))
 
 
-def ratio(outcome, case, gibbs, reference):
-    table = outcome.table.set_index(["case", "gibbs", "reference"])
-    return table.loc[(case, gibbs, reference)]
-
-
 @pytest.mark.slow
 def test_promised_ratios_are_at_most_two_within_their_error(outcome):
     promised = outcome.table[outcome.table["promised"]]
     assert len(promised) == 16
     assert (promised["ratio"] <= 2 + 3 * promised["ratio_se"] + 1e-12).all()
     assert set(promised["case"]) == set(CASES)
-
-
-@pytest.mark.slow
-def test_the_most_probable_class_of_a_doubtful_hypothesis_breaks_it(outcome):
-    """1 + 2a at a = .9."""
-    assert ratio(outcome, "doubtful", "gibbs", "bayes-optimal").ratio == pytest.approx(2.8)
-    assert ratio(outcome, "doubtful", "gibbs label", "bayes-optimal").ratio == pytest.approx(1.9)
-
-
-@pytest.mark.slow
-def test_drawing_given_the_data_alone_breaks_it(outcome):
-    line = ratio(outcome, "telling", "gibbs", "predictive")
-    assert line.gibbs_error == pytest.approx(0.4998)
-    assert line.reference_error == pytest.approx(0.01)
-    # Σ_x P(x) · 2 P(h1 | x) P(h2 | x)
-    given_x = 2 * 0.51 * 0.99 * 0.49 * 0.01 * (1 / 0.5098 + 1 / 0.4902)
-    assert ratio(outcome, "telling", "gibbs given x", "predictive").ratio == pytest.approx(given_x / 0.01)
 
 
 @pytest.mark.slow

@@ -77,6 +77,10 @@ class Case:
     def log_prior(self, family, parameters):
         return sum(own.logpdf(parameters[name][0]).sum() for name, own in self.marginals(family).items())
 
+    def log_measure(self, parameters):
+        """Return Σ log of the parameters above 0: what is raised to a power is a prior's density per logarithm."""
+        return sum(np.log(parameters[name]).sum() for name, (space, _) in self.spaces.items() if space == "log")
+
     def to_pymc(self, parameters):
         return dict(parameters)
 

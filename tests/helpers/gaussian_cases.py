@@ -185,6 +185,10 @@ class MultivariateGaussianCase(Case):
 
     cell_grid = GaussianCase.cell_grid
 
+    def log_measure(self, parameters):
+        of_nu = np.log(parameters["nu"] - 4).sum() if self.learned else 0.0
+        return of_nu + 2 * np.linalg.slogdet(parameters["Sigma"])[1].sum()
+
     def unconstrained(self, parameters):
         factor = np.linalg.cholesky(self.by_class(parameters)[: self.groups])
         rows, columns = np.tril_indices(3, -1)
