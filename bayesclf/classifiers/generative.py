@@ -22,8 +22,8 @@ from bayesclf.classifiers import attributes, updating
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import UNLABELED, checked_labels
+from bayesclf.classifiers.passes import Reading
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,

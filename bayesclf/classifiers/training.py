@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as
+from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as, require_same_labels
 from bayesclf.constraints import Number, Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
@@ -310,8 +310,6 @@ class Learnt:
         Sufficient statistics of each block.
     lengths
         How long the documents of each class were; None for what is not text, and where it is not known.
-    hashes
-        How many hashes the words of documents were taken modulo; None where they were not.
     unknown
         The columns with levels or words that the prior, a posterior of other rows, does not know.
     """
@@ -322,7 +320,6 @@ class Learnt:
     counts: Array
     statistics: tuple[Statistics, ...]
     lengths: DocumentLengths | None = None
-    hashes: int | None = None
     unknown: tuple[str, ...] = ()
 
     def axes(self, block: ColumnBlock) -> Axes:
@@ -373,6 +370,7 @@ class Learnt:
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
+        require_same_labels(self.classes, other.classes)
         if self.classes.dtype.kind != other.classes.dtype.kind and is_number(self.classes) and is_number(other.classes):
             kind = np.result_type(self.classes, other.classes)
             return self._labeled(kind) + other._labeled(kind)

@@ -26,9 +26,9 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.mixed import marginals, regressions
 from bayesclf.families.mixed.augmentation import CompletedRows
-from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.mixed.marginals import Network, require_conjugate, require_estimate
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
+from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
 from bayesclf.families.networks.structure import Edge
