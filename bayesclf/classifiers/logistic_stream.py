@@ -26,7 +26,6 @@ from bayesclf.classifiers.stream_rows import (
 )
 from bayesclf.errors import InputError
 from bayesclf.families.moments import Moments
-from bayesclf.models.logistic.centered import CenteredRows, with_ones
 from bayesclf.models.logistic.design import (
     LogisticDesign,
     WeightedRows,
@@ -37,7 +36,7 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.likelihood import Likelihood, with_ones
 from bayesclf.models.logistic.streamed import Sums, added
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
@@ -149,7 +148,7 @@ class Encoding:
         rows = WeightedRows(encoded(survey.columns, frame, self.clf.missing), y, _weights(frame, weight)).merged()
         X: Any = with_ones(design.matrix(rows.rows))
         if sum(design.sizes) > SPARSE_LEVELS * len(design.varying):
-            X = CenteredRows.of(sparse.csr_array(X), np.zeros(X.shape[1]))
+            X = sparse.csr_array(X)
         return Likelihood(X, rows.y, rows.weight, others)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse, stats
+from scipy import stats
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
@@ -22,7 +22,6 @@ from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models.base import Model
 from bayesclf.models.generative import independent_groups
-from bayesclf.models.logistic.centered import CenteredRows
 from bayesclf.models.logistic.identifiability import extremes
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing, useless
@@ -298,12 +297,11 @@ def _separated_by_one_column(model: LogisticModel) -> list[str]:
     model.require_rows()
     present = model.sample_weight > 0
     X, y = model.X[present], model.y[present]
-    cells: Array | sparse.csr_array = X.cells if isinstance(X, CenteredRows) else X
-    smallest, largest = extremes(cells)
+    smallest, largest = extremes(X)
     found = np.zeros(X.shape[1], dtype=bool)
     for k in range(len(model.labels)):
         if (y == k).any() and (y != k).any():
-            (least, most), (least_other, most_other) = extremes(cells[y == k]), extremes(cells[y != k])
+            (least, most), (least_other, most_other) = extremes(X[y == k]), extremes(X[y != k])
             found |= ((least >= most_other) | (most <= least_other)) & (largest > smallest)
     return [name for name, yes in zip(model.design.names, found, strict=True) if yes]
 

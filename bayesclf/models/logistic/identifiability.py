@@ -9,16 +9,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments
-from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.design import LogisticDesign, Matrix
+from bayesclf.models.logistic.likelihood import gram
+from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import LISTED_NAMES, listed
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means and covariance of the columns of rows, by their weights.
+
+    `mean`: (column). `covariance`: (column, column).
+    """
+
+    mean: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, X: Matrix, weight: Array) -> Self:
+        """Return the moments of rows (row, column) with weights (row); 0 without rows."""
+        total = weight.sum()
+        share = weight / total if total > 0 else weight
+        mean = share @ X
+        if not isinstance(X, np.ndarray):
+            return cls(mean, gram(X, share) - np.outer(mean, mean))
+        covariance = np.zeros((len(mean), len(mean)))
+        for some in blocks_of(*X.shape):
+            covariance += gram(X[some] - mean, share[some])
+        return cls(mean, covariance)
+
 
 ALWAYS = 1e-13
 """A category whose levels' shares add up to 1, but for less than this, is missing in no row."""
@@ -206,12 +232,13 @@ class ColumnSpace:
     @classmethod
     def of(cls, X: Matrix, weight: Array) -> ColumnSpace:
         """Find it for rows X (row, column) without the intercept, of positive weight (row)."""
+        if not isinstance(X, np.ndarray):
+            moments = Moments.of(X, weight)
+            square, directions = np.linalg.eigh(moments.covariance)
+            used = square > SPARSE_TOLERANCE * square.max(initial=0.0)
+            return cls(moments.mean, directions[:, used] / np.sqrt(square[used]))
         share = weight / weight.sum()
         mean = share @ X
-        if isinstance(X, CenteredRows):
-            square, directions = np.linalg.eigh(X.gram(share) - np.outer(mean, mean))
-            used = square > SPARSE_TOLERANCE * square.max(initial=0.0)
-            return cls(mean, directions[:, used] / np.sqrt(square[used]))
         R = np.linalg.qr(np.sqrt(share)[:, None] * (X - mean), mode="r")
         _, spread, directions = np.linalg.svd(R)
         rank = int(np.sum(spread > RANK_TOLERANCE * spread.max(initial=0.0)))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any, NoReturn, Protocol, Self, override
 
 import numpy as np
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.models.logistic.centered import Matrix, Moments, dense
+from bayesclf.models.logistic.design import Matrix
+from bayesclf.models.logistic.identifiability import Moments
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
@@ -270,8 +271,11 @@ def moments_of(parts: Parts) -> tuple[Array, Array]:
 
 def _root_of(part: Likelihood) -> Sums:
     width = part.X.shape[1]
-    roots = (np.sqrt(part.weight[rows])[:, None] * dense(part.X[rows]) for rows in blocks_of(len(part.X), width))
-    return reduce(_joint_root, ((root,) for root in roots), (np.zeros((width, width)),))
+    total: Sums = (np.zeros((width, width)),)
+    for rows in blocks_of(len(part.y), width):
+        X = part.X[rows] if isinstance(part.X, np.ndarray) else part.X[rows].toarray()
+        total = _joint_root(total, (np.sqrt(part.weight[rows])[:, None] * X,))
+    return total
 
 
 def _joint_root(one: Sums, other: Sums) -> Sums:
