@@ -19,10 +19,10 @@ from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
     Moments,
-    Separation,
     collinear_features,
     find_separation,
     plain_separation,
+    separation_sentence,
 )
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, Proposal, with_ones
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal, newton
@@ -124,8 +124,7 @@ class LogisticModel:
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate, of least norm for collinear columns.
 
-        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable, completely or
-        quasi-completely.
+        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable.
         """
         counts = self.label_counts
         if not counts.all():
@@ -661,9 +660,9 @@ class LogisticModel:
         """Return one hypothesis from θ (vector, 1 + column) with weights per sd."""
         return self.hypotheses(theta[None])
 
-    def _refuse(self, found: Separation | None) -> None:
-        if found is not None:
-            raise DoesNotExist(found.sentence(self.design.names))
+    def _refuse(self, columns: Integers | None) -> None:
+        if columns is not None:
+            raise DoesNotExist(separation_sentence(columns, self.design.names))
 
 
 def logits(correlation: Array) -> Array:
