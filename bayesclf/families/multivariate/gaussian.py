@@ -338,12 +338,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
         pm.Potential(f"x{suffix}", 0.5 * (constant + log_precision - of_scatters - (of_rows + of_prior).sum()))
 
     @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return μ, Σ, and ν where it is learned."""
-        mu = np.asarray(self.m) + self._unit * draws[f"mu_z{suffix}"]
-        return self.of_page({**draws, f"mu{suffix}": mu}, suffix)
-
-    @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
         """Add μ and Σ, observing x ~ Normal(μ_y, Σ_y)."""
         import pymc as pm
@@ -396,10 +390,10 @@ class MultivariateGaussian(Family[GroupedMoments]):
         ]
 
     @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ, Σ, and ν where it is learned; from its factor where Σ itself is not there."""
-        d = len(self.axes.features)
-        found = {"mu": draws[f"mu{suffix}"]}
+        d, z = len(self.axes.features), draws.get(f"mu_z{suffix}")
+        found = {"mu": draws[f"mu{suffix}"] if z is None else np.asarray(self.m) + self._unit * z}
         if self.learned:
             found["nu"] = draws[f"c{suffix}"] + d + 1
         if f"Sigma{suffix}" in draws:
