@@ -53,7 +53,7 @@ from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.left_out import left_out_rows
+from bayesclf.families.learned_alpha import left_out_rows
 from bayesclf.models.base import Block, Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut

@@ -53,8 +53,7 @@ class TextNB(GenerativeClassifier):
         Concentration, above 0. MAP adds l = α − 1 to every count: 2 is Laplace's rule, and with
         ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the
         number that best predicts the label of each training document from all others,
-        ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α. `partial_fit` keeps the α of an earlier
-        `fit`, or 1.
+        ``bayesclf.families.LearntAlpha()``; MAP then adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
     vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.

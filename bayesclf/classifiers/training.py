@@ -22,8 +22,7 @@ from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
-from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, learned_by
-from bayesclf.families.left_out import learned_from_rows
+from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
@@ -566,12 +565,12 @@ type Concentration = float | Array | str | LearntAlpha
 
 
 def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array | LearntAlpha:
-    """Return the α of a family from that of a classifier: ``"learned"`` is by leave-one-out."""
+    """Return the α of a family from that of a classifier."""
     if not isinstance(alpha, str):
         return alpha
     if alpha != LEARNED:
         raise InputError(f"alpha must be a number above 0, {LEARNED!r} or a LearntAlpha, not {alpha!r}")
-    return LearntAlpha(LEAVE_ONE_OUT, least_levels=least_levels)
+    return LearntAlpha(least_levels=least_levels)
 
 
 def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) -> Array | None:
@@ -579,9 +578,9 @@ def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) ->
     settings, family = learned_by(given), plain(resolved)
     if settings is None:
         return None
-    tables = family.tables(statistics)
-    first = np.concatenate(([0], np.cumsum(tables.sizes)[:-1]))
-    alpha = np.where(settings.learned(tables), family.simplexes()[0][0, first], np.nan)
+    sizes = family.sizes(statistics.axes)
+    first = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    alpha = np.where(settings.learned(sizes), family.simplexes()[0][0, first], np.nan)
     return None if np.isnan(alpha).all() else np.broadcast_to(alpha, len(statistics.axes.features))
 
 
@@ -590,14 +589,13 @@ def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: 
     alpha, settings = learned_alpha(given, resolved, statistics), learned_by(given)
     if alpha is None or settings is None:
         return
-    if settings.method == LEAVE_ONE_OUT and settings.value is None:
+    if settings.value is None:
         yield (
             f"the concentration is α = {alpha[0]:g}, as it cannot be learned from rows that come in parts: leaving one "
             "out needs all of them; give alpha a number, or call fit"
         )
         return
-    how = "by leaving out one row at a time" if settings.method == LEAVE_ONE_OUT else "by evidence"
-    yield f"the concentration was learned {how}: {_values(alpha, statistics.axes)}"
+    yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"
 
 
 def _values(alpha: Array, axes: Axes) -> str:

@@ -24,8 +24,7 @@ from bayesclf.classifiers.passes import Counted, Reading, StreamedTable, decided
 from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells, kept_rows, weighted
 from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.hierarchical import LEAVE_ONE_OUT, learned_by
-from bayesclf.families.left_out import MOST_ROWS
+from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, shown
@@ -119,8 +118,7 @@ def _lowest(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
 
 def learns_by_leaving_out(block: ColumnBlock) -> bool:
     """Return whether the α of a block is learned by leaving out rows."""
-    settings = learned_by(block.family)
-    return settings is not None and settings.method == LEAVE_ONE_OUT
+    return learned_by(block.family) is not None
 
 
 @dataclass(frozen=True, eq=False)
