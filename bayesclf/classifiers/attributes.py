@@ -306,7 +306,7 @@ def implied_logistic(self: Any, intercept_at: str) -> ImpliedLogistic:
     model: GenerativeModel = self.model_
     designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
     weights: dict[str, Weights | DoesNotExist] = {}
-    for source in SOURCES:
+    for source in SOURCES if self.draws_ is not None else SOURCES[1:]:
         try:
             found = self.hypotheses(source)
             if not isinstance(found, Hypotheses):
@@ -315,8 +315,6 @@ def implied_logistic(self: Any, intercept_at: str) -> ImpliedLogistic:
             weights[source] = _weights(model, found.parameters, designs)
         except DoesNotExist as reason:
             weights[source] = reason
-        except Refused:  # a fit by a point engine has no posterior
-            continue
     return ImpliedLogistic(
         labels=model.labels,
         reference=model.labels[_reference(len(model.labels))],
