@@ -32,7 +32,8 @@ from bayesclf.evaluation.stack import STACK, Stack, with_line
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import resolve
-from bayesclf.tables.columns import notes_of
+from bayesclf.tables.columns import is_described, notes_of
+from bayesclf.tables.useless import about_useless
 from bayesclf.workers import require_jobs
 
 __all__ = [
@@ -438,7 +439,8 @@ def compare(
         finished |= _within(limit, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
         comparison = _comparison(models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds)
     target = str(getattr(y, "name", None) or "")
-    comparison = replace(comparison, target=target, data=data, date=day.today().isoformat(), read=notes_of(X))
+    read = notes_of(X) if is_described(X) else tuple(about_useless(frame))
+    comparison = replace(comparison, target=target, data=data, date=day.today().isoformat(), read=read)
     return replace(comparison, **with_line(comparison, comparison.notes, comparison.seconds)) if stack else comparison
 
 
