@@ -71,15 +71,6 @@ def test_log_loss_is_split_into_divergences():
     assert parts["variance"] == pytest.approx(spread.mean())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_equal_answers_have_no_variance_and_the_truth_no_bias(loss):
-    log_proba, target = random_answers(5, 3)
-    same = decompose(loss, np.repeat(log_proba[:1], 4, axis=0), target)
-    assert same["variance"] == pytest.approx(0, abs=1e-12)
-    truth = decompose(loss, np.repeat(np.log(target)[None], 4, axis=0), target)
-    assert truth["bias"] == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.slow
 def test_the_experiment_has_a_line_for_each_rule_and_averaging_takes_variance(outcome):
     table = outcome.table

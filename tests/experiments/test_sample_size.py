@@ -37,13 +37,6 @@ def test_wilsons_interval_is_scipys():
         assert (low[k], high[k]) == pytest.approx(tuple(expected), abs=1e-12)
 
 
-def test_the_normal_interval_is_z_standard_errors_wide():
-    low, high = interval("normal", np.arange(21), 20, 0.95)
-    share = np.arange(21) / 20
-    np.testing.assert_allclose((high + low) / 2, share, atol=1e-15)
-    np.testing.assert_allclose((high - low) / 2, stats.norm.ppf(0.975) * np.sqrt(share * (1 - share) / 20))
-
-
 def test_the_posteriors_interval_is_that_of_its_beta():
     low, high = interval("beta", np.arange(21), 20, 0.8)
     np.testing.assert_allclose((low, high), stats.beta.interval(0.8, 1 + np.arange(21), 21 - np.arange(21)))
