@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.assumptions import POPULATIONS
 from bayesclf.experiments.bias_variance import LOSSES, PARTS, RULES, decompose
@@ -82,11 +81,6 @@ def test_the_experiment_has_a_line_for_each_rule_and_averaging_takes_variance(ou
     for source in ("both hold", "variance holds", "neither holds"):
         assert lines[source, "bayes-optimal"] < lines[source, "map"]
         assert lines[source, "bayes-optimal"] < lines[source, "gibbs"]
-
-
-def test_bad_settings_are_refused():
-    with pytest.raises(InputError, match="at least 2 training sets"):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(sets=1), None)
 
 
 @pytest.mark.parametrize("source", POPULATIONS)
