@@ -347,19 +347,6 @@ def test_nuts_of_a_learned_scale(classes):
     assert_uniform(*found, bins=5)
 
 
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize("classes", mainly([2, 3], 2, others=NIGHTLY))
-def test_nuts_of_logistic_regression(classes):
-    """Of 60 ranks a posterior that is off by one sd is found in 99 % of runs, sds twice too large in 61 %.
-
-    Smaller faults of the sampler are for the test below, and those of the prior for `test_laplace`.
-    """
-    drawn = ranks(
-        partial(logistic, classes), with_engine(LOGISTIC[classes], SHORT), 60, thin=10, classes=LABELS[:classes]
-    )
-    assert_uniform(*drawn, bins=5)
-
-
 @pytest.mark.parametrize(("classes", "seed"), mainly([(2, 0), (3, 0), (2, 1), (3, 1)], (3, 0), others=NIGHTLY))
 def test_nuts_of_logistic_regression_agrees_with_weighted_prior_draws(classes, seed):
     """Means and sds of a long run are those of draws from the prior, weighted by the likelihood of the labels.
