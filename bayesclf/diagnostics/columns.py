@@ -360,7 +360,7 @@ def _collinear_covariances(model: Model) -> list[str]:
         raise NotApplicable("this model has neither weights nor covariances of its columns")
     for block in blocks:
         statistics: Any = block.statistics
-        scatters = statistics.scatter[0]  # of complete rows
+        _, _, scatters = statistics.complete()
         for scatter in [scatters.sum(axis=0)] if "outcome" not in block.family.dims()["Sigma"] else scatters:
             wrong = collinear(scatter, np.diagonal(scatter) <= 0)
             names += [name for name, yes in zip(statistics.axes.features, wrong, strict=True) if yes]

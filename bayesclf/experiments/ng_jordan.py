@@ -160,7 +160,7 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
 
 def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return the errors of both models under map, and of naive Bayes under tempered."""
-    names = table["model"].map(MODELS) + np.where(table["rule"] == "tempered", ", tempered", "")
+    names: pd.Series = table["model"].map(MODELS) + np.where(table["rule"] == "tempered", ", tempered", "")
     shown = table.assign(name=names)[(table["part"] == ALL) & table["rule"].isin(["map", "tempered"])]
     draw = partial(curves, shown, "problem", "name", "error", labels=("", "error"), common=False)
     caption = f"Bands are one standard error of the mean over splits. T is learned from {LEAST_ROWS} rows or more."

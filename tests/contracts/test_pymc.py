@@ -141,5 +141,5 @@ def test_the_page_draws_the_prior(case):
     model = page_of(case, *case.data())
     names = [variable.name for variable in model.free_RVs]
     values = pm.draw([model[name] for name in names], draws=2000, random_seed=3, mode="FAST_COMPILE")
-    draws = case.prior.of_page(dict(zip(names, values, strict=True)), "")
+    draws = case.prior.from_pymc(dict(zip(names, values, strict=True)), "")
     assert_drawn_from(draws, case.marginals(case.prior))
