@@ -20,9 +20,9 @@ from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
-from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.design import (
     LogisticDesign,
+    Matrix,
     WeightedRows,
     about_joined,
     encoded,

@@ -30,7 +30,7 @@ from bayesclf.families.base import (
 from bayesclf.families.networks import factors, row_counts, structure
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import CompletedTables, RowCounts
-from bayesclf.families.page_tables import PageTable, page_tables
+from bayesclf.families.page_tables import PageTable, observe_counts, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
 from bayesclf.wording import in_names
@@ -182,13 +182,11 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         """Add θ as `page` does; it observes counts, and sums over missing cells."""
         import pymc as pm
 
-        from bayesclf.families.pymc import observe_completions, observe_counts
-
         counts, sums = row_counts.split(self.layout(self.axes), statistics)
         theta = self._joined(self.page_theta(pm.Data(f"alpha{suffix}", self.simplexes()[0]), suffix), suffix)
         observe_counts(f"counts{suffix}", theta, counts)
         if len(sums):
-            observe_completions(f"sums{suffix}", theta, sums)
+            row_counts.observe_completions(f"sums{suffix}", theta, sums)
 
     def _joined(self, theta: Any, suffix: str) -> Any:
         """Return θ (outcome, cell) from what `page_theta` returns."""

@@ -299,7 +299,7 @@ def test_too_many_completions_are_refused(rng, monkeypatch):
 
 def test_too_many_completions_are_not_sampled(rng, monkeypatch):
     family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
-    monkeypatch.setattr("bayesclf.families.pymc.LARGEST_SAMPLED", 10)
+    monkeypatch.setattr("bayesclf.families.networks.row_counts.LARGEST_SAMPLED", 10)
     with (
         pm.Model(coords={"outcome": AXES.labels, **family.coords()}),
         pytest.raises(Refused, match=r"too many for NUTS .*; fit with missing='level', or by inference='map'"),
