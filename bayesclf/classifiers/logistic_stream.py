@@ -36,8 +36,7 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.likelihood import Likelihood, with_ones
-from bayesclf.models.logistic.streamed import Sums, added
+from bayesclf.models.logistic.likelihood import Likelihood, Sums, added, with_ones
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
 from bayesclf.tables.batches import NoRows
