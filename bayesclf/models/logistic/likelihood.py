@@ -334,31 +334,46 @@ def _effective(log_weight: Array) -> float:
 KEPT_BYTES = 2**28
 """Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
 
-type Sums = tuple[Array, ...]
-"""What is summed over the parts of the rows."""
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Arrays that are summed over the parts of the rows."""
+
+    arrays: tuple[Array, ...]
+    columns = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over the rows of both."""
+        return Sums(tuple(mine + theirs for mine, theirs in zip(self.arrays, other.arrays, strict=True)))
 
 
-def added(one: Sums, other: Sums) -> Sums:
-    """Return the sums of numbers."""
-    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
+@dataclass(frozen=True, eq=False)
+class Root:
+    """R with RᵀR the weighted sum of x xᵀ over rows, (column, column)."""
+
+    R: Array
+    columns = ()
+
+    def __add__(self, other: Root) -> Root:
+        """Return the root of the rows of both."""
+        return Root(np.asarray(np.linalg.qr(np.concatenate([self.R, other.R]), mode="r")))
 
 
 class Parts(Protocol):
     """The rows of a table, in parts, which may be read again for each sum."""
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
-        """Return what a function returns for each part, added up; both can be pickled."""
+    def summed[S](self, work: Callable[[Likelihood], S]) -> S:
+        """Return what a function, which can be pickled, returns for each part, added up."""
 
 
 def values_of(theta: Array, part: Likelihood) -> Sums:
     """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
-    return (part.values(theta),)
+    return Sums((part.values(theta),))
 
 
 def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
     """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
-    found = [part.derivatives(theta) for theta in thetas]
-    return np.array([one[0] for one in found]), np.array([one[1] for one in found]), np.array([one[2] for one in found])
+    return Sums(tuple(map(np.array, zip(*map(part.derivatives, thetas), strict=True))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,7 +389,7 @@ class StreamedLikelihood:
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
-        (found,) = self.parts.summed(partial(values_of, theta))
+        (found,) = self.parts.summed(partial(values_of, theta)).arrays
         return found
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
@@ -389,7 +404,7 @@ class StreamedLikelihood:
         """Return the same for several θ, by one pass."""
         new = {theta.tobytes(): theta for theta in thetas if theta.tobytes() not in self._kept}
         if new:
-            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values()))))
+            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values())))).arrays
             for key, value, slope, curvature in zip(new, *found, strict=True):
                 self._kept[key] = float(value), slope, curvature
         answers = [self._kept[theta.tobytes()] for theta in thetas]

@@ -30,8 +30,8 @@ from bayesclf.models.logistic.likelihood import (
     MappedLikelihood,
     Parts,
     Proposal,
+    Root,
     StreamedLikelihood,
-    Sums,
     with_ones,
 )
 from bayesclf.models.logistic.newton import (
@@ -838,19 +838,13 @@ def moments_of(parts: Parts) -> tuple[Array, Array]:
     The R of a QR decomposition of 1 and the columns has the means in its first row; the rest is what is left of the
     columns without them.
     """
-    (root,) = parts.summed(_root_of, _joint_root)
+    root = parts.summed(_root_of).R
     return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
 
 
-def _root_of(part: Likelihood) -> Sums:
-    width = part.X.shape[1]
-    total: Sums = (np.zeros((width, width)),)
-    for rows in blocks_of(len(part.y), width):
+def _root_of(part: Likelihood) -> Root:
+    total = Root(np.zeros((part.X.shape[1],) * 2))
+    for rows in blocks_of(len(part.y), part.X.shape[1]):
         X = part.X[rows] if isinstance(part.X, np.ndarray) else part.X[rows].toarray()
-        total = _joint_root(total, (np.sqrt(part.weight[rows])[:, None] * X,))
+        total += Root(np.sqrt(part.weight[rows])[:, None] * X)
     return total
-
-
-def _joint_root(one: Sums, other: Sums) -> Sums:
-    """Return the root of the rows of two roots."""
-    return (np.asarray(np.linalg.qr(np.concatenate([one[0], other[0]]), mode="r")),)
