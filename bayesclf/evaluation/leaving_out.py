@@ -25,8 +25,7 @@ from bayesclf.families.base import Statistics
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import Matrix
-from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.models.logistic.streamed import StreamedModel
+from bayesclf.models.logistic.model import LogisticModel, StreamedModel
 from bayesclf.models.tempered import tempered
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count

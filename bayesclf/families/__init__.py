@@ -31,7 +31,7 @@ FAMILIES = {family.name: family for family in _ALL}
 """Families by name.
 
 One of your own needs no entry here: give an instance to `NaiveBayes`. One of the package is a file, an entry here, a
-case in the contract tests and in four lists of tests, and a row in two pages; CONTRIBUTING has the list.
+case of the contract tests, an entry in three lists elsewhere, and a row in two pages; CONTRIBUTING names them.
 """
 
 __all__ = [

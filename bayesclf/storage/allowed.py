@@ -41,9 +41,8 @@ CLASSES = {
     "models.base": ("Block",),
     "models.generative": ("GenerativeModel",),
     "models.logistic.design": ("LogisticDesign",),
-    "models.logistic.model": ("LogisticModel",),
+    "models.logistic.model": ("LogisticModel", "StreamedModel"),
     "models.logistic.prior": ("LearnedScale", "LogisticPrior"),
-    "models.logistic.streamed": ("StreamedModel",),
     "models.tempered": ("LeftOut",),
     "posterior.hypotheses": ("SeededDraws",),
     "rules": ("Gibbs",),
@@ -73,7 +72,7 @@ def classes() -> dict[str, type]:
     from bayesclf.engines.optimizers import OPTIMIZERS
     from bayesclf.families import FAMILIES
 
-    listed: list[Any] = [*FAMILIES.values(), *ENGINES.values(), *OPTIMIZERS.values()]
+    listed: list[Any] = [*FAMILIES.values(), *ENGINES.values(), *OPTIMIZERS]
     listed += [family.statistics_type for family in FAMILIES.values()]
     for module, names in CLASSES.items():
         listed += [getattr(import_module(f"bayesclf.{module}"), name) for name in names]
