@@ -25,8 +25,16 @@ from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
-from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.inputs import Folds, checked_rules, folds_of, labeled_table
+from bayesclf.evaluation.cross_validation import (
+    Answers,
+    Evaluation,
+    Folds,
+    Question,
+    Split,
+    checked_rules,
+    folds_of,
+    labeled_table,
+)
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown

@@ -22,19 +22,6 @@ from bayesclf.wording import counted, first_upper, joined, listed
 MOST = 6
 """Classes, and priors, that are named."""
 
-ENGINES = {
-    "MLE": "Parameters were estimated by maximum likelihood.",
-    "MAP": "Parameters were set to the mode of their posterior.",
-    "Exact": "The posterior has a closed form; where a rule averages over parameters, it does so over {draws}.",
-    "Augmentation": "The posterior was sampled by data augmentation, {chains} of {draws} in all.",
-    "NUTS": "The posterior was sampled by NUTS, {chains} of {draws} in all.",
-    "Laplace": (
-        "The posterior was drawn from a normal distribution around its mode (Laplace) and corrected by importance "
-        "weights, {draws} in all."
-    ),
-}
-"""How a posterior was found, by the engine's class."""
-
 
 def of_classifier(
     classifier: BayesClassifier,
@@ -55,7 +42,7 @@ def of_classifier(
         sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
         if getattr(classifier, "prior", None) is not None:
             sentences.append("These are the posterior of an earlier fit.")
-    sentences.append(_engine(classifier))
+    sentences.append(f"Inference: {names.engine_name(classifier)}.")
     if answers is not None:
         sentences += [answers.headline, f"That is by {answers.setting}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
@@ -124,14 +111,6 @@ def _priors(priors: Priors) -> str:
     learned = learned if priors.learned else ""
     symbols = "".join(f", where {symbol}" for symbol in priors.symbols)
     return f"priors were {'; '.join(said[:MOST])}{more}{learned}{symbols}."
-
-
-def _engine(classifier: BayesClassifier) -> str:
-    """Return how the posterior was found."""
-    sentence = ENGINES.get(type(classifier.inference_).__name__, f"The posterior was found by {classifier.inference_}.")
-    if is_given(classifier):
-        sentence = "Answers are by draws that were given, {chains} of {draws} in all, perhaps under other priors."
-    return sentence.format(**names.draw_counts(classifier))
 
 
 def _computed(seed: int) -> str:
