@@ -32,6 +32,7 @@ from bayesclf.evaluation.cross_validation import (
     Question,
     Split,
     checked_rules,
+    class_order,
     folds_of,
     labeled_table,
 )
@@ -88,6 +89,8 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         Day of the comparison, as in 2026-01-31.
     left_out
         Names of the models that the time limit left no time for.
+    order
+        Codes of the classes as tables and pages show them: sorted, or in the order of an ordered categorical.
     read
         What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
     """
@@ -110,6 +113,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     data: str = ""
     date: str = ""
     left_out: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
     read: tuple[str, ...] = ()
 
     @property
@@ -398,8 +402,14 @@ def compare(
         limit = min(end, now + max(now - start, BOOSTING_SECONDS))
         finished |= _within(limit, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
         comparison = _comparison(models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds)
-    target = str(getattr(y, "name", None) or "")
-    return replace(comparison, target=target, data=data, date=day.today().isoformat(), read=notes_of(X))
+    return replace(
+        comparison,
+        target=str(getattr(y, "name", None) or ""),
+        data=data,
+        date=day.today().isoformat(),
+        order=class_order(y, classes),
+        read=notes_of(X),
+    )
 
 
 def _comparison(

@@ -40,6 +40,7 @@ from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
+from bayesclf.tables.levels import has_order
 from bayesclf.wording import without_numbers
 
 type Split = tuple[Integers, Integers]
@@ -137,6 +138,14 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
     if found is not None and len(found[0]) == len(frame) and isinstance(cv, Sequence):
         raise InputError(f"{about_unlabeled_rows(found[0])}; leave them out, and renumber the folds of cv")
     return only_labeled(frame, y)
+
+
+def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
+    """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
+    codes, dtype = range(len(classes)), getattr(y, "dtype", None)
+    if not has_order(dtype):
+        return tuple(codes)
+    return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
 
 
 def checked_rules(given: Any) -> tuple[str, ...] | None:

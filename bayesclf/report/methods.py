@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -26,6 +26,7 @@ MOST = 6
 def of_classifier(
     classifier: BayesClassifier,
     codes: Integers | None,
+    order: Sequence[int],
     priors: Priors,
     answers: Answers | None,
     diagnosis: Diagnosis,
@@ -36,7 +37,7 @@ def of_classifier(
     if count := getattr(classifier.model_, "unlabeled", 0):
         size = f"{counted(count, 'row')} without a label and {size}"
     target = f" to predict {classifier.target_name_}" if classifier.target_name_ else ""
-    classes = "" if codes is None else f" ({_shares(codes, classifier.classes_)})"
+    classes = "" if codes is None else f" ({_shares(codes, classifier.classes_, order)})"
     sentences = [f"{first_upper(names.kind_name(classifier))} was fitted to {size}{target}{classes}."]
     if not isinstance(classifier.inference_, MLE):
         sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
@@ -70,7 +71,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
     times = f", repeated {comparison.repeats} times" if comparison.repeats > 1 else ""
     sentences = [
         f"{first_upper(models)} {were} {'compared' if len(answered) > 1 else 'tried'} on {size}{target} "
-        f"({_shares(comparison.y, comparison.classes)}) by {folds}{times}.",
+        f"({_shares(comparison.y, comparison.classes, comparison.order)}) by {folds}{times}.",
         *(
             f"{first_upper(names.full_name(comparison, model))} has no answer: {_reasons(comparison, model)[0]}."
             for model in without
@@ -92,9 +93,9 @@ def _reasons(comparison: Comparison, model: str) -> list[str]:
     return [answer.reason for (name, _), answer in comparison.answers.items() if name == model]
 
 
-def _shares(codes: Integers, classes: Any) -> str:
+def _shares(codes: Integers, classes: Any, order: Sequence[int]) -> str:
     """Return the share of each class."""
-    return listed([f"{label} {share}" for label, _, share in table.class_counts(codes, classes)], MOST, ", …")
+    return listed([f"{label} {share}" for label, _, share in table.class_counts(codes, classes, order)], MOST, ", …")
 
 
 def _priors(priors: Priors) -> str:
