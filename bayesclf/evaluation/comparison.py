@@ -40,7 +40,8 @@ from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import resolve
-from bayesclf.tables.columns import notes_of
+from bayesclf.tables.columns import is_described, notes_of
+from bayesclf.tables.useless import about_useless
 from bayesclf.workers import require_jobs
 
 __all__ = ["Comparison", "compare"]
@@ -408,7 +409,7 @@ def compare(
         data=data,
         date=day.today().isoformat(),
         order=class_order(y, classes),
-        read=notes_of(X),
+        read=notes_of(X) if is_described(X) else tuple(about_useless(frame)),
     )
 
 

@@ -6,11 +6,10 @@ from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.gamma import Gamma
-from bayesclf.families.gaussian import Gaussian
+from bayesclf.families.gaussian import Gaussian, LogNormal
 from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.learned_alpha import LearntAlpha
-from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.mixed.network import ConditionalGaussian
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian

@@ -23,7 +23,6 @@ from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior.answers import answers
@@ -422,7 +421,7 @@ def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> Lo
 def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: Pair) -> Contributions:
     """Return (w_k − w_k′)·(x − center) of each design column; a missing number is at its mean, as in `log_scores`."""
     design = model.design
-    matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
+    matrix, unseen = design.standardized(design.matrix(rows)), design.unseen(rows).astype(float)
     levels = parameters.get("unseen", model.weight_prior.unseen.mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
     own = against_reference(parameters["weight"], model.symmetric, axis=1) * design.scale

@@ -30,7 +30,7 @@ def test_compare_shows_columns_scores_and_verdict():
     assert sum(line.startswith("> ") and "±" in line for line in lines) == 1
     assert re.search(r"^  nb        mle +\S+ ± \S+% +∞ \(\d rows\), else 0\.\d+ ", said.out, re.MULTILINE)
     words = " ".join(said.out.split())
-    assert "Logistic regression (lr) has no answer under mle: the classes are completely separable" in words
+    assert "Logistic regression (lr) has no answer under mle: the classes are separable" in words
     assert "predictive, tempered and gibbs: a fit by MAP leaves no posterior" in words
     assert "What not to trust: Its labels are" in words
     assert "No model is clearly better than always giving the shares of the classes" in words

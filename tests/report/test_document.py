@@ -107,7 +107,7 @@ def test_the_page_says_what_is_so(comparison, html):
     shares = "3 classes: setosa 33.3%, versicolor 33.3%, virginica 33.3%"
     assert f"150 rows · 4 columns · {shares} · 3-fold cross-validation" in text
     assert "bayesclf compare iris --report <b>.html" in text
-    assert "Logistic regression (lr) has no answer under mle: the classes are quasi-completely separable" in text
+    assert "Logistic regression (lr) has no answer under mle: the classes are separable" in text
     assert page.NOTHING not in text
 
 
