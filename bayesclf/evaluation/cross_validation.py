@@ -142,7 +142,8 @@ def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str
 
 def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
     """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
-    codes, dtype = range(len(classes)), getattr(y, "dtype", None)
+    codes = range(len(classes))
+    dtype: Any = getattr(y, "dtype", None)
     if not has_order(dtype):
         return tuple(codes)
     return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
