@@ -16,8 +16,7 @@ from bayesclf.classifiers.predictor import Predictor
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Categorical, MultivariateGaussian
 from bayesclf.families.selected import plain
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet

@@ -19,8 +19,7 @@ from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.tables import columns
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 

@@ -23,7 +23,7 @@ from bayesclf.engines.convergence import scaled_draws
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families.base import Statistics
-from bayesclf.models.base import Model, Rows
+from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.centered import CenteredRows, Matrix
 from bayesclf.models.logistic.model import LogisticModel
@@ -34,6 +34,7 @@ from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
 from bayesclf.posterior.pareto import smoothed
 from bayesclf.progress import shown
 from bayesclf.rules import RULES
+from bayesclf.tables.columns import Rows
 
 NEEDED = "leaving rows out needs the training rows, a row of weight 2 twice"
 

@@ -144,7 +144,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
+        from bayesclf.families.page_tables import observe_counts
 
         given = zip(("alpha", "beta"), (self.alpha, self.beta), strict=True)
         alpha, beta = (pm.Data(f"theta_{name}{suffix}", value) for name, value in given)

@@ -129,7 +129,7 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
+        from bayesclf.families.page_tables import observe_counts
 
         for own in self._grouped(suffix):
             alpha, counts = (own.of(values[None])[0] for values in (np.asarray(self.alpha), statistics.counts))

@@ -73,7 +73,7 @@ class LearntClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π and the label counts to the open PyMC model."""
-        from bayesclf.families.pymc import observe_counts
+        from bayesclf.families.page_tables import observe_counts
 
         observe_counts("labels", self.pymc_pi(), counts)
 
@@ -142,7 +142,7 @@ class KnownClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π, as data, and the label counts to the open PyMC model."""
-        from bayesclf.families.pymc import observe_counts
+        from bayesclf.families.page_tables import observe_counts
 
         # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
         possible = np.where(self.pi > 0, counts, 0.0)

@@ -175,13 +175,18 @@ class Gaussian(Family[Moments]):
 
     @override
     def pymc(self, statistics: Moments, suffix: str) -> None:
-        """Add μ and σ², observing the moments: the same density of the parameters, at a cost that no row adds to."""
+        """Add μ and σ², observing the moments: the same density of the parameters, at a cost that no row adds to.
+
+        It is −(n/2) log 2πσ² − (S + n(x̄ − μ)²)/(2σ²).
+        """
         import pymc as pm
+        import pytensor.tensor as pt
 
-        from bayesclf.families.pymc import observe_moments
-
-        moments = statistics.n, statistics.mean, statistics.scatter
-        observe_moments(suffix, *self._pymc_parameters(suffix, pm.Data), moments)
+        mu, sigma = self._pymc_parameters(suffix, pm.Data)
+        held = {name: pm.Data(f"x_{name}{suffix}", getattr(statistics, name)) for name in ("n", "mean", "scatter")}
+        n, sigma2 = held["n"], sigma**2
+        squares = held["scatter"] + n * (pt.switch(n > 0, held["mean"], 0.0) - mu) ** 2
+        pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:

@@ -114,7 +114,7 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
+        from bayesclf.families.page_tables import observe_counts
 
         theta = pymc_models.words(pm.Data(f"theta_alpha{suffix}", np.asarray(self.alpha)), suffix)
         observe_counts(f"words{suffix}", theta, statistics.counts)

@@ -135,3 +135,16 @@ def theta_of(tables: Sequence[PageTable], draws: Mapping[str, Array], labels: in
         values = draws[own.name].reshape(number, 1 if own.of_all else labels, -1)
         theta[:, :, own.cells] = values
     return theta
+
+
+def observe_counts(name: str, theta: Any, counts: Array) -> None:
+    """Add the log likelihood of counts n of the cells of simplexes θ, (…, cell): Σ n log θ, with 0 · log 0 = 0.
+
+    It takes the place of the rows in the model that NUTS samples, so that no row adds to the cost.
+    """
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    held = pm.Data(f"{name}_data", counts)
+    # Where a count is 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
+    pm.Potential(name, (held * pt.log(pt.switch(pt.eq(held, 0), 1.0, theta))).sum())

@@ -29,7 +29,7 @@ from bayesclf.families.base import (
 from bayesclf.families.networks import factors, row_counts, structure
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import CompletedTables, RowCounts
-from bayesclf.families.page_tables import PageTable, page_tables
+from bayesclf.families.page_tables import PageTable, observe_counts, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
 from bayesclf.wording import in_names
@@ -179,8 +179,6 @@ class ConditionalTables(SimplexFamily[RowCounts]):
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
         """Add θ as `page` does; it observes counts."""
         import pymc as pm
-
-        from bayesclf.families.pymc import observe_counts
 
         row_counts.require_conjugate(self.not_conjugate(statistics), row_counts.NO_PYMC)
         counts, _ = row_counts.split(self.layout(self.axes), statistics)

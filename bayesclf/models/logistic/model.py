@@ -14,7 +14,7 @@ from scipy.special import logit
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
-from bayesclf.models.base import Block, Rows
+from bayesclf.models.generative import Block
 from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments, dense, with_ones
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.identifiability import (
@@ -28,6 +28,7 @@ from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, Mapped
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal, newton
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
