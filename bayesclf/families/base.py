@@ -358,12 +358,6 @@ class Family[S: Statistics](Concise, ABC):
         """
         return self.log_prior(parameters)
 
-    def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
-        """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""
-        if self.not_conjugate(statistics):
-            return None
-        return self.posterior(statistics).log_prior(parameters).ratio(self.log_prior(parameters))
-
     def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
         """Return the columns of a block, numbers measured from their training means or from 0.
 

@@ -2,6 +2,8 @@
 
 The parameter θ of a family has the cells of all columns along one axis. More than `MOST_COLUMNS` columns that depend on
 no other are one variable for each number of levels, as PyTensor compiles every variable.
+
+NUTS samples the same tables, which observe counts and not rows: sampling costs the same for any number of rows.
 """
 
 from __future__ import annotations
@@ -138,10 +140,7 @@ def theta_of(tables: Sequence[PageTable], draws: Mapping[str, Array], labels: in
 
 
 def observe_counts(name: str, theta: Any, counts: Array) -> None:
-    """Add the log likelihood of counts n of the cells of simplexes θ, (…, cell): Σ n log θ, with 0 · log 0 = 0.
-
-    It takes the place of the rows in the model that NUTS samples, so that no row adds to the cost.
-    """
+    """Add the log likelihood of counts n of the cells of simplexes θ, (…, cell): Σ n log θ, with 0 · log 0 = 0."""
     import pymc as pm
     import pytensor.tensor as pt
 

@@ -39,7 +39,6 @@ CLASSES = {
     "families.histogram": ("Cells",),
     "families.mixed.regressions": ("NormalInverseGamma",),
     "models.generative": ("Block", "GenerativeModel"),
-    "models.logistic.centered": ("CenteredRows",),
     "models.logistic.design": ("LogisticDesign",),
     "models.logistic.model": ("LogisticModel",),
     "models.logistic.prior": ("LearnedScale", "LogisticPrior"),
