@@ -27,9 +27,6 @@ from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 
-FRACTIONS = "rows with missing cells have weights that are not whole numbers"
-"""Why there is no data augmentation: such a row has no number of completions to be drawn."""
-
 LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
 SCALE = OrNone(Number(least=SMALLEST, most=LARGEST, array=True))
 VARIANCE = OrNone(Number(least=1e-200, most=1e200, array=True))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, override
+from typing import override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +37,8 @@ LARGEST_SUMS = 2**20
 SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
 
-LARGEST_SAMPLED = 2**15
-"""Completions × factors above which NUTS refuses their likelihood and its gradient."""
+NO_PYMC = "such rows have no PyMC model: use inference='augmentation'"
+"""What to do about rows whose missing cells couple the parameters, where PyMC is asked for."""
 
 TOLERANCE, ITERATIONS = 1e-9, 5000
 """EM ends when no probability changes by more than this, or after this many steps."""
@@ -130,6 +130,21 @@ def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integer
         keys *= size + 2
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return rows[first], np.asarray(which, dtype=np.intp)
+
+
+def require_whole(weight: Array) -> None:
+    """Raise `Refused` for weights of rows with missing cells of which no number of completions can be drawn."""
+    if np.any(weight != np.floor(weight)):
+        raise Refused(
+            "rows with missing cells have weights that are not whole numbers, and no engine samples this posterior; "
+            "give whole ones, or fill the cells in"
+        )
+
+
+def require_conjugate(reason: str, remedy: str = "use inference='augmentation', or leave these rows out") -> None:
+    """Raise `Refused` for a reason why the posterior has no closed form; nothing where it is empty."""
+    if reason:
+        raise Refused(f"this posterior has no closed form ({reason}); {remedy}")
 
 
 @dataclass(frozen=True)
@@ -298,26 +313,3 @@ class CompletedTables:
         lengths = np.bincount(self.sums.of)
         groups = ((np.flatnonzero(lengths == length), np.arange(length)) for length in np.unique(lengths))
         return [(own, self.sums.first[own, None] + terms) for own, terms in groups]
-
-
-def observe_completions(name: str, theta: Any, sums: Sums) -> None:
-    """Observe the sums in the open PyMC model: log likelihood Σ_s m_s log Σ_z Π θ, for θ (outcome, cell).
-
-    Raises `Refused` where the sums have too many terms to be sampled.
-    """
-    import pymc as pm
-    import pytensor.tensor as pt
-
-    if sums.cells.size > LARGEST_SAMPLED:
-        raise Refused(
-            f"the training rows' missing cells have {sums.cells.size:,} completions × tables, too many for NUTS (limit "
-            f"{LARGEST_SAMPLED:,}); fit with missing='level', or by inference='map'"
-        )
-    cells = pm.Data(f"{name}_cells", sums.cells)
-    first, counts = pm.Data(f"{name}_first", sums.first), pm.Data(f"{name}_data", sums.counts)
-    # Index −1, which means no cell, is that of an added cell with probability 1.
-    log_theta = pt.concatenate([pt.log(theta), pt.zeros_like(theta[:, :1])], axis=1)
-    terms = pt.exp(log_theta[:, cells].sum(axis=2))
-    of = pt.cumsum(pt.set_subtensor(pt.zeros(cells.shape[0], dtype=int)[first], 1)) - 1
-    of_sums = pt.inc_subtensor(pt.zeros_like(counts)[:, of], terms)
-    pm.Potential(name, (counts * pt.log(pt.switch(pt.eq(counts, 0), 1.0, of_sums))).sum())
