@@ -18,7 +18,6 @@ from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID
@@ -34,6 +33,8 @@ from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 if TYPE_CHECKING:
     import pandas as pd
     from arviz_stats import ELPDData
+
+    from bayesclf.families.multivariate.groups import GroupedMoments
 
 ALL_TREES, ALL_FORESTS = "all-trees", "all-forests"
 STRUCTURES = (LEARNT, ALL_TREES, ALL_FORESTS)
@@ -181,13 +182,8 @@ class BayesNetClassifier(GenerativeClassifier):
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
         model = super()._conditioned(of_all)
         for block in model.blocks:
-            statistics = block.statistics
-            if isinstance(statistics, GroupedMoments) and self.structure == LEARNT and self.prior is None:
-                gaps = [
-                    repr(name)
-                    for name, complete in zip(statistics.axes.features, statistics.seen.all(axis=0), strict=True)
-                    if not complete
-                ]
+            if block.family.kind == "mixed" and self.structure == LEARNT and self.prior is None:
+                gaps = [repr(name) for name in cast("GroupedMoments", block.statistics).incomplete()]
                 if gaps:
                     self.notes_.append(
                         f"no column depends on {listed(gaps, LISTED_NAMES, AND_MORE)} in the tree, for lack of some "

@@ -23,9 +23,8 @@ from bayesclf.families.base import (
     require_each,
     require_positive,
 )
-from bayesclf.families.mixed import marginals, regressions
-from bayesclf.families.mixed.augmentation import CompletedRows
-from bayesclf.families.mixed.marginals import Network, require_estimate
+from bayesclf.families.mixed import gaps, regressions
+from bayesclf.families.mixed.gaps import CompletedRows, Network, require_estimate
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
@@ -481,7 +480,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 return np.zeros((draws, len(codes), len(self.axes.labels)))
             return self.of_categories.log_density(codes, parameters)
 
-        of_numbers = partial(marginals.log_normal, parameters=parameters)
+        of_numbers = partial(gaps.log_normal, parameters=parameters)
         return self._summed_out(X, of_categories, of_numbers)
 
     def log_predictive(self, X: Array) -> Array:
@@ -514,8 +513,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
         return np.asarray(self._summed_out(X, of_categories, of_numbers)[0])
 
-    def _summed_out(self, X: Array, of_categories: Any, of_numbers: marginals.OfNumbers) -> Array:
-        return marginals.log_density(X, self.network.layout, self.regressions, self.axes, of_categories, of_numbers)
+    def _summed_out(self, X: Array, of_categories: Any, of_numbers: gaps.OfNumbers) -> Array:
+        return gaps.log_density(X, self.network.layout, self.regressions, self.axes, of_categories, of_numbers)
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Own class: the tables' and the regressions' predictives without the row; what all classes share, in all."""

@@ -1,29 +1,200 @@
-"""Data augmentation of conditional Gaussian networks: parameters, and the missing cells of the training rows.
+"""Missing cells of categories and numbers: summed and integrated out of densities, and drawn with the parameters.
 
-Given the parameters and its observed cells, the missing cells of a row are a finite mixture: of the combinations of its
-missing categories, each with a normal distribution of its missing numbers. They are drawn together, and exactly. Rows
-of one class with the same cells missing are treated together, for all chains.
+A missing cell on which nothing observed depends drops out. A missing category that a number depends on is summed over;
+the others are left to the tables. Given the categories the numbers are jointly normal, and a missing number is
+integrated out in closed form.
+
+Data augmentation draws the missing cells of the training rows and the parameters in turn. Given the parameters and its
+observed cells, the missing cells of a row are a finite mixture: of the combinations of its missing categories, each
+with a normal distribution of its missing numbers. They are drawn together, and exactly. Rows of one class with the same
+cells missing are treated together, for all chains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from math import prod
 from typing import Self
 
 import numpy as np
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.errors import Refused
+from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.cells import by_pattern
-from bayesclf.families.mixed import marginals
-from bayesclf.families.mixed.marginals import Network
-from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, flat
-from bayesclf.families.multivariate.groups import APART, GroupedMoments, are_categories, merge
+from bayesclf.families.base import Axes
+from bayesclf.families.cells import Booleans, by_pattern
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, flat, root_of_inverse
+from bayesclf.families.multivariate.groups import APART, GroupedMoments, are_categories, are_seen, merge
 from bayesclf.families.networks import row_counts
+from bayesclf.families.networks.factors import Layout
+from bayesclf.tables.columns import MISSING, UNSEEN
+
+LARGEST_SUM = 2**12
+"""Combinations of missing categories, on which numbers depend, above which summing over them is refused."""
+
+type OfNumbers = Callable[[tuple[Regression, ...], Array, tuple[int, ...]], Array]
+"""The log density of numbers: of their regressions, rows without missing categories, and the missing numbers."""
+
+
+def needed(seen: Booleans, layout: Layout | None, regressions: Sequence[Regression], axes: Axes) -> Booleans:
+    """Return which features are observed, or something observed depends on, (feature)."""
+    out = seen.copy()
+    for own in reversed(regressions):
+        if out[own.of]:
+            out[list(own.parents)] = True
+    category = np.flatnonzero(are_categories(axes))
+    for factor in reversed(layout.factors if layout else ()):
+        if out[category[list(factor.of)]].any():
+            out[category[list(factor.scope)]] = True
+    return out
+
+
+def log_density(
+    X: Array,
+    layout: Layout | None,
+    regressions: tuple[Regression, ...],
+    axes: Axes,
+    of_categories: Callable[[Integers], Array],
+    of_numbers: OfNumbers,
+) -> Array:
+    """Return the log density of the observed cells, (draw, row, outcome).
+
+    `X`: Cells (row, feature). `layout`: The tables of the categories; None without any. `of_categories`: Log density
+    (draw, row, outcome) of codes of the categories, negative where missing.
+
+    Raises `Refused` for too many combinations of missing categories.
+    """
+    category, seen = are_categories(axes), are_seen(X, axes)
+    X = np.where(category & ~seen, MISSING, X)
+    total = of_categories(X[:0, category].astype(np.intp))
+    total = np.zeros((len(total), len(X), total.shape[2]))
+    for pattern, rows in by_pattern(~seen):
+        wanted = needed(pattern, layout, regressions, axes)
+        used = tuple(own for own in regressions if wanted[own.of])
+        gaps = sorted({j for own in used for j in own.given if not pattern[j]})
+        hidden = tuple(np.flatnonzero(wanted & ~pattern & ~category).tolist())
+        sizes = [axes.sizes[j] for j in gaps]
+        if prod(sizes) > LARGEST_SUM:
+            names = ", ".join(repr(axes.features[j]) for j in gaps)
+            raise Refused(
+                f"summing out the missing cells of columns {names} takes {prod(sizes):,} combinations (limit "
+                f"{LARGEST_SUM:,}); fill some in, or fit with missing='level', or with fewer edges"
+            )
+        filled, density = X[rows], None
+        for values in product(*map(range, sizes)):
+            filled[:, gaps] = values
+            term = of_categories(filled[:, category].astype(np.intp))
+            term = term + of_numbers(used, filled, hidden) if used else term
+            density = term if density is None else np.logaddexp(density, term)
+        total[:, rows] = density
+    return total
+
+
+def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters) -> Array:
+    """Return the log density (draw, row, outcome) of the observed numbers under linear regressions."""
+    return np.swapaxes(given_numbers(regressions, X, hidden, parameters).log_density, 1, 2)
+
+
+@dataclass(frozen=True)
+class GivenNumbers:
+    """The hidden numbers of rows given the observed ones: Normal(mean, FFᵀ), and the density of the observed ones.
+
+    `log_density`: (draw, outcome, row). `mean`: (draw, outcome, row, hidden). `root`: F, (draw, outcome, row, hidden,
+    other hidden).
+    """
+
+    log_density: Array
+    mean: Array
+    root: Array
+
+
+def given_numbers(
+    regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters
+) -> GivenNumbers:
+    """Return what linear regressions, parents first, say of rows X (row, feature) without missing categories.
+
+    Each regression has the residual r = x − β0 − βᵀx_on, the hidden x being at their conditional means. Let u be the
+    hidden numbers' deviations from these, A_fh = ∂r_f/∂u_h, and D the diagonal of 1/σ². The density of the observed
+    numbers is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u: a regression of −r on A. Given these, u has the mean
+    −(AᵀDA)⁻¹AᵀDr and the precision AᵀDA.
+    """
+    values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}
+    beta, sigma2 = parameters["beta"], parameters["sigma2"]
+    residuals, slopes, weights = [], [], []
+    for own in regressions:
+        place = own.configuration(X)
+        terms = own.of_terms(beta)[:, :, place]
+        variance = own.of_regressions(sigma2)[:, :, place]
+        expected = terms[..., 0] + sum(terms[..., 1 + i] * values[j] for i, j in enumerate(own.on))
+        slope = {j: -terms[..., 1 + i] for i, j in enumerate(own.on)}
+        if own.of in hidden:
+            values[own.of], slope[own.of] = expected, np.ones_like(expected)
+            residuals.append(np.zeros_like(expected))
+        else:
+            residuals.append(values[own.of] - expected)
+        weights.append(1 / variance)
+        slopes.append([slope.get(h, np.zeros_like(expected)) for h in hidden])
+    logs = [np.log(w) - np.log(2 * np.pi) - w * r**2 for w, r in zip(weights, residuals, strict=True)]
+    total = np.asarray(0.5 * np.sum(logs, axis=0))
+    if not hidden:
+        return GivenNumbers(total, np.empty((*total.shape, 0)), np.empty((*total.shape, 0, 0)))
+    D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
+    A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
+    right = np.einsum("...fh,...f->...h", A, D * r)
+    root = root_of_inverse(np.einsum("...fh,...f,...fi->...hi", A, D, A))
+    whitened = np.einsum("...ih,...i->...h", root, right)
+    log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+    total = total + 0.5 * ((whitened**2).sum(axis=-1) + log_det + len(hidden) * np.log(2 * np.pi))
+    start = np.stack([np.broadcast_to(values[h], total.shape) for h in hidden], axis=-1)
+    return GivenNumbers(total, start - np.einsum("...hi,...i->...h", root, whitened), root)
+
+
+@dataclass(frozen=True)
+class Network:
+    """The tables of the categories and the regressions of the numbers.
+
+    `layout`: The tables; None without categories.
+    """
+
+    axes: Axes
+    layout: Layout | None
+    regressions: tuple[Regression, ...]
+
+    def hidden(self, seen: Booleans) -> Booleans:
+        """Return which features (feature) are missing and matter, as an observed one depends on them."""
+        return needed(seen, self.layout, self.regressions, self.axes) & ~seen
+
+    def split(self, statistics: GroupedMoments) -> tuple[GroupedMoments, GroupedMoments]:
+        """Return the moments of the rows without missing cells that matter, and those of the others."""
+        gaps = np.zeros(len(statistics.groups), dtype=bool)
+        for pattern, groups in by_pattern(~statistics.seen):
+            gaps[groups] = self.hidden(pattern).any()
+        return statistics.where(~gaps), statistics.where(gaps)
+
+    def coupling(self, codes: Array | Integers, seen: Booleans) -> str:
+        """Return the first column with missing cells that matter, as a clause; empty where none does.
+
+        Of cells (row, feature), by their codes of categories, and which are observed.
+        """
+        for pattern, rows in by_pattern(~seen):
+            for j in np.flatnonzero(self.hidden(pattern)):
+                unseen = are_categories(self.axes)[j] and (codes[rows, j] == UNSEEN).any()
+                lacking = "levels that the prior lacks, so that they count as missing cells," if unseen else ""
+                return f"column {self.axes.features[j]!r} has {lacking or 'missing cells'} that others depend on"
+        return ""
+
+
+def require_estimate(reason: str) -> None:
+    """Raise `DoesNotExist` for the same reason: estimates are not computed there."""
+    if reason:
+        raise DoesNotExist(
+            f"{reason}, where the estimates of a network with numbers are not computed; take inference='augmentation' "
+            "and a rule that averages over the posterior, such as 'bayes-optimal'"
+        )
+
 
 WORK = 2**20
 """Numbers in an array of all completions of rows and chains; more rows are treated in blocks that fit."""
@@ -66,7 +237,7 @@ class Incomplete:
             if self.tables and network.layout is not None:
                 weight = weight + log_theta[:, self.label][:, self.cells(network, filled)].sum(axis=2)
             if self.used:
-                given = marginals.given_numbers(self.used, filled, self.hidden, own)
+                given = given_numbers(self.used, filled, self.hidden, own)
                 weight = weight + given.log_density[:, 0]
                 means.append(given.mean[:, 0])
                 roots.append(given.root[:, 0])
@@ -109,15 +280,15 @@ def incomplete_rows(network: Network, statistics: GroupedMoments, chains: int) -
     for pattern, groups in by_pattern(~statistics.seen):
         if (pattern & ~category).any() and (statistics.groups[groups, 1:][:, pattern & ~category] != APART).any():
             raise Refused(ADDED_UP)
-        wanted = marginals.needed(pattern, network.layout, network.regressions, axes)
+        wanted = needed(pattern, network.layout, network.regressions, axes)
         gaps, hidden = (tuple(np.flatnonzero(wanted & ~pattern & kind).tolist()) for kind in (category, ~category))
         sizes = [axes.sizes[j] for j in gaps]
         rows = np.repeat(groups, statistics.n[groups].astype(np.intp))
         total += prod(sizes) * len(rows)
-        if prod(sizes) > marginals.LARGEST_SUM or total > LARGEST_COMPLETIONS:
+        if prod(sizes) > LARGEST_SUM or total > LARGEST_COMPLETIONS:
             raise Refused(
                 f"the missing cells of the training rows have {total:,} completions (limit {LARGEST_COMPLETIONS:,}, "
-                f"and {marginals.LARGEST_SUM:,} of a row); fill some in, fit with missing='level' or with fewer edges"
+                f"and {LARGEST_SUM:,} of a row); fill some in, fit with missing='level' or with fewer edges"
             )
         values = np.indices(sizes).reshape(len(sizes), -1).T if sizes else np.zeros((1, 0), dtype=np.intp)
         used = tuple(own for own in network.regressions if wanted[own.of])
