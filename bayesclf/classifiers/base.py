@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import numpy as np
@@ -244,9 +245,16 @@ def innermost(estimator: Any) -> BayesClassifier | None:
     >>> innermost(make_pipeline(StandardScaler(), FrozenEstimator(bc.GaussianNB())))
     GaussianNB()
     """
+    *_, inside = _nested(estimator)
+    return inside if isinstance(inside, BayesClassifier) else None
+
+
+def _nested(estimator: Any) -> Iterator[Any]:
+    """Yield an estimator, the one that it freezes or the last step of the pipeline that it is, and so on."""
+    yield estimator
     while isinstance(estimator, FrozenEstimator) or _is_pipeline(estimator):
         estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.steps[-1][1]
-    return estimator if isinstance(estimator, BayesClassifier) else None
+        yield estimator
 
 
 def _is_pipeline(estimator: Any) -> bool:
@@ -257,27 +265,20 @@ def _is_pipeline(estimator: Any) -> bool:
 
 def is_frozen(estimator: Any) -> bool:
     """Return whether `fit` leaves the classifier as it is."""
-    while _is_pipeline(estimator):
-        estimator = estimator.steps[-1][1]
-    return isinstance(estimator, FrozenEstimator)
+    return any(isinstance(one, FrozenEstimator) for one in _nested(estimator))
 
 
 def fitted_with(estimator: Any, X: Any, y: Any, **given: Any) -> Any:
     """Fit an estimator; what is given besides rows and labels, unless None, goes to the classifier inside it."""
-    prefix, inside = "", estimator
-    while _is_pipeline(inside):
-        name, inside = inside.steps[-1]
-        prefix += f"{name}__"
+    prefix = "".join(f"{one.steps[-1][0]}__" for one in takewhile(_is_pipeline, _nested(estimator)))
     return estimator.fit(X, y, **{prefix + name: value for name, value in given.items() if value is not None})
 
 
 def transformed(estimator: Any, X: Any) -> Any:
     """Return rows as the classifier inside a fitted estimator is given them."""
-    while isinstance(estimator, FrozenEstimator) or _is_pipeline(estimator):
-        if isinstance(estimator, FrozenEstimator):
-            estimator = estimator.estimator
-            continue
-        X, estimator = estimator[:-1].transform(X) if len(estimator) > 1 else X, estimator.steps[-1][1]
+    for one in _nested(estimator):
+        if _is_pipeline(one) and len(one) > 1:
+            X = one[:-1].transform(X)
     return X
 
 

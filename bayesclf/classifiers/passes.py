@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from bayesclf.errors import InputError
 from bayesclf.progress import Tell, silent
 from bayesclf.tables import stream_paths
 from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import Column, ColumnKind, column_kind, some_rows
+from bayesclf.tables.columns import ColumnKind, column_kind, some_rows
 from bayesclf.tables.delimited import wish_of
 from bayesclf.tables.kinds import require_column
 from bayesclf.tables.labels import mended_labels
@@ -217,20 +217,12 @@ class Unlike(InputError):
     """Parts of a table whose columns hold different things, as one may be empty in some of them."""
 
 
-class Sum(Protocol):
-    """What a pass finds of some rows; it adds."""
-
-    @property
-    def columns(self) -> Sequence[Column]:
-        """The columns of the rows, as far as they must be alike in all of them."""
-
-    def __add__(self, other: Any) -> Any:
-        """Return what is found of the rows of both."""
-
-
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a pass finds, and the classifier that knows the names of the columns; both parts' sum is that of all."""
+    """What a pass finds, a value that adds, and the classifier that knows the names of the columns.
+
+    The value has the `columns` that must be alike in all parts: all training columns, or none for plain sums.
+    """
 
     clf: Any
     value: Any

@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp, softmax
 from sklearn import discriminant_analysis, linear_model, naive_bayes
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.model_selection import FixedThresholdClassifier
 
 import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
@@ -199,18 +197,3 @@ def test_nothing_is_stored_or_pickled(name):
     _ = clf.coef_, clf.intercept_, clf.decision_function(X)
     assert set(vars(clf)) == before
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).coef_, clf.coef_)
-
-
-class TestMetaEstimators:
-    @pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
-    def test_a_fixed_threshold(self, method):
-        y = SPECIES[PAIR] == 2
-        clf = FixedThresholdClassifier(bc.GaussianNB("feature", random_state=1), threshold=0.3, response_method=method)
-        clf.fit(IRIS[PAIR], y)
-        answers = getattr(clf.estimator_, method)(IRIS[PAIR])
-        np.testing.assert_array_equal(clf.predict(IRIS[PAIR]), (answers if answers.ndim == 1 else answers[:, 1]) > 0.3)
-
-    @pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
-    def test_calibration(self, method):
-        clf = CalibratedClassifierCV(bc.GaussianNB(random_state=1), method=method, cv=3).fit(IRIS, SPECIES)
-        assert clf.score(IRIS, SPECIES) > 0.9

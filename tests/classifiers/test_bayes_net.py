@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 import bayesclf as bc
 from bayesclf import AODE, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets, loo
@@ -178,33 +177,6 @@ def simulated(rng, edges, n, alpha=1.5):
 
 
 EDGES = (("a", "b"), ("a", "c"))
-
-
-def first_levels(clf, truth):
-    """Return the draws (draw, parameter) of P(first level | configuration, class), and their true values."""
-    cells = list(clf.model_.coords()["cell"])
-    theta = clf.draws_.parameters["theta"]
-    draws, values = [], []
-    for (k, name, u), p in truth.items():
-        parents = [parent for parent, child in EDGES if child == name]
-        given = ", ".join(f"{parent}={'ny'[v]}" for parent, v in zip(parents, u, strict=True))
-        cell = f"{name}=n | {given}" if given else f"{name}=n"
-        draws.append(theta[:, k, cells.index(cell)])
-        values.append(p)
-    return np.array(draws).T, np.array(values)
-
-
-@pytest.mark.nightly
-def test_posteriors_are_calibrated():
-    """Of the exact engine, with which NUTS agrees by `tests/contracts/test_nuts_agrees.py`."""
-    ranks = []
-    for seed in range(400):
-        truth, X, y = simulated(np.random.default_rng([seed, 5]), EDGES, 12)
-        clf = BayesNetClassifier(EDGES, alpha=1.5, inference=Exact(draws=99, chains=1), random_state=seed)
-        draws, values = first_levels(clf.fit(X, y, classes=["no", "yes"]), truth)
-        ranks.append((draws < values).sum(axis=0))
-    counts = np.array([np.bincount(column // 10, minlength=10) for column in np.array(ranks).T])
-    assert stats.chisquare(counts, axis=1).pvalue.min() > 1e-3 / counts.shape[0]
 
 
 @pytest.mark.slow

@@ -39,34 +39,17 @@ def rows():
 
 
 @pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
-@pytest.mark.parametrize("rule", CLOSED_FORM)
-def test_one_column_is_gaussian_naive_bayes(covariance, variance, rule, rows):
-    X, y = rows[0][:, :1], rows[1]
-    expected = bc.GaussianNB(variance, random_state=4).fit(X, y).predict_log_proba(X, rule=rule)
-    clf = gda(covariance, nu=3.0, psi=X.var()).fit(X, y)
-    np.testing.assert_allclose(clf.predict_log_proba(X, rule=rule), expected, atol=1e-11)
-
-
-@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
-def test_one_column_averages_as_gaussian_naive_bayes(covariance, variance, rows):
-    X, y = rows[0][:, :1], rows[1]
-    many = Exact(draws=4000)
-    expected = bc.GaussianNB(variance, inference=many, random_state=1).fit(X, y).predict_proba(X[:20])
-    found = gda(covariance, nu=3.0, psi=X.var(), inference=many).fit(X, y).predict_proba(X[:20])
-    # Sixteen thousand draws of a probability whose spread is below 0.1.
-    np.testing.assert_allclose(found, expected, atol=5 * 0.1 * np.sqrt(2 / 16_000))
-
-
-@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
-def test_given_hyperparameters_are_those_of_gaussian_naive_bayes(covariance, variance, rows):
+@pytest.mark.parametrize("given", [False, True], ids=["default", "given"])
+def test_one_column_is_gaussian_naive_bayes(covariance, variance, given, rows):
     """a = ν/2 and b = Ψ/2."""
     X, y = rows[0][:, :1], rows[1]
-    one = bc.GaussianNB(variance, m=0.3, kappa=0.5, a=2.5, b=1.5).fit(X, y)
-    other = gda(covariance, m=0.3, kappa=0.5, nu=5.0, psi=3.0).fit(X, y)
-    for rule in ("map", "mean", "predictive"):
-        np.testing.assert_allclose(
-            other.predict_log_proba(X, rule=rule), one.predict_log_proba(X, rule=rule), atol=1e-11
-        )
+    own = {"m": 0.3, "kappa": 0.5} if given else {}
+    nu, psi = (5.0, 3.0) if given else (3.0, X.var())
+    expected = bc.GaussianNB(variance, **own, **({"a": nu / 2, "b": psi / 2} if given else {})).fit(X, y)
+    clf = gda(covariance, **own, nu=nu, psi=psi).fit(X, y)
+    for rule in CLOSED_FORM:
+        found = clf.predict_log_proba(X, rule=rule)
+        np.testing.assert_allclose(found, expected.predict_log_proba(X, rule=rule), atol=1e-11)
 
 
 @pytest.mark.parametrize(

@@ -61,31 +61,6 @@ def test_probabilities_are_those_of_the_product_of_densities(fruit):
     np.testing.assert_allclose(clf.predict_proba(X), expected, rtol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"structure": EDGES, "class_free": ["weight"]}, pytest.param({}, marks=pytest.mark.slow)],
-    ids=["edges", "tan"],
-)
-def test_a_file_and_parts_and_yesterdays_posterior_give_the_same_answers(options, fruit, tmp_path):
-    X, y = fruit
-    whole = BayesNetClassifier(random_state=1, **options).fit(X, y)
-    whole.save(tmp_path / "model.nc")
-    assert_same_answers(whole, bc.load(tmp_path / "model.nc"), X, ("bayes-optimal", "gibbs", *CLOSED_FORM), 0)
-    parts = BayesNetClassifier(random_state=1, **options)
-    for start in range(0, 160, 40):
-        parts.partial_fit(X[start : start + 40], y[start : start + 40], classes=["apple", "pear"])
-    assert parts.edges_ == whole.edges_
-    assert_same_answers(whole, parts, X, CLOSED_FORM)
-    first = BayesNetClassifier(random_state=1, **options).fit(X[:80], y[:80])
-    second = first.as_prior().fit(X[80:], y[80:])
-    evidence = first.model_.log_evidence() + second.model_.log_evidence()
-    at_once = first.model_.posterior().blocks[0].family.posterior(second.model_.blocks[0].statistics)
-    found = second.model_.posterior().blocks[0].family
-    for (_, one), (_, other) in zip(found.parts(), at_once.parts(), strict=True):
-        np.testing.assert_allclose(one.m, other.m, rtol=1e-10)
-    assert np.isfinite(evidence)
-
-
 def test_a_network_without_numbers_is_one_of_tables(play_tennis):
     clf = BayesNetClassifier(random_state=1).fit(play_tennis.X, play_tennis.y)
     assert type(clf.model_.blocks[0].family) is BayesianNetwork

@@ -246,14 +246,6 @@ def test_documents_in_parts_cannot_choose_words_by_all_documents():
         bc.TextNB(vectorizer={"min_df": 2}).partial_fit(TEXTS, Y)
 
 
-@every_event_model
-def test_generated_documents_can_be_learnt_from(event_model):
-    clf = smoothed(bc.TextNB, event_model=event_model).fit(pd.DataFrame({"message": TEXTS}), Y)
-    table, labels = clf.sample(40)
-    assert list(table.columns) == ["message"]
-    assert smoothed(bc.TextNB, event_model=event_model).fit(table, labels).vocabulary_
-
-
 # Posteriors too large to keep in memory
 
 
