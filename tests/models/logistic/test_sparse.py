@@ -76,7 +76,7 @@ class TestFits:
         np.testing.assert_allclose(sparsely.coef_, densely.coef_, atol=1e-8)
         np.testing.assert_allclose(sparsely.intercept_, densely.intercept_, atol=1e-8)
         assert sparsely.notes_ == densely.notes_ == ["column 'x3' has one value only, or none, and contributes nothing"]
-        explained = [clf.explain(some[:3]).terms["contribution"] for clf, some in ((sparsely, rows), (densely, X))]
+        explained = [clf.explain(some[:3]).table["contribution"] for clf, some in ((sparsely, rows), (densely, X))]
         np.testing.assert_allclose(*explained, atol=1e-8)
 
     def test_the_machine_code_has_the_same_density(self, fits):
