@@ -29,7 +29,7 @@ from bayesclf.constraints import Instance, Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.inputs import as_table
+from bayesclf.evaluation.cross_validation import as_table
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
 from bayesclf.evaluation.score_table import Key
 from bayesclf.progress import shown
