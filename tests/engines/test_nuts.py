@@ -359,10 +359,6 @@ def test_settings_are_checked(settings, message):
         NUTS(**settings)
 
 
-def test_settings_take_numpy_integers():
-    assert NUTS(draws=np.int64(10)).draws == 10
-
-
 def test_healthy_and_constant_draws_have_no_problems():
     x = healthy((4, 1000, 3))
     x[..., 1] = 2.5

@@ -16,7 +16,7 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf.classifiers.labels import labeled_rows
 from bayesclf.engines import unlabeled
-from bayesclf.engines.unlabeled import PartlyLabeled, expectation_maximization
+from bayesclf.engines.unlabeled import expectation_maximization
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 
 WORDS = pd.DataFrame({"u": list("aabbabbaabab"), "v": list("cdddcdcdcddc")})
@@ -175,19 +175,6 @@ def test_em_runs_for_requested_estimates_only(engine, monkeypatch):
     assert not any("EM has not converged" in problem for problem in clf.convergence_problems_)
     with pytest.warns(ConvergenceWarning, match="EM has not converged"):
         np.testing.assert_array_equal(copied.predict_proba(WORDS, rule=other), first)
-
-
-def test_em_shows_progress():
-    told = []
-    bc.set_progress(lambda *news: told.append(news))
-    try:
-        gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, **USE)
-    finally:
-        bc.set_progress(None)
-    own = [news for news in told if news[0].startswith("EM (map), labels' probabilities change by ")]
-    assert [done for _, done, _ in own] == list(range(1, len(own) + 1))
-    assert len(own) > 2
-    assert {total for _, _, total in own} == {unlabeled.ITERATIONS}
 
 
 @pytest.mark.parametrize("rule", ["mle", "map"])
@@ -607,28 +594,6 @@ def test_a_classifier_is_as_before_after_a_refusal():
     clf.set_params(inference="exact")
     refused("does not sum", lambda: clf.fit(WORDS, OF_WORDS, **USE))
     np.testing.assert_array_equal(clf.predict_proba(WORDS), before)
-
-
-def test_the_log_likelihood_sums_over_classes():
-    problem = partly(categorical, WORDS, OF_WORDS)
-    assert isinstance(problem, PartlyLabeled)
-    point = problem.model.mean()
-    expected = problem.log_likelihood(point)
-    by_hand = []
-    scores = problem.model.log_scores(categorical(inference="map").fit(WORDS, OF_WORDS, **USE).rows(WORDS), point)[0]
-    for labels in product(range(2), repeat=8):
-        codes = np.concatenate([problem.y, labels])
-        by_hand.append(scores[np.arange(12), codes].sum())
-    assert expected == pytest.approx(logsumexp(by_hand), rel=1e-12)
-
-
-@pytest.mark.parametrize("model", MODE_OF_DENSITY)
-def test_em_starts_where_the_map_estimate_of_the_labeled_rows_is(model):
-    make, X, y = MODELS[model]
-    known = np.array([label is not None for label in y])
-    problem = partly(make, X, y)
-    alone = make(inference="map").fit(X[known], np.asarray(y, dtype=object)[known], **USE)
-    np.testing.assert_allclose(unlabeled._by_labeled(problem), alone.predict_proba(X[~known]), atol=1e-12)
 
 
 @pytest.mark.parametrize("class_prior", ["dirichlet", "uniform"])

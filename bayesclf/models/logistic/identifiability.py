@@ -6,7 +6,7 @@ coordinates of the space that the columns span the estimate is unique.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -235,40 +235,24 @@ def collinear_features(
     Returns: Names of numbers, of "… is missing" and of categories, in the design's order.
     """
     starts = np.cumsum([len(design) - sum(design.sizes), *design.sizes])
-    always = [bool(abs(1 - moments.mean[start:end].sum()) < ALWAYS) for start, end in pairwise(starts.tolist())]
-    covariance = moments.covariance
-    contrasts = _contrasts(design, moments.mean, always)
-    between = np.asarray(contrasts.T @ (contrasts.T @ covariance).T)
+    covariance, kept = moments.covariance, np.ones(len(design), dtype=bool)
+    for start, end in pairwise(starts.tolist()):
+        shares = moments.mean[start:end]
+        kept[start:end] = shares > 0
+        if abs(1 - shares.sum()) < ALWAYS:  # the other levels and the intercept say what the most frequent one says
+            kept[start + shares.argmax()] = False
     # A column can be constant only in a design of other rows; then it is the intercept that it is collinear with.
-    varies = np.diag(between) > NO_VARIANCE
-    contrasts, between = contrasts[:, np.flatnonzero(varies)], between[np.ix_(varies, varies)]
-    sd = np.sqrt(np.diag(between))
-    sums = contrasts @ (_constant_sums(between / np.outer(sd, sd)) / sd[:, None])
+    some = np.flatnonzero(kept & (np.diag(covariance) > NO_VARIANCE))
+    sd = np.sqrt(np.diag(covariance)[some])
+    found = _constant_sums(covariance[np.ix_(some, some)] / np.outer(sd, sd)) / sd[:, None]
+    sums = np.zeros((len(design), found.shape[1]))
+    sums[some] = found
     if not sums.shape[1]:
         return ()
     constant = variances(sums) < RANK_TOLERANCE**2
     weights = sums[:, constant] * np.sqrt(np.diag(covariance))[:, None]
     involved = np.abs(weights).max(axis=1, initial=0.0) > TAKES_PART
     return tuple(dict.fromkeys(name for name, part in zip(design.features, involved, strict=True) if part))
-
-
-def _contrasts(design: LogisticDesign, mean: Array, always: Sequence[bool]) -> sparse.csc_array:
-    """Return combinations (column, contrast) that span all columns except sums that are constant by construction.
-
-    They are the columns themselves, but orthonormal contrasts of the levels of a category that every row has; sparse,
-    as products of dense matrices of thousands of columns take seconds.
-    """
-    own = len(design) - sum(design.sizes)
-    parts: list[Any] = [sparse.eye_array(own)]
-    start = own
-    for size, every_row in zip(design.sizes, always, strict=True):
-        levels = np.flatnonzero(mean[start : start + size] > 0)
-        block = np.eye(size)[:, levels]
-        if len(levels) and every_row:
-            block = block @ linalg.helmert(len(levels)).T
-        parts.append(sparse.csc_array(block))
-        start += size
-    return sparse.csc_array(sparse.block_diag(parts))
 
 
 def _constant_sums(correlation: Array) -> Array:

@@ -104,18 +104,6 @@ class TestMap:
         assert moved["symmetric"] < 1e-9
         assert moved["reference"] > 1e-3
 
-    def test_symmetric_prior_has_no_special_class_in_density(self) -> None:
-        """The posterior density at θ equals that at θ re-expressed with another reference, exactly."""
-        numbers, codes, y, weight = mixed(3)
-        order = np.array([2, 0, 1])
-        for prior in (LogisticPrior(), LogisticPrior(intercept_at="zero")):
-            settings = {"codes": codes, "levels": LEVELS, "weight": weight, "prior": prior}
-            plain = model_of(numbers, y, **settings)
-            permuted = model_of(numbers, order[y], **settings)
-            point = plain.hypotheses(np.random.default_rng(0).normal(size=(5, 2, 7)))
-            other = {name: values[:, np.argsort(order)] for name, values in point.items()}
-            np.testing.assert_allclose(plain.log_posterior(**point), permuted.log_posterior(**other), rtol=1e-12)
-
     def test_class_without_rows(self) -> None:
         numbers, codes, y, weight = mixed(2)
         model = model_of(numbers, y, codes=codes, levels=LEVELS, weight=weight, n_labels=3)
