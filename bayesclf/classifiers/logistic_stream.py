@@ -41,9 +41,8 @@ from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.streamed import Sums, added
 from bayesclf.progress import Tell
 from bayesclf.tables import columns
-from bayesclf.tables.batches import NoRows
 from bayesclf.tables.columns import Column
-from bayesclf.tables.stream import Stream
+from bayesclf.tables.streams import NoRows, Stream
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -211,7 +210,7 @@ class DaskParts:
 def read(clf: Checks, source: Any, how: Reading, client: Any, tell: Tell) -> tuple[Encoding, StreamParts | DaskParts]:
     """Return how rows are encoded, with what the first pass has found, and the rows for further passes."""
     if client is None:
-        opening = opened(source, how, ahead=True)
+        opening = opened(source, how)
         if not opening[0].again:
             raise InputError(
                 f"logistic regression reads its rows many times, and {opening[0].where} can be read once; give files, "

@@ -20,10 +20,10 @@ def parts_of(source: Any) -> list[Any]:
     """Return each task's delayed partition, file or table; paths are absolute, as a worker may run elsewhere."""
     import os
 
-    from bayesclf.tables import stream_paths
+    from bayesclf.tables import reading
 
     if isinstance(source, str | os.PathLike):
-        return [path.absolute() for path in stream_paths.files_of(os.fspath(source))]
+        return [path.absolute() for path in reading.files_of(os.fspath(source))]
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
     if isinstance(source, Sequence):

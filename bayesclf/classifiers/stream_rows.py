@@ -17,15 +17,11 @@ from bayesclf.classifiers.labels import checked_labels, possible_labels
 from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import Choice, Instance, OrNone, Several, require
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import ColumnKind, column_kind
+from bayesclf.tables.columns import ColumnKind, column_kind, require_column
 from bayesclf.tables.delimited import wish_of
-from bayesclf.tables.kinds import require_column
-from bayesclf.tables.labels import mended_labels
-from bayesclf.tables.stream import Batch, Stream, relabeled
-from bayesclf.tables.stream_paths import files_of
-from bayesclf.tables.streams import open_stream
-from bayesclf.tables.useless import left_out
+from bayesclf.tables.reading import files_of, open_stream
+from bayesclf.tables.remarks import left_out, mended_labels
+from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
 from bayesclf.wording import LISTED_ROWS, listed
 
 EXACT = 2.0**53
@@ -101,12 +97,10 @@ def _whole(y: pd.Series) -> pd.Series:
     return y
 
 
-def opened(
-    source: Any, how: Reading, expected: Mapping[str, str] | None = None, ahead: bool = False
-) -> tuple[Stream, list[str]]:
-    """Return a stream of features, labels and weights, and the features; reading ahead is not for a cluster."""
+def opened(source: Any, how: Reading, expected: Mapping[str, str] | None = None) -> tuple[Stream, list[str]]:
+    """Return a stream of features, labels and weights, and the features."""
     found = open_stream(source, how.kinds, how.missing, (), how.drop, how.options, how.target)
-    stream = replace(found, expected=expected or {}, ahead=ahead)
+    stream = replace(found, expected=expected or {})
     features = [name for name in stream.names if name not in (how.target, how.weight)]
     return stream.select([*features, how.target, *([] if how.weight is None else [how.weight])]), features
 

@@ -38,7 +38,7 @@ from bayesclf.families.hierarchical import learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, shown
-from bayesclf.tables.batches import NoRows
+from bayesclf.tables.streams import NoRows
 from bayesclf.wording import LISTED_NAMES, listed
 
 OF_ANSWERS = ("inference", "random_state", "rule")
@@ -194,7 +194,7 @@ def _learned_from(
     self._check_options()
     self._require_words_in_parts("a table that is read in parts")
     known = how.classes if self.prior is None or how.classes is not None else self.prior.learnt.classes
-    stream, features = opened(source, how, expected, ahead=part is None)
+    stream, features = opened(source, how, expected)
     total = None if how.weight is not None or part is not None else stream.rows
     samples = [LeftOutRows(total, part or 0)]
     if total is not None and how.unlabeled == "drop":

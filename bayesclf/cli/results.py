@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +19,8 @@ from bayesclf.wording import duration, printable
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.cli.inputs import Training
-    from bayesclf.cli.options import Settings
     from bayesclf.diagnostics import Finding
     from bayesclf.evaluation.comparison import Comparison
-
-NUMBER = re.compile(r"\d[\d.e+-]*")
 
 OF_COLUMNS = ("M07", "M08", "M09")
 """Checks that are about the columns, not about a model."""
@@ -87,22 +83,12 @@ def engine_name(classifier: BayesClassifier) -> str:
 
 
 def _notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return each note once, with its models; of notes that say the same of several fits, the first.
-
-    Two notes of a model say the same if they are equal up to the colon, apart from numbers.
-    """
+    """Return each note once, with its models."""
     models: dict[str, list[str]] = {}
-    alike: dict[tuple[str, str], list[str]] = {}
     for model, notes in comparison.notes.items():
         for note in notes:
             models.setdefault(note, []).append(model)
-            start, colon, _ = note.partition(":")
-            alike.setdefault((model, NUMBER.sub("", start) if colon else note), []).append(note)
-    shown = {group[0]: len(group) - 1 for group in alike.values()}
-    return [
-        (", ".join(models[note]), f"{note} ({more} more like this; --json has all)" if more else note)
-        for note, more in shown.items()
-    ]
+    return [(", ".join(names), note) for note, names in models.items()]
 
 
 def _time(comparison: Comparison, seconds: float) -> str:
@@ -114,7 +100,7 @@ def _time(comparison: Comparison, seconds: float) -> str:
     return f"{duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
-def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training, chosen: Settings) -> str:
+def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training, settings: Record) -> str:
     """Return all results of a comparison as JSON.
 
     Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times and the number of processes are left
@@ -128,7 +114,7 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
             "table": training.dataset.name,
             "target": training.dataset.target,
             "drop": [name for name in training.dataset.frame if name not in set(training.columns["column"])],
-            **{name: value for name, value in asdict(chosen).items() if name != "jobs"},
+            **settings,
             "cost": None if comparison.costs is None else comparison.costs.matrix.tolist(),
             "reject": None if comparison.costs is None else comparison.costs.reject,
         },

@@ -15,7 +15,7 @@ from sklearn.utils import murmurhash3_32
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.tables import batches
+from bayesclf.tables import streams as batches
 
 RNG = np.random.default_rng(5)
 ROWS = 120

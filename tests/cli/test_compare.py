@@ -50,7 +50,7 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
     base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
     words = " ".join(command(*base).out.split())
-    assert words.startswith("read: column 'id' has another value in almost every row and is left out (--keep id")
+    assert words.startswith("read: column 'id' has a different value in almost every row and is left out (--keep id")
     assert "M08" not in words
     base += ["--keep", "id"]
     words = " ".join(command(*base).out.split())
@@ -277,22 +277,6 @@ def test_numbers_as_labels():
     table("t.csv", text)
     said = command("compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--json", "-").out
     assert [label["label"] for label in json.loads(said)["data"]["labels"]] == ["1", "2"]
-
-
-def test_notes_that_say_the_same_of_several_fits_are_shown_once(monkeypatch):
-    compare = comparison.compare
-
-    def with_notes(*arguments, **settings):
-        found = compare(*arguments, **settings)
-        found.notes["nb"] = ("the chains disagree: R-hat is 1.012", "the chains disagree: R-hat is 1.3", "a note")
-        found.notes["lr"] = ("a note",)
-        return found
-
-    monkeypatch.setattr(comparison, "compare", with_notes)
-    said = command("compare", "play_tennis", *QUICK, "--rules", "map").out
-    assert "\nnb: the chains disagree: R-hat is 1.012 (1 more like this; --json has all)" in said
-    assert "R-hat is 1.3" not in said
-    assert "\nnb, lr: a note" in said
 
 
 def test_an_engine_that_a_model_does_not_have_is_refused_before_any_work():

@@ -197,7 +197,6 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], dict[str, list[Any]]]] = {
             "target": NO_NUMBERS,
             "dtypes": [value for value in NO_NUMBERS if not isinstance(value, dict)],
             "missing": [value for value in NO_NUMBERS if not isinstance(value, dict | list)],
-            "max_bytes": NO_COUNTS,
         },
     ),
     "read_table": (read_table, {"path": [*NO_NUMBERS, None, 0]}),

@@ -8,8 +8,8 @@ import bayesclf as bc
 from bayesclf import datasets
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.streams import open_stream
-from bayesclf.tables.useless import useless
+from bayesclf.tables.reading import open_stream
+from bayesclf.tables.remarks import describe_columns, useless
 
 LABELS = ["yes", "no", "no"]
 
@@ -31,6 +31,11 @@ CASES = {
     "percent": (rows("{j}.5%,{y}", "a,cls\n"), {"a": "number"}, 0, "column 'a' is read as numbers, without '%'"),
     "unit": (rows("5{j} kg,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'kg' (--kind a=category"),
     "currency": (rows('"$1,{j}37.00",{y}', "a,cls\n"), {"a": "number"}, 0, "without '$' and without the marks"),
+    "currency in some cells": (
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\n$3,"),
+        *({"a": "number"}, 0, "column 'a' is read as numbers, without '$'"),
+    ),
+    "percent in some cells": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"), {"a": "category"}, 0, ""),
     "semicolon": (rows("{j};{k};{y}", "a;b;cls\n"), NUMBERS, 0, "the separator is ';'"),
     "sep=": (rows("{j}|{k}|{y}", "sep=|\na|b|cls\n"), NUMBERS, 0, ""),
     "blanks between": (rows("{j}  {k} {y}", "a b cls\n"), NUMBERS, 0, "the separator is blanks"),
@@ -51,7 +56,7 @@ CASES = {
         rows("w{i},{j},{y}", "who,a,cls\n"),
         {"a": "number"},
         0,
-        "'who' has another value in almost every row",
+        "'who' has a different value in almost every row",
     ),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (
@@ -62,7 +67,7 @@ CASES = {
     ),
     "text beside": (
         rows("please send the red boxes number {i} today to us,{j},{y}", "t,a,cls\n"),
-        *({"a": "number"}, 0, "column 't' holds free text and is left out (--keep t takes it; --models text --text t"),
+        *({"a": "number"}, 0, "column 't' holds free text and is left out (--keep t keeps it; --models text --text t"),
     ),
     "only text": (rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), {"t": "text"}, 0, ""),
     "padded": (rows("0010{k},{y}", "a,cls\n"), {"a": "category"}, 0, "column 'a' has digits padded with zeros"),
@@ -137,6 +142,15 @@ def test_what_is_said_undoes_what_was_done(tmp_path):
     assert len(other.frame) == 41
     path.write_text(rows("{j},{y}", "a,cls\n").replace("no\n", "NO \n", 1))
     assert sorted(set(datasets.read(path, "last", labels_as_written=True).y)) == ["NO ", "no", "yes"]
+
+
+def test_dates_that_are_kept_are_said_to_be_categories(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("2020-01-{i:02d},{j},{y}", "day,a,cls\n"))
+    assert "keeps it as categories; derive numbers" in datasets.read(path, "cls").notes[0]
+    found = datasets.read(path, "cls", keep=["day"])
+    assert found.notes == ("column 'day' holds dates and is kept as 40 categories, one for each date",)
+    assert describe_columns(found.frame, "cls", keep=["day"])["note"].tolist() == ["", "", ""]
 
 
 def test_quantities_become_classes_by_bounds(tmp_path):

@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets, reading
-from bayesclf.tables.columns import column_kind
-from bayesclf.tables.description import describe_columns
-from bayesclf.tables.kinds import convert_columns
-from bayesclf.tables.layout import ReadOptions
+from bayesclf.tables.columns import column_kind, convert_columns
+from bayesclf.tables.delimited import ReadOptions
 from bayesclf.tables.reading import read_table
+from bayesclf.tables.remarks import describe_columns
 from bayesclf.tables.writing import CODES
 
 # any character of a text file: no half surrogates, and NUL is refused
@@ -147,10 +146,8 @@ class TestFiles:
         path = tmp_path / "t.csv.zip"
         path.write_bytes(b"no zip")
         assert "not a whole zip file" in message(path)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-            packed.writestr("t.csv", "a,b\n" + "1,2\n" * 10**5)
-        assert "more than 1,000 bytes" in message(path, max_bytes=1000)
-        with zipfile.ZipFile(path, "a") as packed:
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("t.csv", "a,b\n1,2\n")
             packed.writestr("u.csv", "a,b\n1,2\n")
         assert "holds 2 files" in message(path)
 
@@ -326,8 +323,7 @@ class TestJsonLines:
             ("[1, 2]", ["line 2", "a list", "object"]),
             ("null", ["line 2", "None", "object"]),
             ("3.5", ["line 2", "3.5"]),
-            ('{"a": 1, "a": 2}', ["line 2", "'a' twice"]),
-            ('{"a": "\\ud800"}', ["line 2", "half a character", "\\ud800"]),
+            ('{"a": "\\ud800"}', ["line 2", "cannot be read as JSON", "\\ud800"]),
             ('{"a": ' + "9" * 5000 + "}", ["line 2", "cannot be read as JSON"]),
             ("[" * 200_000, ["line 2", "cannot be read as JSON"]),
             ('{"": 1}', ["column 2 has no name"]),
@@ -458,7 +454,7 @@ class TestDescribeColumns:
     def test_levels_that_differ_in_case_alone_are_named(self):
         frame = pd.DataFrame({"unit": ["Sales", "sales", "HR", "Sales"], "y": list("aAbb")})
         notes = describe_columns(frame, "y")["note"].tolist()
-        said = "levels 'Sales' (2 rows) and 'sales' (1 row) of column 'unit' differ in case alone; write them one way"
+        said = "levels 'Sales' (2 rows) and 'sales' (1 row) of column 'unit' differ only in case; write them one way"
         assert notes == [f"{said} if they are one", ""]
 
     def test_rows_are_those_of_the_file(self, tmp_path):
