@@ -63,12 +63,6 @@ def test_a_wrong_posterior_is_caught(samplers, change, quantity, peers):
     assert not any(sentence.startswith(f"a posterior {other} of wrong is ") for sentence in said)
 
 
-def test_the_bound_holds_for_all_comparisons_together(samplers):
-    comparisons = 2 * 2 * PARAMETERS
-    below = 1 - 2 * stats.norm.sf(samplers.z_bound(2, PARAMETERS))
-    assert 1 - samplers.FALSE_ALARM <= below**comparisons < 1 - 0.99 * samplers.FALSE_ALARM
-
-
 @pytest.mark.parametrize("quantity", ["mean", "sd"])
 def test_errors_are_as_large_as_they_are_said_to_be(samplers, quantity):
     estimates = [samplers.estimate(draws(seed), quantity) for seed in range(60)]
@@ -112,12 +106,6 @@ def test_a_wrong_peer_ends_with_status_1(samplers, peers, capsys):
     peers["pymc"] = {"shift": 0.4}
     assert samplers.main(COMMAND) == 1
     assert "breast_cancer: a posterior mean of pymc is " in capsys.readouterr().err
-
-
-def test_a_peer_that_is_not_installed_is_named(samplers, peers, capsys, monkeypatch):
-    monkeypatch.setattr(samplers, "find_spec", lambda name: None if name == "pymc" else name)
-    assert samplers.main(COMMAND) == 0
-    assert "breast_cancer, pymc is left out: pymc is not installed\n" in capsys.readouterr().out
 
 
 class TestRows:
@@ -246,38 +234,6 @@ class TestChecks:
         """`docs/checks/false_alarms.md` in small: of 16 tables of 30 rows, at most 20 % and three standard errors."""
         reported = [any(checks.Cell(kind, 30).simulate(seed).values()) for seed in range(16)]
         assert np.mean(reported) <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / 16)
-
-    def test_separable_tables_are_those_without_a_maximum_likelihood_estimate(self, checks):
-        from bayesclf import LogisticRegression
-        from bayesclf.errors import DoesNotExist
-
-        for seed in range(8):
-            X, y = checks.words(np.random.default_rng(seed), 24)
-            clf = LogisticRegression(inference="map").fit(X, y)
-            try:
-                clf.hypotheses("mle")
-                separable = False
-            except DoesNotExist:
-                separable = True
-            assert checks.separable(X, y) == separable
-
-
-def test_generated_tables(tmp_path, monkeypatch):
-    """Files of equal size, each of several row groups, with columns that depend on the label."""
-    import pyarrow.parquet as pq
-
-    streams = import_module("streams")
-    monkeypatch.setattr(streams, "GROUP", 2_000)
-    streams.Generated(files=2, classes=3, numbers=2, levels=[2, 5]).write(tmp_path, 10_001)
-    files = sorted(tmp_path.iterdir())
-    assert [file.name for file in files] == ["0.parquet", "1.parquet"]
-    assert [pq.ParquetFile(file).metadata.num_row_groups for file in files] == [3, 3]
-    frame = pd.concat(pd.read_parquet(file) for file in files)
-    assert frame.columns.tolist() == ["x0", "x1", "w0", "w1", "y"]
-    assert [len(frame[name].unique()) for name in ("w0", "w1", "y")] == [2, 5, 3]
-    means = frame.groupby("y")["x1"].mean()
-    np.testing.assert_allclose(means, 0.1 * means.index, atol=4.5 / np.sqrt(len(frame) / 3))
-    assert len(frame) == len(frame.drop_duplicates()) == 10_000
 
 
 def some_rows(rows=60):

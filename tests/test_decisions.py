@@ -88,11 +88,6 @@ class TestReject:
             if abs(best - reject) > ROUNDING:
                 assert (code == REJECTED) == (best > reject)
 
-    @pytest.mark.parametrize("reject", [-0.1, np.nan, "a"])
-    def test_a_bad_limit_is_refused(self, reject):
-        with pytest.raises(InputError, match="reject is an expected cost"):
-            decide(log(np.full((1, 3), 1 / 3)), reject=reject)
-
 
 class TestNamed:
     def test_rejected_rows_are_none(self):

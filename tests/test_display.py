@@ -2,13 +2,13 @@
 
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from helpers.pages import Page
 
 import bayesclf as bc
 from bayesclf.display import MOST_LINES, WIDTH, Concise, Display
@@ -21,27 +21,6 @@ MOST = MOST_LINES + 13
 
 HOSTILE = "<script>alert('x')</script> & \n\x1b[31m 𝛼 " + "long " * 60
 """A name from a table that should not act, end a line, or fill the screen."""
-
-VOID = {"br"}
-
-
-class Tags(HTMLParser):
-    """Reads HTML whose tags must be closed in order, and collects its words."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen, self.words = [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        self.seen.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
 
 
 @pytest.fixture(scope="module")
@@ -97,16 +76,14 @@ def test_its_text_has_few_and_short_lines(results, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_its_html_is_whole_escaped_short_and_in_the_colors_of_the_page(results, kind):
     html = results[kind]._repr_html_()
-    page = Tags()
-    page.feed(html)
-    page.close()
+    page = Page(html)
     assert page.open == []
-    assert {tag for tag, _ in page.seen} <= {
+    assert {tag for tag, _ in page.elements} <= {
         *("div", "p", "strong", "b", "br", "table", "thead", "tbody", "tr", "th", "td"),
         *("details", "summary", "ul", "li"),
     }
     assert "<script>" not in html
-    assert {name for _, attributes in page.seen for name in attributes} <= {"class", "open"}
+    assert {name for _, attributes in page.elements for name in attributes} <= {"class", "open"}
     assert not re.search(r"color|background|http|url\(", html)
     assert len(html) < 20_000
 
@@ -146,22 +123,6 @@ def test_prediction_sets_show_their_sizes_and_labels():
     assert "1 label in 50.0 % and 2 labels in 50.0 %" in repr(found)
 
 
-def test_an_implied_regression_shows_its_weights():
-    found = bc.GaussianNB("feature", random_state=1).fit([[1.0], [2.0], [2.0], [3.0]], list("aabb")).to_logistic()
-    weight = found.posterior_["posterior"]["weight"]
-    assert f"{float(weight.mean()):.3f} ± {float(weight.std()):.3f}" in repr(found)
-
-
-def test_uncertain_rows_are_named():
-    found = bc.GaussianNB(random_state=1).fit([[0.0], [1.0], [5.0], [6.0]], list("aabb")).uncertainty([[0.5], [3.0]])
-    first = repr(found).split("\n")[3]
-    assert first.split() == [
-        "row",
-        "1",
-        *(f"{part[1]:.3f}" for part in (found.total, found.aleatoric, found.epistemic)),
-    ]
-
-
 def test_a_classifier_with_a_posterior_as_prior_shows_its_size(play_tennis):
     clf = bc.NaiveBayes(random_state=1).fit(play_tennis.X, play_tennis.y).as_prior()
     assert repr(clf.prior) == "FrozenPrior(2 classes, 4 features)"
@@ -172,26 +133,6 @@ def test_what_does_not_fit_is_counted():
     shown = Display("Rows", ("row",), [[row] for row in range(MOST_LINES + 3)], left_out=1_000)
     assert shown.text().split("\n")[-1] == "  … and 1,003 more"
     assert "<p>… and 1,003 more</p>" in shown.html()
-
-
-def test_a_trace_shows_its_ends_and_what_is_known_of_the_last():
-    X, y = np.array([[0.0], [1.0], [2.0], [3.0]] * 5), np.array([0, 0, 1, 1, 0] * 4)
-    trace = (
-        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.GradientAscent(passes=200)))
-        .fit(X, y)
-        .trace_
-    )
-    lines = repr(trace).splitlines()
-    assert lines[0] == f"Trace of {len(trace.objective) - 1:,} steps, of 1 × 2 weights"
-    assert lines[2].split() == ["0", f"{trace.objective[0]:.6g}", f"{trace.gradient_norm[0]:.2e}"]
-    assert lines[7].split() == [
-        str(trace.certificate.steps),
-        f"{trace.objective[-1]:.6g}",
-        f"{trace.gradient_norm[-1]:.2e}",
-    ]
-    assert trace.certificate.message in " ".join(lines[-2:]).replace("Converged", "converged").replace(
-        "Stopped", "stopped"
-    )
 
 
 CONCISE = {

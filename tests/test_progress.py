@@ -1,7 +1,6 @@
 """Progress is shown where somebody looks, after a moment, once, never on stdout; functions of the user's are told."""
 
 import io
-import subprocess
 import sys
 import threading
 from types import SimpleNamespace
@@ -125,18 +124,6 @@ def test_workers_show_nothing(terminal):
     assert terminal.getvalue() == ""
 
 
-@pytest.mark.slow
-def test_worker_processes_know_that_they_are_none_to_look_at():
-    program = """
-from joblib import Parallel, delayed
-from multiprocessing import current_process
-if __name__ == "__main__":
-    print(Parallel(n_jobs=2)(delayed(lambda: current_process().name != "MainProcess")() for _ in range(2)))
-"""
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert said == "[True, True]\n"
-
-
 def test_work_inside_other_work_is_told_where_that_counts_nothing_itself():
     told = []
     with shown("outer", None, lambda *news: told.append(news)):
@@ -163,11 +150,6 @@ def test_names_do_not_act_on_the_terminal(terminal):
         tell("[red]\x1b]0;title\x07 name", 1, 1)
     assert "[red]" in terminal.getvalue()
     assert "\x1b]0;" not in terminal.getvalue()
-
-
-def test_a_progress_that_is_none_is_refused():
-    with pytest.raises(InputError, match="progress must be True, False, a function"):
-        bc.engines.NUTS(progress="yes")
 
 
 class Told(list):

@@ -15,7 +15,7 @@ from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import InputError, Refused, RefusedAttribute
 from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
 from bayesclf.families.base import Family, Statistics
-from bayesclf.families.mixed.groups import GroupedMoments
+from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID

@@ -23,7 +23,7 @@ from bayesclf.classifiers.training import (
 from bayesclf.constraints import Number, OrNone, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
-from bayesclf.families.hierarchical import TEXTBOOK
+from bayesclf.families.learned_alpha import TEXTBOOK
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table
 
@@ -82,8 +82,7 @@ class BernoulliNB(CountClassifier):
         First shape of the prior, above 0: a number, or an array that broadcasts to (outcome, feature). MAP adds α − 1
         presences and β − 1 absences: α = β = 2 is Laplace's rule, `sklearn.naive_bayes.BernoulliNB(alpha=1)`.
         ``"learned"``: the number α = β that best predicts the label of each training row from all other rows,
-        ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α. `partial_fit` keeps the α of an earlier
-        `fit`, or 1.
+        ``bayesclf.families.LearntAlpha()``; MAP then adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
     beta : float, array or None
         Second shape of the prior, likewise; None for 2, or for α where that is learned.
     binarize : float or None
@@ -216,7 +215,7 @@ class MultinomialNB(DocumentClassifier):
         Concentration, above 0: a number, or an array that broadcasts to (outcome, word). MAP adds l = α − 1 to every
         count: 2 is Laplace's rule, `sklearn.naive_bayes.MultinomialNB(alpha=1)`, and with ``class_prior="empirical"``
         Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the number that best predicts the label of each
-        training row from all other rows, ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α.
+        training row from all other rows, ``bayesclf.families.LearntAlpha()``; MAP then adds α.
         `partial_fit` keeps the α of an earlier `fit`, or 1.
     missing : {"ignore", "level"}
         Without effect: a missing count is always refused.

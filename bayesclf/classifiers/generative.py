@@ -22,8 +22,8 @@ from bayesclf.classifiers import attributes, updating
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
 from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
 from bayesclf.classifiers.labels import UNLABELED, checked_labels
+from bayesclf.classifiers.passes import Reading
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.stream_rows import Reading
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
@@ -54,7 +54,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.left_out import left_out_rows
+from bayesclf.families.learned_alpha import left_out_rows
 from bayesclf.models.base import Block, Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut

@@ -123,7 +123,8 @@ def _draws(posterior: xr.Dataset, name: str, axes: tuple[str, ...], model: Model
     """Return the draws (draw, …) of one variable, those of one chain together, in the order of the model's axes."""
     variable = posterior[name]
     if set(variable.dims) != {"chain", "draw", *axes}:
-        raise InputError(f"{name!r} has the axes {', '.join(map(str, variable.dims))}, not {_words(axes)}")
+        axes_found, dims = ", ".join(map(str, variable.dims)), f"; give it in PyMC dims={axes}" if axes else ""
+        raise InputError(f"{name!r} has the axes {axes_found}, not {', '.join(('chain', 'draw', *axes))}{dims}")
     for axis in axes:
         expected = [str(value) for value in model.shown_coords()[axis]]
         if len(expected) != variable.sizes[axis]:
@@ -159,9 +160,8 @@ def _parameters(model: Model, found: dict[str, Array], what: str = "posterior") 
     try:
         return dict(model.of_page(found))
     except KeyError as lacking:
-        variables = ", ".join(model.shown_dims())
-        raise InputError(f"the {what} lacks {lacking.args[0]!r}; the variables are {variables}") from None
-
-
-def _words(axes: tuple[str, ...]) -> str:
-    return ", ".join(("chain", "draw", *axes))
+        name, variables = lacking.args[0], ", ".join(model.shown_dims())
+        how = f'pm.Deterministic("{name}", {"sigma**2" if name == "sigma2" else "…"})'
+        raise InputError(
+            f"the {what} lacks {name!r}; the variables are {variables}; compute it in the PyMC model: {how}"
+        ) from None

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self, cast, override
+from typing import Any, Self, override
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.classifiers import logistic_stream
 from bayesclf.classifiers.attributes import LogisticAttributes
 from bayesclf.classifiers.base import BayesClassifier, complete_docstring
+from bayesclf.classifiers.logistic_stream import EncodedTable
+from bayesclf.classifiers.passes import Reading, StreamedTable, decided, settle
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.stream_rows import Reading, decided
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
@@ -40,10 +39,6 @@ from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
 from bayesclf.wording import AND_MORE, listed
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 LISTED_COLUMNS = 5
 LEVELS = ((1 - CI_PROB) / 2, 0.5, (1 + CI_PROB) / 2)
@@ -277,14 +272,14 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
             self._require_streamed()
             source, how, notes = decided(source, how, client, texts=False)
             with shown("fitting in batches", 0, progress) as tell:
-                encoding, parts = logistic_stream.read(clone(self), source, how, client, tell)
-                known, survey = cast(Any, encoding.clf), encoding.survey
-                self.n_features_in_, self.feature_names_in_ = known.n_features_in_, known.feature_names_in_
-                self.classes_, self.target_name_ = survey.classes, target
-                self._columns = survey.columns
-                model, reason = self._streamed_model(survey.design, survey.counts, parts)
+                table = StreamedTable(source, how, client, tell)
+                table.require_again("logistic regression")
+                rows = EncodedTable(table, self)
+                settle(self, rows.found, rows.survey.classes, target)
+                self._columns = rows.survey.columns
+                model, reason = self._streamed_model(rows.survey.design, rows.survey.counts, rows)
                 self._note(model, reason)
-                self._infer(model.over(parts))
+                self._infer(model.over(rows))
                 fitted: Any = self.model_
                 self.model_ = fitted.without_rows()
             self.notes_ = [*notes, *self.notes_]
@@ -318,11 +313,6 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         return StreamedModel(
             *(self._labels, design, X, none, np.empty(0), prior, counts), *moments_of(parts), np.empty((0, 0))
         ), reason
-
-    def checked(self, X: Any, first: bool) -> pd.DataFrame:
-        """Return a batch of rows as a table whose columns are those of the first one."""
-        frame: pd.DataFrame = self._validated(X, reset=first)
-        return frame
 
     def _note(self, model: LogisticModel, not_learned: str) -> None:
         """Say what the rows have of columns without use, and why a prior scale was not learned, if so."""

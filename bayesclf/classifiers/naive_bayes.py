@@ -221,7 +221,7 @@ class CategoricalNB(GenerativeClassifier):
         Concentration, above 0: a number, or an array that broadcasts to (outcome, level), the levels of all columns
         side by side. MAP adds α − 1 to every count: 2 is Laplace's rule; 1 makes MAP equal MLE, zeros included.
         ``"learned"``: 2 for columns of fewer than ten levels; for the others the one α that best predicts the label of
-        each training row from all other rows, ``bayesclf.families.LearntAlpha("leave-one-out", least_levels=10)``;
+        each training row from all other rows, ``bayesclf.families.LearntAlpha(least_levels=10)``;
         there MAP adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
     basis : {"simplex", "softmax"}
         ``"simplex"``: MAP is the mode in θ itself; ``"softmax"``: the mode in log-odds, (n + α)/(N + Σα), as always

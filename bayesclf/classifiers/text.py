@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -17,8 +16,8 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.counts import DocumentClassifier
 from bayesclf.classifiers.generative import own_options_first
 from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration, require_room
-from bayesclf.constraints import Choice, Instance, OrNone, Whole, require
-from bayesclf.errors import InputError, Refused, may_be_absent
+from bayesclf.constraints import Choice, Instance, OrNone, require
+from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.tables.columns import Column, Rows, SparseTable, row_numbers, without_mask
 from bayesclf.wording import LONGEST_NAME, listed, written
@@ -33,12 +32,6 @@ WHOLE_COLLECTION = ("min_df", "max_df", "max_features")
 
 OWN_OPTIONS = ("input", "binary", "dtype")
 """Options of the vectorizer that the classifier sets itself."""
-
-MOST_HASHES = 2**24
-"""The most columns that words are hashed to: as many names are kept."""
-
-HASH = "#"
-"""How names of hashes of words begin."""
 
 NAME = "text"
 """Name of the column where documents come without one."""
@@ -60,24 +53,15 @@ class TextNB(DocumentClassifier):
         Concentration, above 0. MAP adds l = α − 1 to every count: 2 is Laplace's rule, and with
         ``class_prior="empirical"`` and ``rule="map"`` Naive_Bayes_text of Mitchell 1997 Table 6.2. ``"learned"``: the
         number that best predicts the label of each training document from all others,
-        ``bayesclf.families.LearntAlpha("leave-one-out")``; MAP then adds α. `partial_fit` keeps the α of an earlier
-        `fit`, or 1.
+        ``bayesclf.families.LearntAlpha()``; MAP then adds α. `partial_fit` keeps the α of an earlier `fit`, or 1.
     vectorizer : dict or None
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
         Set after a fit, it matters to the next one.
-    n_features : int or None
-        None: each word is a feature. A number, such as 2**18: each hash of a word modulo that number is one
-        (MurmurHash3, as in `sklearn.feature_extraction.text.HashingVectorizer`), so that memory is bounded whatever the
-        number of different words. Words of the same hash count as one word; where none collide, answers are those of
-        ``None``.
-        The words are not kept: there is no `vocabulary_`, `explain` or `sample`, features are named by their hashes,
-        and words cannot be chosen by all documents. Set after a fit, it matters to the next one.
-
     Attributes
     ----------
     vocabulary_ : tuple of str
-        The words that count, in order; absent where they are hashed.
+        The words that count, in order.
 
     Examples
     --------
@@ -96,7 +80,6 @@ class TextNB(DocumentClassifier):
     alpha: float | str | LearntAlpha = LEARNED
     _: KW_ONLY
     vectorizer: dict[str, Any] | None = None
-    n_features: int | None = None
     missing: str = field(default="ignore", init=False)
     _takes_text = True
 
@@ -104,19 +87,6 @@ class TextNB(DocumentClassifier):
         super()._check_options()
         require(Choice(EVENT_MODELS), event_model=self.event_model)
         require(OrNone(Instance(dict)), vectorizer=self.vectorizer)
-        require(OrNone(Whole(1, MOST_HASHES)), n_features=self.n_features)
-        if self.prior is not None and self.n_features != self.prior.learnt.hashes:
-            raise InputError(
-                f"n_features must be {self.prior.learnt.hashes}, as of the documents that the prior is of, not "
-                f"{self.n_features}"
-            )
-        if self.n_features is not None:
-            for name in self.vectorizer or {}:
-                if name in (*WHOLE_COLLECTION, "vocabulary"):
-                    raise InputError(
-                        f"vectorizer option {name!r} chooses words, and with n_features words are not kept; leave out "
-                        "one of both"
-                    )
 
     @property
     @override
@@ -124,24 +94,10 @@ class TextNB(DocumentClassifier):
         return self.event_model == "multinomial"
 
     @property
-    @may_be_absent
     def vocabulary_(self) -> tuple[str, ...]:
-        """The words that count, in order; absent where they are hashed."""
-        self.require_words("vocabulary_ has none")
-        return self._learnt.blocks[0].names
-
-    def require_words(self, what: str) -> None:
-        """Raise `Refused` where words were hashed, which says what they would be needed for."""
+        """The words that count, in order."""
         check_is_fitted(self, "classes_")
-        if self._learnt.hashes is not None:
-            raise Refused(f"words were hashed, and not kept, so that {what}; fit with n_features=None")
-
-    @override
-    def _sampled(
-        self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
-    ) -> tuple[pd.DataFrame, NDArray[Any]]:
-        self.require_words("no text can be generated")
-        return super()._sampled(n, y, random_state, lengths)
+        return self._learnt.blocks[0].names
 
     @property
     def columns_(self) -> tuple[Column, ...]:
@@ -195,7 +151,7 @@ class TextNB(DocumentClassifier):
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
         learnt = super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
-        return replace(learnt, hashes=self.n_features, unknown=unknown)
+        return replace(learnt, unknown=unknown)
 
     @override
     def encode(self, frame: pd.DataFrame) -> Rows:
@@ -208,11 +164,9 @@ class TextNB(DocumentClassifier):
         return self._counts(frame, learnt, self.vectorizer)
 
     def _counts(self, frame: pd.DataFrame, learnt: Learnt, vectorizer: Mapping[str, Any] | None) -> SparseTable:
-        """Count the words, or hashes, that were learned, in documents that a vectorizer of these options splits."""
-        words, options = learnt.blocks[0].names, dict(vectorizer or {})
-        if learnt.hashes is not None:
-            return SparseTable(counts_of_hashes(self._documents(frame), options, learnt.hashes, words), words)
-        counts = _vectorizer({**options, "vocabulary": words}).transform(self._documents(frame))
+        """Count the words that were learned, in documents that a vectorizer of these options splits."""
+        words = learnt.blocks[0].names
+        counts = _vectorizer({**(vectorizer or {}), "vocabulary": words}).transform(self._documents(frame))
         return SparseTable(sparse.csr_array(counts), words)
 
     def _new_counts(self, frame: pd.DataFrame, known: tuple[str, ...] | None) -> SparseTable:
@@ -220,9 +174,7 @@ class TextNB(DocumentClassifier):
         options = dict(self.vectorizer or {})
         vectorizer, documents = _vectorizer(options), self._documents(frame)
         _require_usable(options)
-        if self.n_features is not None:
-            counts, words = hashed_counts(documents, options, self.n_features)
-        elif not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
+        if not any(options.get(name) is not None for name in (*WHOLE_COLLECTION, "vocabulary")):
             counts, words = counted_words(documents, vectorizer.build_analyzer())
         else:
             try:
@@ -358,34 +310,3 @@ def counted_words(
     rows = sparse.csr_array((data, moved[np.array(columns, dtype=np.intp)], ends), (len(found), len(words)))
     rows.sort_indices()
     return rows, tuple(words)
-
-
-def hashed_counts(
-    documents: Iterable[str], options: Mapping[str, Any], columns: int
-) -> tuple[sparse.csr_array, tuple[str, ...]]:
-    """Return how often words of each hash are in each document, (row, hash), and the hashes' names.
-
-    The hash is scikit-learn's MurmurHash3 of each word, modulo the number of columns.
-    """
-    every = _hashes(documents, options, columns)
-    found = np.unique(every.indices)
-    digits = len(str(columns - 1))
-    return every[:, found], tuple(f"{HASH}{number:0{digits}}" for number in found.tolist())
-
-
-def counts_of_hashes(
-    documents: Iterable[str], options: Mapping[str, Any], columns: int, names: Sequence[str]
-) -> sparse.csr_array:
-    """Return how often words of some hashes are in each document, (row, hash), given names of these hashes."""
-    every = _hashes(documents, options, columns)
-    return every[:, np.array([int(name.removeprefix(HASH)) for name in names], dtype=np.intp)]
-
-
-def _hashes(documents: Iterable[str], options: Mapping[str, Any], columns: int) -> sparse.csr_array:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    vectorizer = HashingVectorizer(**options, n_features=columns, alternate_sign=False, norm=None, dtype=np.float64)
-    try:
-        return sparse.csr_array(vectorizer.transform(documents))
-    except ValueError as error:
-        raise InputError(f"the vectorizer cannot be used ({error}); correct its options") from error

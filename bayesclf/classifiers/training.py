@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as
+from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as, require_same_labels
 from bayesclf.constraints import Number, Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
@@ -22,8 +22,7 @@ from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntClassPrior
-from bayesclf.families.hierarchical import LEAVE_ONE_OUT, LearntAlpha, learned_by
-from bayesclf.families.left_out import learned_from_rows
+from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
@@ -311,8 +310,6 @@ class Learnt:
         Sufficient statistics of each block.
     lengths
         How long the documents of each class were; None for what is not text, and where it is not known.
-    hashes
-        How many hashes the words of documents were taken modulo; None where they were not.
     unknown
         The columns with levels or words that the prior, a posterior of other rows, does not know.
     """
@@ -323,7 +320,6 @@ class Learnt:
     counts: Array
     statistics: tuple[Statistics, ...]
     lengths: DocumentLengths | None = None
-    hashes: int | None = None
     unknown: tuple[str, ...] = ()
 
     def axes(self, block: ColumnBlock) -> Axes:
@@ -374,6 +370,7 @@ class Learnt:
 
     def __add__(self, other: Learnt) -> Learnt:
         """Return what was learned from both, over the labels and levels of both."""
+        require_same_labels(self.classes, other.classes)
         if self.classes.dtype.kind != other.classes.dtype.kind and is_number(self.classes) and is_number(other.classes):
             kind = np.result_type(self.classes, other.classes)
             return self._labeled(kind) + other._labeled(kind)
@@ -568,12 +565,12 @@ type Concentration = float | Array | str | LearntAlpha
 
 
 def concentration(alpha: Concentration, least_levels: int = 1) -> float | Array | LearntAlpha:
-    """Return the α of a family from that of a classifier: ``"learned"`` is by leave-one-out."""
+    """Return the α of a family from that of a classifier."""
     if not isinstance(alpha, str):
         return alpha
     if alpha != LEARNED:
         raise InputError(f"alpha must be a number above 0, {LEARNED!r} or a LearntAlpha, not {alpha!r}")
-    return LearntAlpha(LEAVE_ONE_OUT, least_levels=least_levels)
+    return LearntAlpha(least_levels=least_levels)
 
 
 def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) -> Array | None:
@@ -581,9 +578,9 @@ def learned_alpha(given: Family[Any], resolved: Family[Any], statistics: Any) ->
     settings, family = learned_by(given), plain(resolved)
     if settings is None:
         return None
-    tables = family.tables(statistics)
-    first = np.concatenate(([0], np.cumsum(tables.sizes)[:-1]))
-    alpha = np.where(settings.learned(tables), family.simplexes()[0][0, first], np.nan)
+    sizes = family.sizes(statistics.axes)
+    first = np.concatenate(([0], np.cumsum(sizes)[:-1]))
+    alpha = np.where(settings.learned(sizes), family.simplexes()[0][0, first], np.nan)
     return None if np.isnan(alpha).all() else np.broadcast_to(alpha, len(statistics.axes.features))
 
 
@@ -592,14 +589,13 @@ def about_concentrations(given: Family[Any], resolved: Family[Any], statistics: 
     alpha, settings = learned_alpha(given, resolved, statistics), learned_by(given)
     if alpha is None or settings is None:
         return
-    if settings.method == LEAVE_ONE_OUT and settings.value is None:
+    if settings.value is None:
         yield (
             f"the concentration is α = {alpha[0]:g}, as it cannot be learned from rows that come in parts: leaving one "
             "out needs all of them; give alpha a number, or call fit"
         )
         return
-    how = "by leaving out one row at a time" if settings.method == LEAVE_ONE_OUT else "by evidence"
-    yield f"the concentration was learned {how}: {_values(alpha, statistics.axes)}"
+    yield f"the concentration was learned by leaving out one row at a time: {_values(alpha, statistics.axes)}"
 
 
 def _values(alpha: Array, axes: Axes) -> str:

@@ -37,9 +37,8 @@ def few_rows(context: Context) -> Answer:
     levels, and a point estimate does not.
     """
     context.require_all_labeled()
-    counts = pd.DataFrame(_row_counts(context.classifier), columns=["what", "name", "rows"])
-    limits = counts["what"].map({"class": thresholds.MIN_CLASS_ROWS, "level": thresholds.MIN_LEVEL_ROWS})
-    few = counts[counts["rows"] < limits].sort_values("rows", ignore_index=True)
+    counts = _row_counts(context.classifier)
+    few = counts[counts["few"]].drop(columns="few").sort_values("rows", ignore_index=True)
     if len(few):
         pairs = zip(few["what"], few["name"], strict=True)
         names = [f"class {name}" if what == "class" else name for what, name in pairs]
@@ -49,15 +48,17 @@ def few_rows(context: Context) -> Answer:
             "gather more rows, or merge levels of similar meaning: X[column].replace({level: other})",
             few.head(thresholds.SHOWN),
         )
-    fewest = counts.nsmallest(1, "rows").reset_index(drop=True)
+    fewest = counts.drop(columns="few").nsmallest(1, "rows").reset_index(drop=True)
     return passed(f"fewest: {fewest['rows'].iloc[0]:g} rows of {fewest['name'].iloc[0]!r}", fewest)
 
 
-def _row_counts(classifier: BayesClassifier) -> Iterator[tuple[str, str, float]]:
-    """Yield ("class" or "level", its name, its weight of rows)."""
-    model = classifier.model_
-    yield from (("class", label, float(count)) for label, count in zip(model.labels, model.label_counts, strict=True))
-    yield from (("level", name, count) for name, count in model.level_counts())
+def _row_counts(classifier: BayesClassifier) -> pd.DataFrame:
+    """Return the weight of rows of each class and level, and whether it is little more than its prior."""
+    model, most = classifier.model_, {"class": thresholds.MIN_CLASS_ROWS, "level": thresholds.MIN_LEVEL_ROWS}
+    classes = zip(model.labels, map(float, model.label_counts), strict=True)
+    lines = [("class", *line) for line in classes] + [("level", *line) for line in model.level_counts()]
+    counts = pd.DataFrame(lines, columns=["what", "name", "rows"])
+    return counts.assign(few=counts["rows"] < counts["what"].map(most))
 
 
 @check("M06", "Constant columns", "all models but those of text")
@@ -285,10 +286,17 @@ def separated_classes(context: Context) -> Answer:
         if not separable:
             return passed("the classes overlap, and the likelihood has a maximum", {"separable": 0})
         reason = separable
+    counts = _row_counts(context.classifier)
+    rare = sorted(set(found) & set(counts.loc[counts["few"], "name"]))
+    signs = "trust the signs of these weights, not their sizes"
+    if rare:
+        signs += f"; the signs of {named(rare)} come from almost no rows (M05), so do not trust them either"
+    scale = "compare the prior scale with what is known, clf.prior_summary()"
+    if model.prior.learned:
+        scale = "choose prior_scale from what is known, clf.set_params(prior_scale=2.5)"
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        "trust the signs of these weights, not their sizes; see that no column holds the answer; choose prior_scale "
-        "from what is known, clf.set_params(prior_scale=2.5)",
+        f"{signs}; see that no column holds the answer; {scale}",
         {"separable": 1, "columns": ", ".join(found)},
     )
 
@@ -352,7 +360,7 @@ def _collinear_covariances(model: Model) -> list[str]:
         raise NotApplicable("this model has neither weights nor covariances of its columns")
     for block in blocks:
         statistics: Any = block.statistics
-        scatters = statistics.scatter[0]  # of complete rows
+        _, _, scatters = statistics.complete()
         for scatter in [scatters.sum(axis=0)] if "outcome" not in block.family.dims()["Sigma"] else scatters:
             wrong = collinear(scatter, np.diagonal(scatter) <= 0)
             names += [name for name, yes in zip(statistics.axes.features, wrong, strict=True) if yes]

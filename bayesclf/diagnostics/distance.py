@@ -20,18 +20,19 @@ from bayesclf.diagnostics.held_out import NotApplicable, Skipped
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
 from bayesclf.models.base import Model, Rows
 from bayesclf.posterior import averaging
-from bayesclf.tables.columns import UNSEEN
-from bayesclf.wording import listed, part_of
+from bayesclf.tables.columns import UNSEEN, kinds_of, numbers
+from bayesclf.wording import listed, named, part_of
 
 
 @check("Y06", "New rows far from the training rows", "generative models, rows given as new=")
 def far_rows(context: Context) -> Answer:
-    """Name the new rows that are less probable than every held-out training row, and those with unknown levels.
+    """Name new rows that are less probable than every held-out training row, or have unknown levels or far numbers.
 
     The distance is −log p(x | D) of rows without missing cells. Rows from the same distribution as the n training rows
     may be further out than all of these by chance: at least k of m with probability
     m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m rows are new. A single row is reported if it is
-    so much further out than any training row that chance does not explain it in tails that are exponential.
+    so much further out than any training row that chance does not explain it in tails that are exponential. So is a
+    single number outside the range of its column, which a sum over many columns may hide.
     """
     new, table = context.new_rows, context.frame
     model = context.classifier.model_
@@ -50,14 +51,20 @@ def far_rows(context: Context) -> Answer:
     distance = np.where(asked, -log_marginal(context.classifier, new.rows), -np.inf)
     unseen, far = _unseen(new.rows), distance > known.max()
     beyond = 1 + np.flatnonzero(distance > far_limit(known, int(asked.sum())))
-    columns = {"row": 1 + np.arange(len(far)), "distance": distance, "unseen_levels": unseen}
-    evidence = pd.DataFrame(columns)[far | (unseen > 0)].sort_values("distance", ascending=False, ignore_index=True)
+    outside = _outside(table, new.table)
+    columns = {"row": 1 + np.arange(len(far)), "distance": distance, "unseen_levels": unseen, "outside": outside}
+    evidence = pd.DataFrame(columns)[far | (unseen > 0) | (outside != "")]
+    evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
     says = f"{int(far.sum())} of {asked.sum()} new rows are further out than each of {len(known)} training rows"
     reasons = []
     if exceedance(int(far.sum()), len(known), int(asked.sum())) < thresholds.SIGNIFICANCE:
         reasons.append(f"{says} (expected {asked.sum() / (len(known) + 1):.1f})")
     if len(beyond):
         reasons.append(f"rows {listed(beyond, thresholds.SHOWN)}, counted from 1, are far beyond any training row")
+    if (outside != "").any():
+        which = listed(1 + np.flatnonzero(outside != ""), thresholds.SHOWN)
+        names = named(list(dict.fromkeys(outside[outside != ""])))
+        reasons.append(f"rows {which}, counted from 1, have numbers far outside the training rows' range ({names})")
     if unseen.any():
         reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
     if reasons:
@@ -90,6 +97,19 @@ def far_limit(known: Array, asked: int) -> float:
     spread = known.max() - np.median(known)
     ratio = np.log(max(asked, 1) / thresholds.SIGNIFICANCE) / np.log(max(len(known), 2))
     return float(known.max() + spread * max(1.0, ratio))
+
+
+def _outside(known: pd.DataFrame, new: pd.DataFrame) -> NDArray[np.object_]:
+    """Return the first column of numbers in which a new row passes `far_limit` on either side, (row); "" for none."""
+    found = np.full(len(new), "", dtype=object)
+    names = [name for name, kind in kinds_of(known).items() if kind == "number"]
+    for name in names:
+        old, cells = numbers(known, (name,)), numbers(new, (name,))[:, 0]
+        for sign in (1, -1) if np.isfinite(old).any() else ():
+            side = sign * old[np.isfinite(old)]
+            limit = far_limit(side, 2 * len(names) * len(new))
+            found[(found == "") & (sign * cells > limit) & (limit > side.max())] = name
+    return found
 
 
 def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:
@@ -127,21 +147,25 @@ def replicated_data(context: Context) -> Answer:
     if len(found):
         families = _families(context.classifier.model_)
         shown = "; ".join(_said(line, families) for _, line in found.head(SAID).iterrows())
-        by_evidence = bool(getattr(context.classifier, "choices_", ()))
         return tip(
             f"{len(found)} of {scope} differ from {thresholds.PREDICTIVE_DRAWS} replicated data sets: {shown}",
-            f"{_next_step(found, by_evidence)}; see clf.predictive_check(X, y)",
+            f"{_next_step(found, context.classifier)}; see clf.predictive_check(X, y)",
             found,
         )
     least = f"smallest adjusted p-value {table['adjusted_p_value'].min():.2f}"
     return passed(f"{scope} agree with {thresholds.PREDICTIVE_DRAWS} replicated data sets ({least})", table.head(1))
 
 
-def _next_step(found: pd.DataFrame, by_evidence: bool) -> str:
-    """Return what mends the differences, given whether the families of the columns were chosen by evidence."""
+def _next_step(found: pd.DataFrame, classifier: Any) -> str:
+    """Return what mends the differences and has not been done."""
     steps = []
-    if found["column"].any():
-        other = "" if by_evidence else ", or let the rows choose its family: NaiveBayes(families='auto')"
+    if columns := set(found["column"]) - {""}:
+        families, choices = getattr(classifier, "families", "gaussian"), getattr(classifier, "choices_", ())
+        other = ", or let the rows choose its family: NaiveBayes(families='auto')"
+        if columns <= {name for chosen in choices for name in chosen.features}:
+            other = ""
+        elif families == "auto" or not isinstance(families, str):
+            other = ", or leave it out of blocks, so that the rows choose its family"
         steps.append(f"transform the column{other}")
     counts = found["statistic"].isin(["class_count", "class_count_given_x"])
     if counts.any():

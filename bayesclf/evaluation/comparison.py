@@ -122,7 +122,7 @@ class Comparison(Displayed, ComparisonMethods):
     @cached_property
     def tested(self) -> tuple[Integers, ...]:
         """The numbers of the rows that each entry of `Answers.scores` is about; all rows, if cv was a number."""
-        return cross_validation.tested(self.splits, self.runs)
+        return cross_validation.rows_tested(self.splits, self.runs)
 
     @cached_property
     def runs(self) -> tuple[tuple[int, ...], ...]:

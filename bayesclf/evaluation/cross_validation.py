@@ -45,7 +45,7 @@ class Answers(Sized):
     Attributes
     ----------
     scores
-        Scores of the rows, one entry per repeat, rows in the order of the table; see `tested`.
+        Scores of the rows, one entry per repeat, rows in the order of the table; see `rows_tested`.
     reason
         Why the rule cannot answer; then there are no scores.
     """
@@ -161,14 +161,14 @@ def runs(splits: Sequence[Split]) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, found))
 
 
-def tested(splits: Sequence[Split], runs: Sequence[Sequence[int]]) -> tuple[Integers, ...]:
+def rows_tested(splits: Sequence[Split], runs: Sequence[Sequence[int]]) -> tuple[Integers, ...]:
     """Return the numbers of the rows that each of the `runs` tests, in increasing order."""
     return tuple(np.sort(np.concatenate([splits[number][1] for number in run])) for run in runs)
 
 
 def repeats_of(splits: Sequence[Split]) -> int:
     """Return how often the splits test the same rows; 1 where they do not test the same rows each time."""
-    first, *others = tested(splits, runs(splits))
+    first, *others = rows_tested(splits, runs(splits))
     return 1 + len(others) if all(np.array_equal(first, other) for other in others) else 1
 
 

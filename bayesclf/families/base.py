@@ -286,12 +286,8 @@ class Family[S: Statistics](Concise, ABC):
         """Return the free variables of `page` that are not parameters."""
         return []
 
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the variables of `page`, by default of the same names."""
-        return {name: draws[f"{name}{suffix}"] for name in self.dims()}
-
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the block's PyMC variables, by default of the same names."""
+        """Return the parameters from draws (draw, ...) of the variables of `pymc` or `page`, by default by name."""
         return {name: draws[f"{name}{suffix}"] for name in self.dims()}
 
     @abstractmethod

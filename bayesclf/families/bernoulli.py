@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self, cast, override
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import betaln
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
@@ -16,7 +15,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast
 from bayesclf.families.cells import dense
-from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
@@ -48,6 +47,11 @@ class BernoulliStatistics(Statistics):
         new = ~np.isin(axes.features, self.axes.features)
         moved.n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
         return moved
+
+    @property
+    def counts(self) -> Array:
+        """Weight of the rows without a feature and of those with it, (outcome, absent and present of each feature)."""
+        return _in_turn(self.n - self.successes, self.successes)
 
     @override
     def constant_features(self) -> list[str]:
@@ -140,11 +144,13 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_presences
+        from bayesclf.families.pymc import observe_counts
 
         given = zip(("alpha", "beta"), (self.alpha, self.beta), strict=True)
         alpha, beta = (pm.Data(f"theta_{name}{suffix}", value) for name, value in given)
-        observe_presences(suffix, pymc_models.events(alpha, beta, suffix), statistics.n, statistics.successes)
+        theta = pymc_models.events(alpha, beta, suffix)
+        observe_counts(f"present{suffix}", theta, statistics.successes)
+        observe_counts(f"absent{suffix}", 1 - theta, statistics.n - statistics.successes)
 
     @override
     def page(self, X: Any, row: Any, suffix: str, variable: str = "x") -> None:
@@ -185,10 +191,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             absent = log_absent[k].sum() if seen is None else seen[rows] @ log_absent[k]
             own[rows] = absent + present[rows] @ (log_present[k] - log_absent[k])
         return self._with_own(X, y, own)
-
-    def log_normalizer(self) -> Array:
-        """log B(α, β): the evidence is the Beta-Bernoulli of the rows in their order."""
-        return np.asarray(betaln(np.asarray(self.alpha), np.asarray(self.beta)))
 
     def log_prior(self, parameters: Parameters) -> Density:
         """θ_ik ~ Beta(α_ik, β_ik)."""
@@ -235,14 +237,9 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
             np.concatenate([np.ones(len(row)), np.full(len(rows), np.nan)]),
         )
 
-    def tables(self, statistics: BernoulliStatistics) -> dirichlet.Tables:
-        """One table per feature, with the cells absent and present: Beta(α, α) is Dirichlet(α, α)."""
-        cells = np.stack([statistics.n - statistics.successes, statistics.successes], axis=-1)
-        return dirichlet.Tables(cells.reshape(len(cells), -1), (2,) * cells.shape[1])
-
     @override
     def with_alpha(self, alpha: Array) -> Self:
-        """Return the prior with α (cell) of the tables' cells: first no event, then the event, of each feature."""
+        """Return the prior with α (cell): first no event, then the event, of each feature."""
         return replace(self, alpha=alpha[..., 1::2], beta=alpha[..., ::2])
 
     @override
@@ -261,11 +258,15 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Return the axis words of θ."""
         return {"theta": ("outcome", "feature")}
 
+    @override
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return 2 for each feature: Beta(α, β) is a Dirichlet over its absence and its presence."""
+        return (2,) * len(axes.features)
+
+    @override
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return β and α as cells (outcome, absent and present of each feature), and the sizes of the simplexes."""
-        cells = np.stack([np.asarray(self.beta), np.asarray(self.alpha)], axis=-1)
-        labels, features, _ = cells.shape
-        return cells.reshape(labels, 2 * features), (2,) * features
+        return _in_turn(np.asarray(self.beta), np.asarray(self.alpha)), self.sizes(self.axes)
 
     def _events(self, X: Any) -> tuple[Any, Array | None]:
         """Return presences (row, feature), 0 or 1, and where cells are observed, None if everywhere."""
@@ -277,6 +278,11 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         cells = dirichlet.canonical(X)
         present = (self.threshold < cells.data).astype(float)
         return sparse.csr_array((present, cells.indices, cells.indptr), shape=cells.shape), None
+
+
+def _in_turn(absent: Array, present: Array) -> Array:
+    """Return the two values of each feature next to each other, (outcome, 2 × feature)."""
+    return np.stack([absent, present], axis=-1).reshape(len(absent), -1)
 
 
 def _log_absent(theta: Array, row: Integers, word: Integers, codes: Integers) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, override
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.hierarchical import LearntAlpha
-from bayesclf.families.page_tables import PageTable, page_tables
+from bayesclf.families.learned_alpha import LearntAlpha
+from bayesclf.families.page_tables import PageTable, page_tables, theta_of
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
@@ -119,17 +119,35 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         return statistics.observed
 
     @override
-    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
-        """Return α (outcome, level), and the number of levels of each feature."""
-        return np.asarray(self.alpha), self.axes.sizes
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return the number of levels of each feature."""
+        return axes.sizes
 
     @override
     def pymc(self, statistics: CategoricalStatistics, suffix: str) -> None:
         """Add θ, grouped by number of levels (one variable per feature and class would take too long to compile)."""
-        from bayesclf.families.pymc import observe_simplexes
+        import pymc as pm
 
-        axes = self.axes
-        observe_simplexes(np.asarray(self.alpha), statistics.counts, axes.sizes, axes.features, suffix)
+        from bayesclf import pymc_models
+        from bayesclf.families.pymc import observe_counts
+
+        for own in self._grouped(suffix):
+            alpha, counts = (own.of(values[None])[0] for values in (np.asarray(self.alpha), statistics.counts))
+            held = pm.Data(f"alpha_{own.name}", alpha)
+            theta = pymc_models.wide_categories(own.columns, own.shape[-1], held, suffix)
+            observe_counts(f"counts_{own.name}", theta, counts)
+
+    def _grouped(self, suffix: str) -> list[PageTable]:
+        """Return a table for each number of levels."""
+        return page_tables(self.axes.features, self.axes.levels, suffix, most_columns=0)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return θ from that of each number of levels, or of each column."""
+        tables = self._grouped(suffix)
+        if not all(own.name in draws for own in tables):
+            tables = self._page_tables(suffix)
+        return {"theta": theta_of(tables, draws, len(self.axes.labels))}
 
     @override
     def page(self, X: Integers, row: Any, suffix: str) -> None:
@@ -162,10 +180,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         return Contributions.of_cells(
             self.axes.features, dirichlet.cells_of(X, self.axes.sizes), parameters["theta"], pair
         )
-
-    def tables(self, statistics: CategoricalStatistics) -> dirichlet.Tables:
-        """One table per feature, over its levels."""
-        return dirichlet.Tables(statistics.counts, statistics.axes.sizes)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""

@@ -422,11 +422,6 @@ class CutFamily[S: Statistics](Family[S]):
 
         return [own._replace(of=partial(of, own)) for own in self._of_bins.page_variables(suffix)]
 
-    @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return the cells' probabilities from those of the bins."""
-        return {"theta": self._bins.split(self._of_bins.of_page(draws, suffix)["theta"])}
-
     @property
     @override
     def variant(self) -> str:

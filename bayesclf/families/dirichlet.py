@@ -7,15 +7,11 @@ tables (row, feature), dense or sparse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import compress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import digamma, gammaln
+from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers
 
@@ -158,15 +154,6 @@ def cells_by_size(sizes: tuple[int, ...]) -> dict[int, Integers]:
     return {int(size): np.flatnonzero(per_cell == size) for size in np.unique(sizes)}
 
 
-def simplexes_of(draws: Mapping[str, Array], sizes: tuple[int, ...], suffix: str) -> Array:
-    """Return θ (draw, outcome, cell) from the draws of each group of simplexes of one size."""
-    parts = [(cells, draws[f"theta_of_{size}{suffix}"]) for size, cells in cells_by_size(sizes).items()]
-    theta = np.empty((*parts[0][1].shape[:2], sum(sizes)))
-    for cells, values in parts:
-        theta[:, :, cells] = values.reshape(*theta.shape[:2], -1)
-    return theta
-
-
 def canonical(X: Any) -> sparse.csr_array:
     """Return the same cells, each stored once: in SciPy a cell may be the sum of several entries."""
     cells = sparse.csr_array(X)
@@ -196,56 +183,3 @@ def class_sums(X: Any, y: Integers, labels: int, sample_weight: Array | None = N
         return np.bincount(place, values, minlength=labels * cells.shape[1]).reshape(labels, cells.shape[1])
     membership = sparse.csr_array((weight, (y, np.arange(rows))), shape=(labels, rows))
     return np.asarray(membership @ X)
-
-
-@dataclass(frozen=True)
-class Tables:
-    """Counts of several tables along one axis.
-
-    `counts`: (outcome, cell). `sizes`: Number of cells of each table.
-    """
-
-    counts: Array
-    sizes: tuple[int, ...]
-
-    def select(self, kept: NDArray[np.bool_]) -> Tables:
-        """Return some of the tables, those that are `kept` (table)."""
-        if kept.all():
-            return self
-        return Tables(self.counts[:, np.repeat(kept, self.sizes)], tuple(compress(self.sizes, kept)))
-
-    def likelihood(self) -> CollapsedLikelihood:
-        """Return the likelihood of one α that all tables share."""
-        sizes = np.asarray(self.sizes, dtype=float)
-        totals = np.add.reduceat(self.counts, starts(self.sizes), axis=1)
-        counts, cells = np.unique(self.counts[self.counts > 0], return_counts=True)
-        pairs = np.stack([np.broadcast_to(sizes, totals.shape).ravel(), totals.ravel()])
-        (sizes, totals), tables = np.unique(pairs, axis=1, return_counts=True)
-        return CollapsedLikelihood(counts, cells.astype(float), sizes, totals, tables.astype(float))
-
-
-@dataclass(frozen=True)
-class CollapsedLikelihood:
-    """α ↦ log p(n | α) of tables with θ integrated out, with equal counts grouped, so that large tables cost little.
-
-    `counts`, `cells`: Different counts above 0, and how many cells have each. `sizes`, `totals`, `tables`: Different
-    sizes and sums of tables, and how many tables have each pair.
-    """
-
-    counts: Array
-    cells: Array
-    sizes: Array
-    totals: Array
-    tables: Array
-
-    def log_density(self, alpha: Array) -> Array:
-        """Return log p(n | α), the shape of `alpha`."""
-        a = np.asarray(alpha, dtype=float)[..., None]
-        of_tables = gammaln(self.sizes * a) - gammaln(self.sizes * a + self.totals)
-        return np.asarray((gammaln(a + self.counts) - gammaln(a)) @ self.cells + of_tables @ self.tables)
-
-    def slope(self, alpha: Array) -> Array:
-        """Return its derivative by log α."""
-        a = np.asarray(alpha, dtype=float)[..., None]
-        of_tables = self.sizes * (digamma(self.sizes * a) - digamma(self.sizes * a + self.totals))
-        return np.asarray(a[..., 0] * ((digamma(a + self.counts) - digamma(a)) @ self.cells + of_tables @ self.tables))

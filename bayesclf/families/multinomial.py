@@ -17,7 +17,7 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import dense
-from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
@@ -104,9 +104,9 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         require_basis(self.basis)
 
     @override
-    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
-        """Return α (outcome, word), and the number of words."""
-        return np.asarray(self.alpha), (len(self.axes.features),)
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return the number of words."""
+        return (len(axes.features),)
 
     @override
     def pymc(self, statistics: MultinomialStatistics, suffix: str) -> None:
@@ -178,10 +178,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         row, word = counts.row.astype(np.intp), counts.col.astype(np.intp)
         values = counts.data * pair.log_ratios_of_cells(parameters["theta"], row, word)
         return Contributions(each(self.axes.features), row, word, values, counts.data)
-
-    def tables(self, statistics: MultinomialStatistics) -> dirichlet.Tables:
-        """One table, the vocabulary."""
-        return dirichlet.Tables(statistics.counts, (statistics.counts.shape[1],))
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""

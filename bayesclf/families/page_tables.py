@@ -104,11 +104,13 @@ class PageTable:
         return pymc_models.codes(self.columns[0], theta, X[:, self.places[0]], row, given, self.of_all)
 
 
-def page_tables(columns: Sequence[str], levels: Sequence[Sequence[Any]], suffix: str) -> list[PageTable]:
+def page_tables(
+    columns: Sequence[str], levels: Sequence[Sequence[Any]], suffix: str, most_columns: int = MOST_COLUMNS
+) -> list[PageTable]:
     """Return the tables of columns that depend on the class alone."""
     sizes = tuple(len(names) for names in levels)
     starts = dirichlet.starts(sizes)
-    if len(columns) <= MOST_COLUMNS:
+    if len(columns) <= most_columns:
         return [
             PageTable((name,), (j,), {f"{in_names(name)}_level": list(levels[j])}, starts[j] + np.arange(sizes[j]))
             for j, name in enumerate(columns)

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self, cast, override
 import numpy as np
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_choice, require_positive
-from bayesclf.families.hierarchical import LearntAlpha
+from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import PageTable, PageVariable, theta_of
 from bayesclf.families.prior_lines import PriorLine, dirichlet_lines
 from bayesclf.families.terms import Density
@@ -38,7 +38,7 @@ NO_MODE = "has no single most probable θ (some count + α is below 1, or all ar
 
 
 class SimplexFamily[S: Statistics](Family[S]):
-    """A family with a Dirichlet for each simplex of `tables`; their cells are concatenated in θ.
+    """A family with a Dirichlet for each simplex; their cells are concatenated in θ.
 
     `alpha`: Concentration: a number, an array in the shape of θ, or a `LearntAlpha`. `basis`: Where the density is
     maximized for MAP: ``"simplex"``, in θ itself, or ``"softmax"``, in log-odds, where the mode (n + α)/(N + Σα) always
@@ -58,8 +58,12 @@ class SimplexFamily[S: Statistics](Family[S]):
         """The coordinates of the mode."""
 
     @abstractmethod
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return the number of cells of each simplex of a block."""
+
     def simplexes(self) -> tuple[Array, tuple[int, ...]]:
         """Return the concentration of each cell (outcome, cell), and the number of cells of each simplex."""
+        return np.asarray(self.alpha), self.sizes(self.axes)
 
     def resolve_prior(self, statistics: Any) -> Self:
         """Return the prior with α as an array in the shape of θ or, where α is learned, the family that learns it."""
@@ -78,13 +82,12 @@ class SimplexFamily[S: Statistics](Family[S]):
         """Return what each simplex is of: a feature, unless there is one for the block."""
         return self.axes.features if len(self.simplexes()[1]) == len(self.axes.features) else ("",)
 
-    def mle(self, statistics: S) -> Parameters:
+    def mle(self, statistics: Any) -> Parameters:
         """Return the relative frequencies; raises `DoesNotExist` where a class has no counts in a simplex."""
-        tables = self.tables(statistics)
-        theta = dirichlet.normalize(tables.counts, tables.sizes)
-        return self._defined(theta, tables.sizes, statistics.axes, self._lacking)
+        sizes = self.sizes(statistics.axes)
+        return self._defined(dirichlet.normalize(statistics.counts, sizes), sizes, statistics.axes, self._lacking)
 
-    def map(self, statistics: S) -> Parameters:
+    def map(self, statistics: Any) -> Parameters:
         """Return the mode in the chosen basis; raises `DoesNotExist` where it is not unique or unbounded."""
         posterior = self.posterior(statistics)
         if self.basis == "softmax":
@@ -96,9 +99,9 @@ class SimplexFamily[S: Statistics](Family[S]):
             theta = np.where(softmax, dirichlet.normalize(alpha, sizes), theta)
         return self._defined(theta, sizes, self.axes, NO_MODE)
 
-    def posterior(self, statistics: S) -> Self:
-        """Return Dirichlet(α + n)."""
-        return self.with_alpha(self.simplexes()[0] + self.tables(statistics).counts)
+    def posterior(self, statistics: Any) -> Self:
+        """Return Dirichlet(α + n), with the `counts` of the statistics (outcome, cell)."""
+        return self.with_alpha(self.simplexes()[0] + statistics.counts)
 
     @override
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
@@ -119,16 +122,10 @@ class SimplexFamily[S: Statistics](Family[S]):
         return [own.variable() for own in self._page_tables(suffix)]
 
     @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ from its own draws or from θ of each column."""
         tables = self._page_tables(suffix)
         return {"theta": theta_of(tables, draws, len(self.axes.labels)) if tables else draws[f"theta{suffix}"]}
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ from its own draws or from variables that hold the simplexes of one size each."""
-        own = draws.get(f"theta{suffix}")
-        return {"theta": dirichlet.simplexes_of(draws, self.simplexes()[1], suffix) if own is None else own}
 
     def log_predictive(self, X: Any) -> Array:
         """Return the log density at E[θ] (row, outcome): the average over θ where a row uses no cell twice."""
@@ -146,12 +143,8 @@ class SimplexFamily[S: Statistics](Family[S]):
         """A Dirichlet for each simplex."""
         return Density.of_simplexes("theta", parameters["theta"], *self.simplexes())
 
-    def tables(self, statistics: S) -> dirichlet.Tables:
-        """Return the counts as tables with a Dirichlet each; its concentration can be learned."""
-        raise Refused(f"the family {self.name!r} has no concentration to learn")
-
     def of_cells(self, cells: Array) -> Array:
-        """Return θ from the probabilities (…, cell) of its tables."""
+        """Return θ from the probabilities of its cells (…, cell)."""
         return cells
 
     def with_alpha(self, alpha: Array) -> Self:

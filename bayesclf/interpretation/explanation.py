@@ -16,7 +16,6 @@ from bayesclf import rules
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.classifiers.text import TextNB
 from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.constraints import OrNone, Several, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
@@ -179,8 +178,6 @@ def explain(
     """
     check_between("ci_prob", ci_prob)
     check_is_fitted(classifier, "classes_")
-    if isinstance(classifier, TextNB):
-        classifier.require_words("no answer can be explained by them")
     frame = classifier.frame(X)
     rows = classifier.encode(frame)
     name = rules.resolve(classifier.requested_rule(rule))[0].name

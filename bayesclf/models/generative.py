@@ -163,9 +163,7 @@ class GenerativeModel:
 
     def of_page(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, …) of the variables of `page`."""
-        return self._collect(
-            {"pi": draws["pi"]} if self.class_prior.learnt else {}, lambda b: b.family.of_page(draws, b.suffix)
-        )
+        return self.from_pymc(draws)
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""

@@ -370,7 +370,7 @@ def all_different(values: int, span: float) -> float:
 def left_out(
     frame: pd.DataFrame, target: str | None, keep: Collection[str], where: str, every_row: bool = True
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the columns of a file that are not fitted, and why; and sentences about them, and about dates kept."""
+    """Return the columns of a file that are not fitted, and why; and sentences about them."""
     for name in keep:
         require_column(name, [str(column) for column in frame.columns], where)
     if target is not None and (why := names_rows(frame[target])):
@@ -384,13 +384,7 @@ def left_out(
             f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; {names} "
             f"(keep={list(found)!r}) keeps them"
         )
-    dates = [
-        f"column {name!r} holds dates and is kept as {counted(frame[name].nunique(), 'category', 'categories')}, "
-        "one for each date"
-        for name in keep
-        if name != target and column_kind(frame[name], text=False) == "category" and holds_dates(frame[name])
-    ]
-    return found, [*dates, *(_sentence(name, why) for name, why in found.items())]
+    return found, [_sentence(name, why) for name, why in found.items()]
 
 
 def _sentence(name: str, why: str) -> str:
@@ -426,7 +420,7 @@ def describe_columns(
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What the user has said the columns are; the others are guessed by `column_kind`.
     keep : collection of str
-        Columns that the user keeps although they look useless: they get no note about that.
+        Columns that the user keeps although they look useless; of dates the note says what they are kept as.
 
     Returns
     -------
@@ -500,8 +494,10 @@ def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any], ke
         return found.sentence(name)
     if kind != "category":
         return ""
-    why = "" if kept else why_useless(column)
-    if why and why != "has one value only":
+    why = why_useless(column)
+    if kept and why == "holds dates":
+        return f"column {name!r} holds dates and is kept as {len(levels)} categories, one for each date"
+    if why and not kept and why != "has one value only":
         return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quote(str(name))})"
     almost = "" if isinstance(column.dtype, pd.CategoricalDtype) else _almost_numbers(name, column, levels)
     if almost:

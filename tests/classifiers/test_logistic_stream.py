@@ -97,8 +97,7 @@ def test_rows_that_are_not_kept_are_read_for_each_sum(table, tmp_path, monkeypat
     told = []
     read = clone(clf).fit_stream(tmp_path / "t.parquet", "y", progress=lambda *news: told.append(news))
     np.testing.assert_array_equal(read.predict_proba(table[FEATURES]), kept.predict_proba(table[FEATURES]))
-    assert told[0][0].endswith("first pass")
-    passes = {what for what, _, _ in told}
+    passes = {what.split(",")[1] for what, _, _ in told}
     assert 20 < len(passes) < 60
     function = clone(clf).fit_stream(lambda: iter(batches(table.drop(columns="weight"))), "y")
     np.testing.assert_allclose(function.predict_proba(table[FEATURES]), kept.predict_proba(table[FEATURES]), atol=1e-9)
@@ -119,7 +118,7 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
     assert_same_fit(clone(clf).fit(joined[FEATURES], joined["y"]), streamed, rows[FEATURES])
     with pytest.raises(InputError, match="there is no row to learn from"):
         clone(clf).fit_stream([rows[:0]], "y", client=within())
-    with pytest.raises(InputError, match="the columns of some parts are in another order"):
+    with pytest.raises(InputError, match="column 'dose' is in one part and not in another"):
         clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within())
 
 

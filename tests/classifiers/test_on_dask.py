@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import cluster
-from bayesclf.classifiers.on_dask import parts_of
-from bayesclf.classifiers.streaming import MOST_KEPT, LeftOutRows
+from bayesclf.classifiers.passes import parts_of
+from bayesclf.classifiers.updating import MOST_KEPT, LeftOutRows
 from bayesclf.errors import InputError, Stopped
 
 pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
@@ -127,15 +127,13 @@ def test_rows_are_kept_by_chance_whatever_their_part():
         parts.append(LeftOutRows(None, number))
         for start in range(0, rows, 20_000):
             some = np.full(min(20_000, rows - start), number)
-            parts[-1].add(pd.DataFrame({"part": some}), some, None)
+            parts[-1] = parts[-1].with_rows(pd.DataFrame({"part": some}), some, None)
     table, labels, _ = (parts[0] + parts[1]).rows()
     again, _, _ = (parts[1] + parts[0]).rows()
     assert len(table) == MOST_KEPT == len(again)
     assert table["part"].sum() == again["part"].sum() == labels.sum()
     assert abs(labels.mean() - 1 / 13) < 5 * (1 / 13 * 12 / 13 / MOST_KEPT) ** 0.5
-    one = LeftOutRows(None)
-    one.add(pd.DataFrame({"part": np.zeros(300)}), np.zeros(300), None)
-    total = one
+    total = LeftOutRows().with_rows(pd.DataFrame({"part": np.zeros(300)}), np.zeros(300), None)
     for _ in range(6):
         total = total + total
     assert len(total.rows()[0]) == MOST_KEPT
@@ -143,8 +141,8 @@ def test_rows_are_kept_by_chance_whatever_their_part():
 
 @pytest.mark.parametrize("total", [6, None])
 def test_only_rows_that_count_at_least_once_can_be_left_out(total):
-    kept = LeftOutRows(total)
-    kept.add(pd.DataFrame({"row": np.arange(6)}), np.arange(6) % 2, np.array([0.2, 1.0, 0.999, 2.5, 0.0, 7.0]))
+    weight = np.array([0.2, 1.0, 0.999, 2.5, 0.0, 7.0])
+    kept = LeftOutRows(total).with_rows(pd.DataFrame({"row": np.arange(6)}), np.arange(6) % 2, weight)
     table, labels, weight = kept.rows()
     assert table["row"].tolist() == [1, 3, 5]
     assert labels.tolist() == [1, 1, 1]

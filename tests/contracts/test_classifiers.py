@@ -223,22 +223,6 @@ def test_a_shift_of_a_column_changes_nothing(case, mixed_table, fitted):
     assert_same_answers(fitted(case), case.make().fit(moved, y), X, RULES, 1e-6, moved)
 
 
-@mostly_slow(
-    [case for case in GENERATIVE if case.name in ("nb", "gnb class-feature", "gnb feature", "gda shared", "gda class")],
-    MAIN_SUITE,
-)
-def test_the_unit_of_a_column_changes_nothing(case, mixed_table, fitted):
-    X, y = case.table(mixed_table)
-    scaled = X.assign(dose=X["dose"] * 1e6)
-    assert_same_answers(fitted(case), case.make().fit(scaled, y), X, RULES, 1e-9, scaled)
-
-
-@mostly_slow([case for case in GENERATIVE if case.kind is bc.GaussianNB], MAIN_SUITE)
-def test_a_common_unit_changes_nothing(case, mixed_table, fitted):
-    X, y = case.table(mixed_table)
-    assert_same_answers(fitted(case), case.make().fit(1e6 * X, y), X, RULES, 1e-9, 1e6 * X)
-
-
 @mostly_slow(LOGISTIC, MAIN_SUITE)
 @pytest.mark.parametrize("change", [lambda x: x + 1e6, lambda x: x * 1e6], ids=["shift", "scale"])
 def test_units_change_no_logistic_map(case, change, mixed_table, fitted):

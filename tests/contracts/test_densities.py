@@ -30,6 +30,21 @@ def test_log_density_takes_each_draw_by_itself(case, rng):
     np.testing.assert_allclose(case.prior.log_density(X, together), one_by_one, rtol=1e-11)
 
 
+@every_prior
+def test_prior_and_likelihood_of_the_statistics_are_those_of_scipy(case, rng):
+    """By part, up to constants; the prior per log θ of what is above 0, and covariances per |Σ|^(−(d + 1)/2) dΣ."""
+    X, y = case.data(1)
+    points = [case.point(rng) for _ in range(3)]
+    together = {name: np.concatenate([point[name] for point in points]) for name in points[0]}
+    prior = case.prior.log_prior(together).log_density.sum(axis=1)
+    expected = [case.log_prior(case.prior, point) + case.log_measure(point) for point in points]
+    np.testing.assert_allclose(np.diff(prior), np.diff(expected), rtol=1e-9, atol=1e-8)
+    likelihood = case.prior.log_likelihood(case.statistics(X, y), together)
+    if likelihood is not None:
+        expected = [case.row_log_density(X, y, point).sum() for point in points]
+        np.testing.assert_allclose(np.diff(likelihood.log_density.sum(axis=1)), np.diff(expected), atol=1e-8)
+
+
 def spread(case, X, feature):
     """Return every row once for each value of one cell, and the weights of these values."""
     values, weights = case.cell_grid(feature)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from helpers.classifiers import (
     CLOSED_FORM,
-    GENERATIVE,
     NUMBERS,
     OF_STATISTICS,
     WORDS,
@@ -21,8 +20,6 @@ from helpers.classifiers import (
     with_numbers,
     with_words,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
 import bayesclf as bc
@@ -50,17 +47,6 @@ def assert_learnt_in_parts(case, missing, part, weight, table):
 def test_partial_fit_over_three_parts_is_fit(case, missing, mixed_table, rng):
     rows = len(mixed_table[1])
     assert_learnt_in_parts(case, missing, rng.integers(3, size=rows), rng.uniform(0.5, 2.0, rows), mixed_table)
-
-
-@given(
-    case=st.sampled_from(GENERATIVE),
-    missing=st.sampled_from(["ignore", "level"]),
-    seed=st.integers(0, 2**32 - 1),
-    parts=st.integers(1, 8),
-)
-def test_partial_fit_over_any_split_is_fit(case, missing, seed, parts, mixed_table):
-    rng, rows = np.random.default_rng(seed), len(mixed_table[1])
-    assert_learnt_in_parts(case, missing, rng.integers(parts, size=rows), rng.uniform(0.5, 2.0, rows), mixed_table)
 
 
 @with_words

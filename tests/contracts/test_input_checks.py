@@ -80,11 +80,6 @@ def test_infinite_cells_are_named(kind, value):
     assert "rows 3" in message
 
 
-def test_words_are_not_numbers():
-    message = sentence(lambda: bc.GaussianNB().fit(changed("age", 1, "old"), LABELS))
-    assert "column 'age' holds 'old', which is not a number" in message
-
-
 @numeric
 def test_words_at_prediction_are_not_numbers(kind):
     clf = kind(inference="map").fit(GOOD, LABELS)
@@ -98,30 +93,9 @@ def test_a_column_that_is_lacking_at_prediction_is_named(kind):
 
 
 @every_kind
-def test_an_array_with_another_number_of_columns(kind):
-    clf = kind(inference="map").fit(good(kind).to_numpy(), LABELS)
-    message = sentence(lambda: clf.predict(good(kind).assign(more="1").to_numpy()))
-    assert message == f"X has 3 features, but {kind.__name__} is expecting 2 features as input."
-
-
-@every_kind
 def test_a_table_without_rows_cannot_be_predicted(kind):
     clf = kind(inference="map").fit(good(kind), LABELS)
     assert "X has no rows" in sentence(lambda: clf.predict(GOOD[:0]))
-
-
-@every_kind
-@pytest.mark.parametrize(
-    ("options", "part"),
-    [
-        ({"inference": "guess"}, "unknown inference 'guess'"),
-        ({"inference": 3}, "not 3"),
-        ({"missing": "drop"}, "missing must be"),
-    ],
-    ids=["engine", "engine type", "missing"],
-)
-def test_options_are_checked(kind, options, part):
-    assert part in sentence(lambda: kind(**{"inference": "map", **options}).fit(good(kind), LABELS))
 
 
 @every_kind

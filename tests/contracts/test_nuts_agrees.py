@@ -8,45 +8,16 @@ The main suite has its two halves: `test_pymc.py` compares the log density of ea
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from helpers.cases import (
-    BERNOULLI,
-    CATEGORICAL,
-    EXPONENTIAL,
-    GAMMA,
-    GAUSSIAN,
-    HURDLE,
-    LOG_NORMAL,
-    MIXED,
-    MULTINOMIAL,
-    MULTIVARIATE_GAUSSIAN,
-    NEGATIVE_BINOMIAL,
-    POISSON,
-    TABLES,
-)
+from helpers.cases import BY_STRUCTURE
 from helpers.suites import NIGHTLY
 from scipy import stats
 
 from bayesclf.engines import NUTS, inference
 from bayesclf.families import LearntClassPrior
-from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
 
-CASES = (
-    CATEGORICAL[2],
-    TABLES[3],
-    BERNOULLI[1],
-    MULTINOMIAL[1],
-    POISSON[1],
-    EXPONENTIAL[1],
-    GAMMA[0],
-    NEGATIVE_BINOMIAL[0],
-    LOG_NORMAL[0],
-    HURDLE[1],
-    *(next(case for case in GAUSSIAN if case.family.variance == variance) for variance in SHARED_OVER),
-    *MULTIVARIATE_GAUSSIAN[:2],
-    MIXED[2],
-)
+CASES = tuple(BY_STRUCTURE.values())
 HEAVY_TAILED = "multivariate gaussian class"
 """Without rows the covariance of a class has no variance, and R-hat of its chains rightly warns."""
 QUANTILES = (0.05, 0.95)
@@ -78,7 +49,7 @@ def exact_marginals(case, model):
     return {"pi": stats.beta(alpha, alpha.sum() - alpha), **case.marginals(model.posterior().blocks[0].family)}
 
 
-SAMPLE = ("categorical α given", "gaussian class-feature", "gamma")
+SAMPLE = ("categorical α given", "gaussian class-feature prior given", "gamma")
 """The cases of continuous integration: a simplex, means beside variances, and a posterior of quadrature."""
 
 

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 import pymc as pm
 import pytest
-from helpers.cases import PRIORS
+from helpers.cases import BY_STRUCTURE, PRIORS, structure_of
 from helpers.families import PYTHON, assert_drawn_from, assert_same_parameters, every_prior
 from pymc.model.transform.conditioning import remove_value_transforms
 
@@ -50,14 +50,6 @@ def model_of(case, statistics):
     return model
 
 
-def structure_of(case):
-    """Return what the graph of a family depends on; the hyperparameters are data."""
-    family = case.family
-    return family.name, case.prior.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
-
-
-BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
-"""The last case of each structure, that with the most general prior."""
 MAIN_SUITE = (
     *("categorical", "bernoulli", "multinomial", "poisson", "exponential"),
     "gaussian class-feature",
@@ -149,5 +141,5 @@ def test_the_page_draws_the_prior(case):
     model = page_of(case, *case.data())
     names = [variable.name for variable in model.free_RVs]
     values = pm.draw([model[name] for name in names], draws=2000, random_seed=3, mode="FAST_COMPILE")
-    draws = case.prior.of_page(dict(zip(names, values, strict=True)), "")
+    draws = case.prior.from_pymc(dict(zip(names, values, strict=True)), "")
     assert_drawn_from(draws, case.marginals(case.prior))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.faults import diagnose, few_rows, gaussian, logistic, naive, normal_rows, repeated, word_rows
+from helpers.faults import gaussian, logistic, naive, normal_rows, repeated
 
 import bayesclf as bc
 from bayesclf.diagnostics import CHECKS
@@ -13,7 +13,6 @@ from bayesclf.diagnostics.calibration import _if_calibrated
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.evaluation import scores
-from bayesclf.models.generative import independent_groups
 
 
 def found(case, code="Y02", **arguments):
@@ -35,14 +34,6 @@ def test_over_confidence_of_dependent_columns_has_a_cure_and_names_the_pairs():
     assert tempered.section == "passed" or "leaves" not in tempered.reason
 
 
-def test_averaging_is_the_cure_of_one_estimate():
-    finding = found(few_rows())
-    assert finding.section == "issue"
-    gap = finding.evidence.set_index("rule")["over_confidence"]
-    assert gap["bayes-optimal"] < gap["map"] - 0.05
-    assert "leaves" in finding.reason
-
-
 @pytest.mark.slow
 def test_under_confidence_is_called_so():
     timid = logistic(*normal_rows(300, distance=2.0), prior_scale=0.1, inference=bc.engines.Laplace(draws=250))
@@ -55,6 +46,8 @@ def test_over_confidence_is_confidence_less_accuracy_of_cross_validation():
     clf, (X, y) = gaussian(*normal_rows(200))
     context = Context.of(clf, X, y, None)
     answers = context.held_out
+    assert sorted(answers.numbers) == list(range(200))
+    assert answers.setting == "5-fold cross-validation of 200 rows"
     proba = np.empty((200, 2))
     for fit, asked in answers.fits:
         test = answers.numbers[asked]
@@ -66,13 +59,6 @@ def test_over_confidence_is_confidence_less_accuracy_of_cross_validation():
     evidence = found((clf, (X, y)), "Y02").evidence.set_index("rule")
     assert evidence.loc["map", "over_confidence"] == pytest.approx(gap.mean())
     assert evidence.loc["map", "standard_error"] == pytest.approx(gap.std() / np.sqrt(200))
-
-
-def test_every_row_is_held_out_once_by_cross_validation():
-    clf, (X, y) = gaussian(*normal_rows(200))
-    answers = Context.of(clf, X, y, None).held_out
-    assert sorted(answers.numbers) == list(range(200))
-    assert answers.setting == "5-fold cross-validation of 200 rows"
 
 
 def test_the_folds_are_those_of_a_comparison():
@@ -159,22 +145,6 @@ def test_too_sure_here_and_not_sure_enough_there_is_not_called_over_confident():
     assert "too sure in some places and not sure enough in others" in finding.reason
 
 
-def test_columns_are_independent_but_where_family_or_edges_join_them():
-    X, y = word_rows(60)
-    words = pd.DataFrame({name: np.roll(X["wind"], shift) for shift, name in enumerate("abcd")})
-    numbers = normal_rows(60)[0]
-
-    def groups(clf, table):
-        return list(independent_groups(clf.fit(table, y).model_).values())
-
-    assert groups(bc.CategoricalNB(), words) == [0, 1, 2, 3]
-    assert groups(bc.JointBayes(), words) == [0, 0, 0, 0]
-    assert groups(bc.BayesNetClassifier(), words) == [0, 0, 0, 0]
-    assert groups(bc.BayesNetClassifier([("a", "c")]), words) == [0, 1, 0, 2]
-    assert groups(bc.GaussianDiscriminantAnalysis(), numbers) == [0, 0]
-    assert len(set(groups(bc.NaiveBayes(), words.assign(x=numbers["x0"])))) == 5
-
-
 def test_calibration_error_of_calibrated_rows_is_as_expected():
     rng = np.random.default_rng(2)
     proba = rng.beta(2, 2, size=2000)
@@ -196,13 +166,6 @@ def test_rows_where_the_rules_disagree_are_named():
     assert len(evidence)
     assert (evidence[rules].nunique(axis=1) > 1).all()
     assert (y[evidence["row"] - 1] == evidence["label"]).all()  # rows are counted from 1
-
-
-def test_without_rows_predictions_are_not_judged():
-    clf, _ = gaussian(*normal_rows(60))
-    sections = {finding.code: finding.section for finding in diagnose((clf,), ["Y"]).findings}
-    assert sections.pop("Y06") == "not applicable"  # no rows to be predicted were given
-    assert set(sections.values()) == {"skipped"}
 
 
 def test_the_next_step_of_unlike_data_says_whether_columns_or_classes_are_meant():

@@ -22,8 +22,8 @@ def test_far_rows_are_those_that_are_far():
     finding = found(gaussian(X, y), "Y06", new=new)
     assert finding.evidence["row"].tolist() == [8]
     assert "rows 8, counted from 1, are far beyond any training row" in finding.reason
-    new.loc[7, "x0"] = np.nan  # rows with missing cells are not compared
-    assert found(gaussian(X, y), "Y06", new=new).section == "passed"
+    new.loc[7, "x0"] = np.nan  # rows with missing cells have no density to compare, but far numbers
+    assert "rows 8, counted from 1, have numbers far outside" in found(gaussian(X, y), "Y06", new=new).reason
     assert found(logistic(X, y), "Y06", new=new).section == "not applicable"
 
 
@@ -41,6 +41,16 @@ def test_absurd_rows_among_many_are_told_of():
     new.iloc[[3, 900]] = 1e6
     finding = found(gaussian(*normal_rows(50)), "Y06", new=new)
     assert "rows 4, 901, counted from 1, are far beyond" in finding.reason
+
+
+def test_one_far_number_among_many_columns_is_told_of():
+    X, y = normal_rows(100, 60)
+    new = normal_rows(5, 60, seed=8)[0]
+    assert found(gaussian(X, y), "Y06", new=new).section == "passed"
+    new.loc[2, "x7"] = -20.0
+    finding = found(gaussian(X.assign(x9=1.0), y), "Y06", new=new)  # of a constant column nothing is far
+    assert "rows 3, counted from 1, have numbers far outside the training rows' range ('x7')" in finding.reason
+    assert finding.evidence["outside"].tolist() == ["x7"]
 
 
 def test_exceedances_are_as_frequent_as_in_any_order_of_the_rows():
@@ -71,7 +81,7 @@ def test_new_rows_like_the_training_rows_are_seldom_called_far():
     for seed in range(200):
         new = normal_rows(2000, seed=1000 + seed)[0]
         alarms += found(gaussian(*normal_rows(100, seed=seed)), "Y06", new=new).section == "tip"
-    assert alarms <= stats.binom.isf(1e-3, 200, 2 * 0.01)  # two tests
+    assert alarms <= stats.binom.isf(1e-3, 200, 3 * 0.01)  # three tests
 
 
 def test_levels_that_no_training_row_has_are_counted():
@@ -93,6 +103,8 @@ def test_two_peaks_and_counts_that_vary_too_much_are_unlike_the_model():
     assert "families='auto'" in finding.next_step
     by_evidence = bc.NaiveBayes(families=("Gaussian", "gamma"), random_state=1).fit(X, y)
     assert "transform the column; see" in found((by_evidence, (X, y)), "Y07").next_step
+    as_named = bc.NaiveBayes({"x0": "gaussian"}, random_state=1).fit(X, y)
+    assert "leave it out of blocks" in found((as_named, (X, y)), "Y07").next_step
     rates = rng.gamma(1.0, size=(300, 3)) * np.where(y == "yes", 5, 3)[:, None]
     counts = pd.DataFrame(rng.poisson(rates))
     finding = found((bc.MultinomialNB(random_state=1).fit(counts, y), (counts, y)), "Y07")

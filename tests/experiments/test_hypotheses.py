@@ -1,14 +1,12 @@
 """The textbook's examples to the last digit, and exercise 4's statements on random cases."""
 
-from functools import cache
-
 import numpy as np
 import pytest
 from scipy import stats
 
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
-from bayesclf.experiments.hypotheses import EXAMPLE, EXERCISE, NOISE, NOISY
+from bayesclf.experiments.hypotheses import BLOCK, NOISE, NOISY, SETUPS
 
 EXPERIMENT = find("hypotheses")
 CASES = 200
@@ -19,26 +17,32 @@ def outcome(tmp_path_factory):
     return run(EXPERIMENT, EXPERIMENT.Settings(cases=CASES), tmp_path_factory.mktemp("hypotheses"))
 
 
-@pytest.fixture(scope="module")
-def table(outcome):
-    return outcome.table[outcome.table["part"] == EXERCISE].set_index("h3")
+def measured(*unit, seed=1):
+    return EXPERIMENT.measure(EXPERIMENT.Settings(), unit, np.random.SeedSequence(seed))
 
 
-@pytest.fixture(scope="module")
-def examples(outcome):
-    return outcome.table[outcome.table["part"] == EXAMPLE].set_index("asked")
-
-
-@pytest.mark.slow
-def test_every_example_is_the_textbooks(examples):
+def test_every_example_is_the_textbooks():
+    examples = measured("examples", 0)
     assert len(examples) == 9
-    np.testing.assert_allclose(examples["probability"], examples["textbook"], atol=1e-14)
+    found, expected = ([line[name] for line in examples] for name in ("probability", "textbook"))
+    np.testing.assert_allclose(found, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", SETUPS)
+def test_exercise_4_holds_in_every_case(kind):
+    """The share of .088 is that of 400,000 independent cases."""
+    (probabilistic, same), (record,) = SETUPS[kind], measured(kind, 0)
+    assert record["map_as_expected"] == BLOCK
+    assert 0 < record["map_is_h3"] < 1
+    assert record["changed"] == 0 if same else record["changed"] > 0
+    assert probabilistic or record["sure_changed"] == 0
+    if probabilistic and not same:
+        assert record["changed"] == pytest.approx(0.088, abs=0.04)
 
 
 def test_gibbs_asks_consistent_hypotheses_equally_often():
     """Thresholds 1, 2, 3 are consistent: + is said by none, one, two, three, three of them."""
-    records = EXPERIMENT.measure(EXPERIMENT.Settings(), ("version space", 0), np.random.SeedSequence(5))
-    said = {record["x"]: round(100 * record["plus"]) for record in records}
+    said = {record["x"]: round(100 * record["plus"]) for record in measured("version space", 0, seed=5)}
     assert (said[0], said[3], said[4]) == (0, 100, 100)
     assert stats.binomtest(said[1], 100, 1 / 3).pvalue > 0.001
     assert stats.binomtest(said[2], 100, 2 / 3).pvalue > 0.001
@@ -67,14 +71,8 @@ def test_a_noisy_prior_moves_the_average_no_further_than_the_posterior_and_map_a
     assert (noisy["optimal_moved"] < noisy["map_moved"]).all()
 
 
-@cache
-def _records():
-    return EXPERIMENT.measure(EXPERIMENT.Settings(), ("noisy prior", 0), np.random.SeedSequence(3))
-
-
-@pytest.mark.slow
 def test_weights_under_a_noisy_prior_are_those_of_bayes_rule():
     """With log noise of at most δ, odds change by at most e^(2δ), so that the distance is at most tanh(δ/2)."""
-    for record in _records():
+    for record in measured("noisy prior", 0, seed=3):
         assert 0 < record["distance"] < np.tanh(4 * record["noise"] / 2)
         assert record["optimal_moved"] <= record["distance"]

@@ -79,13 +79,6 @@ def test_means_and_errors_are_those_of_the_splits(outcome):
     assert line["more_accurate_se"] == pytest.approx(gain.std(ddof=1) / np.sqrt(3))
 
 
-@pytest.mark.slow
-def test_averaging_has_the_smaller_log_loss_than_its_own_hypotheses(outcome):
-    """By Jensen, for every set of draws."""
-    table = outcome.table.set_index(["part", "m", "rule"])["log_loss"].unstack()
-    assert (table["bayes-optimal"] < table["gibbs"]).all()
-
-
 def test_scikit_learns_copy_is_read_where_there_is_no_other(two_groups, tmp_path):
     texts, y = two_groups
     settings = EXPERIMENT.Settings(collections="by-date", draws=4)

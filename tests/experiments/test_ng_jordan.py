@@ -10,9 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.preprocessing import StandardScaler
 
+import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.experiments import find, ng_jordan
-from bayesclf.experiments.ng_jordan import ahead, averaging, paired
+from bayesclf.experiments.ng_jordan import ahead, averaging, paired, tempering
 from bayesclf.experiments.runner import last_crossing
 from bayesclf.models.logistic.model import LogisticPrior
 
@@ -175,7 +176,7 @@ def test_rules_that_need_a_posterior_take_every_other_size_and_the_largest(monke
     monkeypatch.setattr(ng_jordan, "score", answers)
     settings = EXPERIMENT.Settings(splits=20, posterior_splits=10, largest=30)
     assert EXPERIMENT.measure(settings, ("iris", 0), np.random.SeedSequence(0)) == []
-    every, plug_in = ng_jordan.PLUG_IN + ng_jordan.AVERAGED, ng_jordan.PLUG_IN
+    every, plug_in = (*ng_jordan.PLUG_IN, *ng_jordan.AVERAGED, "tempered"), ng_jordan.PLUG_IN
     by_size = asked[: 2 * 6 : 2]  # of naive Bayes, at 4, 6, 9, 13, 20 and 30 rows
     assert by_size == [every, plug_in, every, plug_in, every, every]
     asked.clear()
@@ -285,6 +286,18 @@ def test_where_naive_bayes_is_ahead(nb, lr, few, many, rng):
     assert leads(nb, lr, 0.002, rng) == (few, many)
 
 
+@pytest.mark.usefixtures("others")
+def test_tempered_is_that_of_the_classifier(rng):
+    encoded = ng_jordan.load("wine")
+    train, test = ng_jordan.split_rows(encoded, rng, 60)
+    learner = learnt(ng_jordan.NaiveBayes(encoded), train[:80])
+    clf = bc.GaussianNB("feature", random_state=1).fit(encoded.X[train[:80]], encoded.y[train[:80]])
+    expected = clf.predict_proba(encoded.X[test], rule="tempered")
+    np.testing.assert_allclose(np.exp(log_proba(learner, encoded, test, "tempered")), expected, atol=0.02)
+    few = ng_jordan.score(learnt(ng_jordan.NaiveBayes(encoded), train[:9]), encoded, test, ["tempered"], 0)
+    assert few["tempered"] == "T needs at least 20 training rows"
+
+
 def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
     losses = {"map": 1.0, "mean": 0.7, "bayes-optimal": 0.6}
     table = pd.DataFrame(
@@ -296,6 +309,8 @@ def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
     assert "at 100.0 % of the 2 pairs" in sentence
     assert "smaller by 0.800 nats on average, by 0.600 from map to mean (smoothing)" in sentence
     assert "and by 0.200 from mean to bayes-optimal (averaging)" in sentence
+    table = table.replace({"map": "tempered"}).assign(m=20 * table["m"])
+    assert "bayes-optimal at 0 % of the 2 pairs with at least 20 rows, by −0.800 nats" in tempering(table)[0]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from helpers.disks import full_after
 from joblib.externals.loky import get_reusable_executor
 
 from bayesclf.errors import InputError
-from bayesclf.experiments import EXPERIMENTS, find, ng_jordan, run
+from bayesclf.experiments import EXPERIMENTS, find, run
 from bayesclf.experiments.runner import SETTINGS, UNITS, about, measure, name_of, seed_of
 
 LENSES = find("ng-jordan").Settings(splits=60, posterior_splits=0, problems="lenses")
@@ -257,18 +257,3 @@ def refused(folder, sentence):
     with pytest.raises(InputError, match=sentence):
         lenses(folder)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-
-
-def test_a_seed_is_not_negative(tmp_path):
-    settings = find("ng-jordan").Settings(splits=20, posterior_splits=0, problems="lenses", seed=-1)
-    with pytest.raises(InputError, match="seed must be a whole number of at least 0, not -1"):
-        run(find("ng-jordan"), settings, tmp_path / "x")
-
-
-def test_a_problem_without_its_table_says_where_tables_come_from(monkeypatch):
-    ng_jordan.load.cache_clear()
-    monkeypatch.delenv("BAYESCLF_DATA", raising=False)
-    with pytest.raises(
-        InputError, match=r"the problem pima is not available: .* pima.csv, in a folder that BAYESCLF_DATA"
-    ):
-        ng_jordan.load("pima")

@@ -168,6 +168,16 @@ CASES = (*CATEGORICAL, *GAUSSIAN, *MULTIVARIATE_GAUSSIAN, *TABLES, *BERNOULLI, *
 PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", False))
 """Cases whose prior differs from that of the others: `unbiased` is about the MLE alone."""
 
+
+def structure_of(case):
+    """Return what the PyMC graph of a family depends on; the hyperparameters are data."""
+    family = case.family
+    return family.name, case.prior.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
+
+
+BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
+"""The last case of each structure, that with the most general prior."""
+
 _LEVELS = (("a", "b"), (1, 2, 3), (False, True))
 TREES = tuple(
     TreesCase(name, family, Axes(LABELS, FEATURES, _LEVELS))

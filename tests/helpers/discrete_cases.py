@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from helpers.case import MISSING_SHARE, Case
-from scipy import special, stats
+from helpers.case import MISSING_SHARE, Case, CellCase, class_means, gaps
+from scipy import stats
 from scipy.special import gammaln
 
 
@@ -15,13 +16,16 @@ from scipy.special import gammaln
 class CategoricalCase(Case):
     """Level codes; a point is θ."""
 
+    absent = -1
+
+    @property
+    def spaces(self):
+        return {"theta": ("simplex", (1, 3, self.slices()[-1].stop))}
+
     def rows(self, rng, y, missing=MISSING_SHARE):
         X = np.stack([rng.integers(size, size=len(y)) for size in self.axes.sizes], axis=1)
         X[rng.random(X.shape) < missing] = -1
         return X
-
-    def point(self, rng):
-        return {"theta": np.hstack([rng.dirichlet(np.full(size, 2.0), 3) for size in self.axes.sizes])[None]}
 
     def slices(self):
         ends = np.cumsum(self.axes.sizes)
@@ -64,23 +68,6 @@ class CategoricalCase(Case):
         size = self.axes.sizes[feature]
         return np.arange(size), np.ones(size)
 
-    @property
-    def absent(self):
-        return -1
-
-    def unconstrained(self, parameters):
-        return np.log(parameters["theta"][0]).ravel()
-
-    def constrained(self, vector):
-        logits = np.exp(vector.reshape(3, -1))
-        return {
-            "theta": np.hstack([logits[:, s] / logits[:, s].sum(axis=1, keepdims=True) for s in self.slices()])[None]
-        }
-
-    def log_jacobian(self, parameters):
-        """Return what is added to the log density before its mode is found: Σ log θ in the softmax basis."""
-        return np.log(parameters["theta"]).sum() if self.family.basis == "softmax" else 0.0
-
     def naive_mle(self, X, y):
         """Return Mitchell's eq 6, a fraction of counts for each class, feature and level."""
         theta = [
@@ -92,11 +79,6 @@ class CategoricalCase(Case):
             for k in range(3)
         ]
         return {"theta": np.array(theta)[None]}
-
-    def standard_errors(self, parameters, n):
-        """Return those of the MLE from n rows of each class."""
-        theta = parameters["theta"][0]
-        return {"theta": np.sqrt(theta * (1 - theta) / n)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +123,6 @@ class TablesCase(CategoricalCase):
         widths = [len(self.combinations(of)) for given, of in self.tables for _ in self.combinations(given)]
         return [slice(end - width, end) for end, width in zip(np.cumsum(widths), widths, strict=True)]
 
-    def point(self, rng):
-        return {"theta": np.hstack([rng.dirichlet(np.full(s.stop - s.start, 2.0), 3) for s in self.slices()])[None]}
-
     def density(self, row, k, parameters):
         """Return p(x | y = k) as a sum over all completions of a row."""
         values = [range(size) if x < 0 else [x] for x, size in zip(row, self.axes.sizes, strict=True)]
@@ -166,15 +145,6 @@ class TablesCase(CategoricalCase):
         theta = [[rows(k, on, at) / rows(k, given, u) for on, at, given, u in self.cells()] for k in range(3)]
         return {"theta": np.array(theta)[None]}
 
-    def standard_errors(self, parameters, n):
-        theta = parameters["theta"][0]
-        shares = np.empty_like(theta)
-        for cell, (_, _, given, u) in enumerate(self.cells()):
-            row = np.full(3, -1)
-            row[list(given)] = u
-            shares[:, cell] = [self.density(row, k, parameters) for k in range(3)]
-        return {"theta": np.sqrt(theta * (1 - theta) / (n * shares))}
-
 
 @dataclass(frozen=True, eq=False)
 class TreesCase(CategoricalCase):
@@ -185,62 +155,40 @@ class TreesCase(CategoricalCase):
 
 
 @dataclass(frozen=True, eq=False)
-class BernoulliCase(Case):
+class BernoulliCase(CellCase):
     """Cells 0 and 1; a point is θ."""
+
+    spaces: ClassVar = {"theta": ("logit", (1, 3, 3))}
+
+    def cells(self, theta):
+        return stats.bernoulli(theta)
 
     def rows(self, rng, y, missing=MISSING_SHARE):
         X = (rng.random((len(y), 3)) < np.array([[0.3, 0.6, 0.5], [0.7, 0.4, 0.5], [0.5, 0.5, 0.2]])[y]).astype(float)
-        return np.where(rng.random(X.shape) < missing, np.nan, X)
-
-    def point(self, rng):
-        return {"theta": rng.beta(2, 2, (1, 3, 3))}
-
-    def row_log_density(self, X, y, parameters):
-        cells = stats.bernoulli.logpmf(np.nan_to_num(X), parameters["theta"][0][y])
-        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
-
-    def log_prior(self, family, parameters):
-        return stats.beta.logpdf(parameters["theta"][0], family.alpha, family.beta).sum()
+        return gaps(rng, X, missing)
 
     def marginals(self, family):
         return {"theta": stats.beta(family.alpha, family.beta)}
 
-    def to_pymc(self, parameters):
-        return {"theta": parameters["theta"]}
-
     def cell_grid(self, feature):
         return np.array([0.0, 1.0]), np.ones(2)
 
-    @property
-    def absent(self):
-        return np.nan
-
-    def unconstrained(self, parameters):
-        return special.logit(parameters["theta"][0]).ravel()
-
-    def constrained(self, vector):
-        return {"theta": special.expit(vector).reshape(1, 3, 3)}
-
-    def log_jacobian(self, parameters):
-        return 0.0
-
     def naive_mle(self, X, y):
-        return {"theta": np.array([np.nanmean(X[y == k], axis=0) for k in range(3)])[None]}
-
-    def standard_errors(self, parameters, n):
-        theta = parameters["theta"][0]
-        return {"theta": np.sqrt(theta * (1 - theta) / n)}
+        return {"theta": class_means(X, y)}
 
 
 @dataclass(frozen=True, eq=False)
 class MultinomialCase(Case):
     """Counts of three words, none missing; a point is θ."""
 
+    absent = 0.0
+    spaces: ClassVar = {"theta": ("simplex", (1, 3, 3))}
+
+    def slices(self):
+        return [slice(0, 3)]
+
     def rows(self, rng, y, missing=0.0):
         return rng.poisson(np.array([[1.0, 2.0, 0.5], [0.5, 1.0, 2.0], [1.0, 1.0, 1.0]])[y]).astype(float)
-
-    def point(self, rng):
-        return {"theta": rng.dirichlet(np.full(3, 2.0), 3)[None]}
 
     def row_log_density(self, X, y, parameters):
         return (X * np.log(parameters["theta"][0][y])).sum(axis=1)
@@ -253,26 +201,6 @@ class MultinomialCase(Case):
     def marginals(self, family):
         return {"theta": stats.beta(family.alpha, family.alpha.sum(axis=1, keepdims=True) - family.alpha)}
 
-    def to_pymc(self, parameters):
-        return {"theta": parameters["theta"]}
-
-    @property
-    def absent(self):
-        return 0.0
-
-    def unconstrained(self, parameters):
-        return np.log(parameters["theta"][0]).ravel()
-
-    def constrained(self, vector):
-        return {"theta": special.softmax(vector.reshape(1, 3, 3), axis=2)}
-
-    def log_jacobian(self, parameters):
-        return 0.0
-
     def naive_mle(self, X, y):
         totals = np.array([X[y == k].sum(axis=0) for k in range(3)])
         return {"theta": (totals / totals.sum(axis=1, keepdims=True))[None]}
-
-    def standard_errors(self, parameters, n):
-        theta = parameters["theta"][0]
-        return {"theta": np.sqrt(theta * (1 - theta) / (n * self.family.length))}

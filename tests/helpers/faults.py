@@ -117,11 +117,6 @@ def repeated(rows=600, times=6):
     return gaussian(pd.DataFrame(X.to_numpy() + noise, columns=[f"x{j}" for j in range(times)]), y)
 
 
-def few_rows():
-    """Return many columns that bear little on the class, and few rows, under the rule that plugs in the mode."""
-    return gaussian(*normal_rows(80, 30, distance=0.4), rule="map")
-
-
 def many_levels(rows=100, columns=6, levels=30):
     """Return columns of as many levels that few rows have, which modes at α = 1 give probability 0 and means do not."""
     rng = np.random.default_rng(1)

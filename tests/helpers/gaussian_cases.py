@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from helpers.case import MISSING_SHARE, Case
+from helpers.case import MISSING_SHARE, Case, CellCase, gaps, tangent_grid
 from scipy import special, stats
 
 from bayesclf.families.gaussian import SHARED_OVER
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianCase(Case):
+class GaussianCase(CellCase):
     """Real cells; a point is (μ, σ²)."""
 
     @property
@@ -24,19 +24,24 @@ class GaussianCase(Case):
     def rows(self, rng, y, missing=MISSING_SHARE):
         location = np.array([[0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 1.0, 0.5]])
         X = location[y] + rng.normal(size=(len(y), 3)) * (0.7 + 0.4 * y[:, None])
-        return np.where(rng.random(X.shape) < missing, np.nan, X)
+        return gaps(rng, X, missing)
 
-    def point(self, rng):
-        sigma2 = np.exp(rng.normal(size=self.shape) / 2)
-        return self.named(rng.normal(size=(3, 3)), sigma2)
+    @property
+    def spaces(self):
+        return {"mu": ("real", (1, 3, 3)), "sigma2": ("log", (1, *(size for size in self.shape if size > 1)))}
+
+    def by_cell(self, parameters):
+        sigma2 = np.broadcast_to(parameters["sigma2"].reshape(self.shape), (3, 3))
+        return {"mu": parameters["mu"][0], "sigma2": sigma2}
+
+    def cells(self, mu, sigma2):
+        return stats.norm(mu, np.sqrt(sigma2))
+
+    def cell_grid(self, feature):
+        return tangent_grid()
 
     def named(self, mu, sigma2):
         return {"mu": mu[None], "sigma2": sigma2.reshape(1, *(size for size in self.shape if size > 1))}
-
-    def row_log_density(self, X, y, parameters):
-        sd = np.sqrt(np.broadcast_to(parameters["sigma2"].reshape(self.shape), (3, 3)))
-        cells = stats.norm.logpdf(X, parameters["mu"][0][y], sd[y])
-        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
 
     def log_prior(self, family, parameters):
         mu, sigma2 = parameters["mu"][0], parameters["sigma2"].reshape(self.shape)
@@ -50,27 +55,6 @@ class GaussianCase(Case):
         scale = np.sqrt(family.b / (family.a * family.kappa))
         t = stats.t(np.broadcast_to(2 * family.a, (3, 3)), loc=family.m, scale=scale)
         return {"mu": t, "sigma2": stats.invgamma(a, scale=b)}
-
-    def to_pymc(self, parameters):
-        return dict(parameters)
-
-    def cell_grid(self, feature):
-        """Return x = s tan(u) on an even grid of u, and weights dx: exact to rounding for Normal and smooth t tails."""
-        u = (np.arange(4000) + 0.5) / 4000 * np.pi - np.pi / 2
-        return 3 * np.tan(u), 3 / np.cos(u) ** 2 * np.pi / 4000
-
-    @property
-    def absent(self):
-        return np.nan
-
-    def unconstrained(self, parameters):
-        return np.concatenate([parameters["mu"].ravel(), np.log(parameters["sigma2"]).ravel()])
-
-    def constrained(self, vector):
-        return self.named(vector[:9].reshape(3, 3), np.exp(vector[9:]).reshape(self.shape))
-
-    def log_jacobian(self, parameters):
-        return 0.0
 
     def naive_mle(self, X, y):
         """Return Mitchell's eqs 13 to 15: sums over the cells of each variance, one at a time."""
@@ -86,11 +70,6 @@ class GaussianCase(Case):
             cells = sum(np.sum(~np.isnan(X[y == k, i])) for k, i in members)
             sigma2[group] = squares / (cells - len(members) if self.family.unbiased else cells)
         return self.named(mu, sigma2)
-
-    def standard_errors(self, parameters, n):
-        sigma2 = np.broadcast_to(parameters["sigma2"].reshape(self.shape), (3, 3))
-        cells = n * 9 / np.prod(self.shape)
-        return {"mu": np.sqrt(sigma2 / n), "sigma2": parameters["sigma2"][0] * np.sqrt(2 / cells)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +184,10 @@ class MultivariateGaussianCase(Case):
         return np.log(unit).sum() + of_factors + (np.arange(3) * np.log(np.diagonal(A, axis1=2, axis2=3))).sum()
 
     cell_grid = GaussianCase.cell_grid
-    absent = np.nan
+
+    def log_measure(self, parameters):
+        of_nu = np.log(parameters["nu"] - 4).sum() if self.learned else 0.0
+        return of_nu + 2 * np.linalg.slogdet(parameters["Sigma"])[1].sum()
 
     def unconstrained(self, parameters):
         factor = np.linalg.cholesky(self.by_class(parameters)[: self.groups])
@@ -220,9 +202,6 @@ class MultivariateGaussianCase(Case):
         factor[:, range(3), range(3)] = np.exp(vector[9 : 9 + 3 * self.groups]).reshape(self.groups, 3)
         return self.named(vector[:9].reshape(3, 3), factor @ factor.swapaxes(1, 2))
 
-    def log_jacobian(self, parameters):
-        return 0.0
-
     def naive_mle(self, X, y):
         """Return Abu-El-Haija's estimates: sums of outer products over the rows, one at a time."""
         mu = np.array([X[y == k].mean(axis=0) for k in range(3)])
@@ -231,12 +210,6 @@ class MultivariateGaussianCase(Case):
             n = len(y) if self.groups == 1 else np.sum(y == k)
             Sigma[k if self.groups > 1 else 0] += np.outer(x - mu[k], x - mu[k]) / n
         return self.named(mu, Sigma)
-
-    def standard_errors(self, parameters, n):
-        Sigma = self.by_class(parameters)
-        variance = np.diagonal(Sigma, axis1=1, axis2=2)
-        of_entry = (Sigma**2 + variance[:, :, None] * variance[:, None, :]) / (n * 3 / self.groups)
-        return {"mu": np.sqrt(variance / n), "Sigma": np.sqrt(of_entry[0] if self.groups == 1 else of_entry)}
 
 
 def psi_at(family, c):
@@ -307,12 +280,6 @@ class CovarianceMarginals:
     def mean(self):
         return self._squeezed(self.psi / (self.nu - 4)[:, None, None])
 
-    def std(self):
-        nu, psi = self.nu[:, None, None], self.psi
-        variance = np.diagonal(psi, axis1=1, axis2=2)
-        product = variance[:, :, None] * variance[:, None, :]
-        return self._squeezed(np.sqrt(((nu - 2) * psi**2 + (nu - 4) * product) / ((nu - 3) * (nu - 4) ** 2 * (nu - 6))))
-
     def cdf(self, x):
         x = np.asarray(x, dtype=float)
         return np.stack(
@@ -322,14 +289,6 @@ class CovarianceMarginals:
             ],
             axis=-1,
         ).reshape(x.shape)
-
-    def ppf(self, level):
-        low, high = np.full((2, len(self.nu), 3, 3), [[[[-1e4]]], [[[1e4]]]])
-        for _ in range(60):
-            middle = (low + high) / 2
-            below = self.cdf(self._squeezed(middle)).reshape(middle.shape) < level
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return self._squeezed(low)
 
     def _entries(self):
         return np.ndindex(len(self.nu), 3, 3)

@@ -6,8 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from helpers.case import MISSING_SHARE, Case
-from helpers.gaussian_cases import GaussianCase
+from helpers.case import MISSING_SHARE, Case, tangent_grid
 from scipy import stats
 from scipy.special import gammaln
 
@@ -53,11 +52,16 @@ class MixedCase(Case):
         simplexes = [len(self.values(of)) for given, of in self.tables for _ in self.values(given)]
         return simplexes, [1 + len(on) for _, given, on in self.lines for _ in self.values(given)]
 
-    def point(self, rng):
+    @property
+    def spaces(self):
         simplexes, terms = self.widths()
-        theta = np.hstack([rng.dirichlet(np.full(width, 2.0), 3) for width in simplexes])
-        beta, sigma2 = rng.normal(size=(1, 3, sum(terms))), np.exp(rng.normal(size=(1, 3, len(terms))) / 2)
-        return {"theta": theta[None], "beta": beta, "sigma2": sigma2}
+        shapes = {"theta": sum(simplexes), "beta": sum(terms), "sigma2": len(terms)}
+        spaces = {"theta": "simplex", "beta": "real", "sigma2": "log"}
+        return {name: (spaces[name], (1, 3, size)) for name, size in shapes.items()}
+
+    def slices(self):
+        widths = self.widths()[0]
+        return [slice(end - width, end) for end, width in zip(np.cumsum(widths), widths, strict=True)]
 
     def of_class(self, k, parameters):
         """Yield each combination of all categories with its probability, and the mean and covariance of numbers."""
@@ -165,27 +169,7 @@ class MixedCase(Case):
 
     def cell_grid(self, feature):
         size = self.axes.sizes[feature]
-        return (np.arange(size), np.ones(size)) if size else GaussianCase.cell_grid(self, feature)
-
-    @property
-    def absent(self):
-        return np.nan
-
-    def unconstrained(self, parameters):
-        parts = np.log(parameters["theta"]), parameters["beta"], np.log(parameters["sigma2"])
-        return np.concatenate([part.ravel() for part in parts])
-
-    def constrained(self, vector):
-        simplexes, terms = self.widths()
-        ends = 3 * np.cumsum([sum(simplexes), sum(terms)])
-        logits, beta, log_sigma2 = (part.reshape(3, -1) for part in np.split(vector, ends))
-        exp = np.exp(logits)
-        parts = np.split(exp, np.cumsum(simplexes)[:-1], axis=1)
-        theta = np.hstack([part / part.sum(axis=1, keepdims=True) for part in parts])
-        return {"theta": theta[None], "beta": beta[None], "sigma2": np.exp(log_sigma2)[None]}
-
-    def log_jacobian(self, parameters):
-        return np.log(parameters["theta"]).sum() if self.family.basis == "softmax" else 0.0
+        return (np.arange(size), np.ones(size)) if size else tangent_grid()
 
     def naive_mle(self, X, y):
         """Return fractions of counts, and NumPy's least squares of each class and configuration."""
@@ -211,35 +195,6 @@ class MixedCase(Case):
             for k in range(3)
         ]
         return {"theta": np.array(theta)[None], "beta": np.array(beta)[None], "sigma2": np.array(sigma2)[None]}
-
-    def standard_errors(self, parameters, n):
-        """Return those of the MLE from n rows of each class: of β from σ²(n E[zzᵀ])⁻¹ within a configuration."""
-        theta, beta, sigma2 = (np.empty(parameters[name].shape[1:]) for name in ("theta", "beta", "sigma2"))
-        for k in range(3):
-            joint = list(self.of_class(k, parameters))
-            cell = term = line = 0
-            for given, of in self.tables:
-                for u in self.values(given):
-                    share = sum(p for code, p, *_ in joint if all(code[j] == v for j, v in zip(given, u, strict=True)))
-                    width = len(self.values(of))
-                    own = parameters["theta"][0, k, cell : cell + width]
-                    theta[k, cell : cell + width] = np.sqrt(own * (1 - own) / (n * share))
-                    cell += width
-            for _, given, on in self.lines:
-                for u in self.values(given):
-                    moment = np.zeros((1 + len(on),) * 2)
-                    for code, p, mean, covariance in joint:
-                        if all(code[j] == v for j, v in zip(given, u, strict=True)):
-                            z = np.concatenate([[1.0], mean[list(on)]])
-                            second = np.outer(z, z)
-                            second[1:, 1:] += covariance[np.ix_(on, on)]
-                            moment += p * second
-                    variance = parameters["sigma2"][0, k, line]
-                    beta[k, term : term + len(moment)] = np.sqrt(variance * np.diag(np.linalg.inv(n * moment)))
-                    sigma2[k, line] = variance * np.sqrt(2 / (n * moment[0, 0]))
-                    term += len(moment)
-                    line += 1
-        return {"theta": theta, "beta": beta, "sigma2": sigma2}
 
 
 def share(X, features, values):

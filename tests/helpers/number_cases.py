@@ -3,110 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from helpers.case import MISSING_SHARE, Case
+from helpers.case import MISSING_SHARE, Case, CellCase, class_means, gaps, log_grid
 from helpers.gaussian_cases import GaussianCase
 from scipy import integrate, optimize, special, stats
 
 
 @dataclass(frozen=True, eq=False)
-class PoissonCase(Case):
+class PoissonCase(CellCase):
     """Counts of events, some missing; a point is the rates."""
+
+    spaces: ClassVar = {"rate": ("log", (1, 3, 3))}
+
+    def cells(self, rate):
+        return stats.poisson(rate)
 
     def rows(self, rng, y, missing=MISSING_SHARE):
         X = rng.poisson(np.array([[1.0, 4.0, 0.5], [2.0, 2.0, 1.0], [3.0, 1.0, 2.0]])[y]).astype(float)
-        return np.where(rng.random(X.shape) < missing, np.nan, X)
-
-    def point(self, rng):
-        return {"rate": rng.gamma(2.0, 1.0, (1, 3, 3))}
-
-    def row_log_density(self, X, y, parameters):
-        cells = stats.poisson.logpmf(np.nan_to_num(X), parameters["rate"][0][y])
-        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
-
-    def log_prior(self, family, parameters):
-        return stats.gamma.logpdf(parameters["rate"][0], family.a, scale=1 / family.b).sum()
+        return gaps(rng, X, missing)
 
     def marginals(self, family):
         return {"rate": stats.gamma(family.a, scale=1 / family.b)}
-
-    def to_pymc(self, parameters):
-        return {"rate": parameters["rate"]}
 
     def cell_grid(self, feature):
         return np.arange(200.0), np.ones(200)
 
-    @property
-    def absent(self):
-        return np.nan
-
-    def unconstrained(self, parameters):
-        return np.log(parameters["rate"][0]).ravel()
-
-    def constrained(self, vector):
-        return {"rate": np.exp(vector).reshape(1, 3, 3)}
-
-    def log_jacobian(self, parameters):
-        return 0.0
-
     def naive_mle(self, X, y):
-        return {"rate": np.array([np.nanmean(X[y == k], axis=0) for k in range(3)])[None]}
-
-    def standard_errors(self, parameters, n):
-        return {"rate": np.sqrt(parameters["rate"][0] / n)}
-
-
-def absent(rng, X, share):
-    """Return cells of which a share is missing."""
-    return np.where(rng.random(X.shape) < share, np.nan, X)
+        return {"rate": class_means(X, y)}
 
 
 @dataclass(frozen=True, eq=False)
-class ExponentialCase(Case):
+class ExponentialCase(CellCase):
     """Numbers of at least 0, some missing; a point is the rates."""
 
-    absent = np.nan
+    spaces: ClassVar = {"rate": ("log", (1, 3, 3))}
+
+    def cells(self, rate):
+        return stats.expon(scale=1 / rate)
 
     def rows(self, rng, y, missing=MISSING_SHARE):
         mean = np.array([[1.0, 4.0, 0.5], [2.0, 2.0, 1.0], [3.0, 1.0, 2.0]])
-        return absent(rng, rng.exponential(mean[y]), missing)
-
-    def point(self, rng):
-        return {"rate": rng.gamma(2.0, 1.0, (1, 3, 3))}
-
-    def row_log_density(self, X, y, parameters):
-        cells = stats.expon.logpdf(X, scale=1 / parameters["rate"][0][y])
-        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
-
-    def log_prior(self, family, parameters):
-        return stats.gamma.logpdf(parameters["rate"][0], family.a, scale=1 / family.b).sum()
+        return gaps(rng, rng.exponential(mean[y]), missing)
 
     def marginals(self, family):
         return {"rate": stats.gamma(family.a, scale=1 / family.b)}
 
-    def to_pymc(self, parameters):
-        return dict(parameters)
-
     def cell_grid(self, feature):
-        """Return an even grid of log x, and weights dx: exact to rounding for smooth tails."""
-        logs = np.linspace(-50.0, 80.0, 4000)
-        return np.exp(logs), np.exp(logs) * (logs[1] - logs[0])
-
-    def unconstrained(self, parameters):
-        return np.log(parameters["rate"][0]).ravel()
-
-    def constrained(self, vector):
-        return {"rate": np.exp(vector).reshape(1, 3, 3)}
-
-    def log_jacobian(self, parameters):
-        return 0.0
+        return log_grid()
 
     def naive_mle(self, X, y):
-        return {"rate": np.array([1 / np.nanmean(X[y == k], axis=0) for k in range(3)])[None]}
-
-    def standard_errors(self, parameters, n):
-        return {"rate": parameters["rate"][0] / np.sqrt(n)}
+        return {"rate": 1 / class_means(X, y)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,10 +95,8 @@ GRIDS = {}
 
 
 @dataclass(frozen=True, eq=False)
-class QuadratureCase(Case):
+class QuadratureCase(CellCase):
     """A family with a parameter e^t on a grid: the naive density of t, and what follows from it by Simpson's rule."""
-
-    absent = np.nan
 
     def grid(self, family):
         """Return t (node, outcome, feature) around the maximum, its density and the log of its integral."""
@@ -169,29 +115,20 @@ class QuadratureCase(Case):
         log_total = np.log(integrate.simpson(np.exp(values - values.max(axis=0)), x=t, axis=0)) + values.max(axis=0)
         return t, np.exp(values - log_total), log_total
 
-    def to_pymc(self, parameters):
-        return dict(parameters)
-
-    def log_jacobian(self, parameters):
-        return 0.0
-
 
 @dataclass(frozen=True, eq=False)
 class GammaCase(QuadratureCase):
     """Positive numbers, some missing; a point is shapes and rates."""
 
+    spaces: ClassVar = {"shape": ("log", (1, 3, 3)), "rate": ("log", (1, 3, 3))}
     cell_grid = ExponentialCase.cell_grid
+
+    def cells(self, shape, rate):
+        return stats.gamma(shape, scale=1 / rate)
 
     def rows(self, rng, y, missing=MISSING_SHARE):
         shape = np.array([[1.0, 4.0, 0.8], [2.0, 2.0, 1.0], [3.0, 1.0, 2.0]])
-        return absent(rng, rng.gamma(shape[y], 1 / shape[y]), missing)
-
-    def point(self, rng):
-        return {"shape": rng.gamma(2.0, 1.0, (1, 3, 3)) + 0.3, "rate": rng.gamma(2.0, 1.0, (1, 3, 3))}
-
-    def row_log_density(self, X, y, parameters):
-        shape, rate = (parameters[name][0][y] for name in ("shape", "rate"))
-        return np.nansum(stats.gamma.logpdf(X, shape, scale=1 / rate), axis=1)
+        return gaps(rng, rng.gamma(shape[y], 1 / shape[y]), missing)
 
     def log_marginal(self, family, t):
         """Return the log density of t, unnormalized, each term as it is in the formula."""
@@ -215,26 +152,13 @@ class GammaCase(QuadratureCase):
         weight = density[::20] / density[::20].sum(axis=0)
         return {"shape": OfGrid(t, density), "rate": Mixture(weight, stats.gamma(a[::20], scale=1 / b))}
 
-    def unconstrained(self, parameters):
-        return np.log(np.concatenate([parameters["shape"].ravel(), parameters["rate"].ravel()]))
-
-    def constrained(self, vector):
-        shape, rate = np.exp(vector).reshape(2, 1, 3, 3)
-        return {"shape": shape, "rate": rate}
-
     def naive_mle(self, X, y):
         shape = np.empty((1, 3, 3))
         for k, j in np.ndindex(3, 3):
             x = X[(y == k) & ~np.isnan(X[:, j]), j]
             s = np.log(x.mean()) - np.log(x).mean()
             shape[0, k, j] = optimize.brentq(lambda a, s=s: np.log(a) - special.digamma(a) - s, 1e-6, 1e6, xtol=1e-14)
-        return {"shape": shape, "rate": shape / [np.nanmean(X[y == k], axis=0) for k in range(3)]}
-
-    def standard_errors(self, parameters, n):
-        shape, rate = parameters["shape"][0], parameters["rate"][0]
-        trigamma = special.polygamma(1, shape)
-        determinant = n * (shape * trigamma - 1)
-        return {"shape": np.sqrt(shape / determinant), "rate": rate * np.sqrt(trigamma / determinant)}
+        return {"shape": shape, "rate": shape / class_means(X, y)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,17 +168,14 @@ class NegativeBinomialCase(QuadratureCase):
     Posteriors keep no rows: Σ log Γ(x + r)/Γ(r) is the family's own, and a test in `test_numbers.py` has it by rows.
     """
 
+    spaces: ClassVar = {"dispersion": ("log", (1, 3, 3)), "theta": ("logit", (1, 3, 3))}
+
+    def cells(self, dispersion, theta):
+        return stats.nbinom(dispersion, theta)
+
     def rows(self, rng, y, missing=MISSING_SHARE):
         mean = np.array([[4.0, 9.0, 6.0], [8.0, 5.0, 10.0], [5.0, 7.0, 12.0]])
-        return absent(rng, rng.negative_binomial(0.4, 0.4 / (0.4 + mean[y])).astype(float), missing)
-
-    def point(self, rng):
-        return {"dispersion": rng.gamma(2.0, 1.0, (1, 3, 3)) + 0.3, "theta": rng.uniform(0.2, 0.8, (1, 3, 3))}
-
-    def row_log_density(self, X, y, parameters):
-        r, theta = (parameters[name][0][y] for name in ("dispersion", "theta"))
-        cells = stats.nbinom.logpmf(np.nan_to_num(X), r, theta)
-        return np.where(np.isnan(X), 0.0, cells).sum(axis=1)
+        return gaps(rng, rng.negative_binomial(0.4, 0.4 / (0.4 + mean[y])).astype(float), missing)
 
     def cell_grid(self, feature):
         return np.arange(3_000.0), np.ones(3_000)
@@ -280,19 +201,10 @@ class NegativeBinomialCase(QuadratureCase):
         weight = density[::20] / density[::20].sum(axis=0)
         return {"dispersion": OfGrid(t, density), "theta": Mixture(weight, stats.beta(a[::20], b))}
 
-    def unconstrained(self, parameters):
-        theta = parameters["theta"].ravel()
-        return np.concatenate([np.log(parameters["dispersion"]).ravel(), np.log(theta / (1 - theta))])
-
-    def constrained(self, vector):
-        r, odds = np.exp(vector).reshape(2, 1, 3, 3)
-        return {"dispersion": r, "theta": odds / (1 + odds)}
-
     def naive_mle(self, X, y):
-        r, mean = np.empty((2, 1, 3, 3))
+        r, mean = np.empty((1, 3, 3)), class_means(X, y)
         for k, j in np.ndindex(3, 3):
             x = X[(y == k) & ~np.isnan(X[:, j]), j]
-            mean[0, k, j] = x.mean()
 
             def slope(r, x=x):
                 return (special.digamma(x + r) - special.digamma(r)).sum() - len(x) * np.log1p(x.mean() / r)
@@ -300,29 +212,16 @@ class NegativeBinomialCase(QuadratureCase):
             r[0, k, j] = optimize.brentq(slope, 1e-4, 1e4, xtol=1e-15, rtol=1e-14)
         return {"dispersion": r, "theta": r / (r + mean)}
 
-    def standard_errors(self, parameters, n):
-        """Return those of the expected curvature, summed over the counts."""
-        r, theta = parameters["dispersion"][0], parameters["theta"][0]
-        x = np.arange(2000)[:, None, None]
-        mass = stats.nbinom.pmf(x, r, theta)
-        of_r = (mass * (special.polygamma(1, r) - special.polygamma(1, x + r))).sum(axis=0)
-        of_theta, both = r / theta**2 / (1 - theta), -1 / theta
-        determinant = n * (of_r * of_theta - both**2)
-        return {"dispersion": np.sqrt(of_theta / determinant), "theta": np.sqrt(of_r / determinant)}
-
 
 @dataclass(frozen=True, eq=False)
 class LogNormalCase(GaussianCase):
     """Positive cells whose logarithms are those of a Gaussian case."""
 
-    absent = np.nan
+    def cells(self, mu, sigma2):
+        return stats.lognorm(np.sqrt(sigma2), scale=np.exp(mu))
 
     def rows(self, rng, y, missing=MISSING_SHARE):
         return np.exp(super().rows(rng, y, missing))
-
-    def row_log_density(self, X, y, parameters):
-        mu, sd = (np.broadcast_to(v[0], (3, 3))[y] for v in (parameters["mu"], np.sqrt(parameters["sigma2"])))
-        return np.nansum(stats.lognorm.logpdf(X, sd, scale=np.exp(mu)), axis=1)
 
     def cell_grid(self, feature):
         logs, weights = super().cell_grid(feature)
@@ -339,14 +238,13 @@ class HurdleCase(Case):
 
     positive: Case = None
 
-    absent = np.nan
+    @property
+    def spaces(self):
+        return {"theta": ("logit", (1, 3, 3)), **self.positive.spaces}
 
     def rows(self, rng, y, missing=MISSING_SHARE):
         X = self.positive.rows(rng, y, 0.0)
-        return absent(rng, np.where(rng.random(X.shape) < [0.2, 0.4, 0.3], 0.0, X), missing)
-
-    def point(self, rng):
-        return {"theta": rng.uniform(0.2, 0.8, (1, 3, 3)), **self.positive.point(rng)}
+        return gaps(rng, np.where(rng.random(X.shape) < [0.2, 0.4, 0.3], 0.0, X), missing)
 
     def others(self, parameters):
         return {name: values for name, values in parameters.items() if name != "theta"}
@@ -371,27 +269,9 @@ class HurdleCase(Case):
         values, weights = self.positive.cell_grid(feature)
         return np.concatenate([[0.0], values]), np.concatenate([[1.0], weights])
 
-    def unconstrained(self, parameters):
-        theta = parameters["theta"].ravel()
-        return np.concatenate([np.log(theta / (1 - theta)), self.positive.unconstrained(self.others(parameters))])
-
-    def constrained(self, vector):
-        theta = 1 / (1 + np.exp(-vector[:9]))
-        return {"theta": theta.reshape(1, 3, 3), **self.positive.constrained(vector[9:])}
-
-    def log_jacobian(self, parameters):
-        return self.positive.log_jacobian(self.others(parameters))
-
     def naive_mle(self, X, y):
         zero = np.where(np.isnan(X), np.nan, X == 0)
-        theta = np.array([np.nanmean(zero[y == k], axis=0) for k in range(3)])[None]
-        return {"theta": theta, **self.positive.naive_mle(np.where(X == 0, np.nan, X), y)}
-
-    def standard_errors(self, parameters, n):
-        theta = parameters["theta"][0]
-        # Only the cells above 0 tell of the others; a fifth of them is left at the least.
-        others = self.positive.standard_errors(self.others(parameters), n * (1 - theta))
-        return {"theta": np.sqrt(theta * (1 - theta) / n), **others}
+        return {"theta": class_means(zero, y), **self.positive.naive_mle(np.where(X == 0, np.nan, X), y)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -403,8 +283,4 @@ class HistogramCase(Case):
             np.array([[0.0, 2.0, -1.0], [1.0, 0.0, 1.0], [-1.0, 1.0, 0.5]])[y] + rng.normal(size=(len(y), 3)), 1
         )
         X[:, 1] = np.where(rng.random(len(y)) < 0.6, 0.0, np.exp(X[:, 1]))
-        return np.where(rng.random(X.shape) < missing, np.nan, X)
-
-    @property
-    def absent(self):
-        return np.nan
+        return gaps(rng, X, missing)

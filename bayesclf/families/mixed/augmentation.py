@@ -20,9 +20,9 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import marginals
-from bayesclf.families.mixed.groups import APART, GroupedMoments, are_categories, merge
 from bayesclf.families.mixed.marginals import Network
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, flat
+from bayesclf.families.multivariate.groups import APART, GroupedMoments, are_categories, merge
 from bayesclf.families.networks import row_counts
 
 WORK = 2**20

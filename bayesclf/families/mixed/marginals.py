@@ -18,8 +18,8 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families.base import Axes
 from bayesclf.families.cells import Booleans, by_pattern
-from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.mixed.regressions import Regression, root_of_inverse
+from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks.factors import Layout
 from bayesclf.tables.columns import MISSING, UNSEEN
 

@@ -26,9 +26,9 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.mixed import marginals, regressions
 from bayesclf.families.mixed.augmentation import CompletedRows
-from bayesclf.families.mixed.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.mixed.marginals import Network, require_conjugate, require_estimate
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
+from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
 from bayesclf.families.networks.structure import Edge
@@ -472,9 +472,9 @@ class ConditionalGaussian(Family[GroupedMoments]):
         return out
 
     @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return θ, β and σ²."""
-        theta = {} if self.of_categories is None else self.of_categories.of_page(draws, suffix)
+        theta = {} if self.of_categories is None else self.of_categories.from_pymc(draws, suffix)
         found: list[tuple[Array, Array]] = []
         for own, part in self.parts():
             beta, sigma2 = (draws[f"{of}_{in_names(self.axes.features[own.of])}"] for of in ("beta", "sigma2"))
@@ -484,11 +484,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
             moved = part.moved(np.broadcast_to(beta.reshape(*shape, own.width), (*every, own.width)))
             found.append((moved, np.broadcast_to(sigma2.reshape(shape), every)))
         return {**theta, **regressions.flat(self.regressions, found)}
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ, β and σ², as `of_page` does."""
-        return self.of_page(draws, suffix)
 
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return log p(x | y, θ, β, σ²), (draw, row, outcome), missing cells summed and integrated out."""

@@ -25,9 +25,9 @@ from scipy.special import gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import LOST, Axes
-from bayesclf.families.mixed.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.moments import Moments
 from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
+from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.networks.network import ConditionalTables
 from bayesclf.families.normal_scores import log_student_t
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
@@ -320,7 +320,7 @@ def unit_information(
 
     Slopes have mean 0 and, where the number is expected not to depend on its parents, the spread that κ rows give them.
     """
-    axes, pooled = statistics.axes, statistics.cells()
+    axes, pooled = statistics.axes, statistics.cells().pooled()
     centre, s2 = np.zeros((2, len(axes.features)))
     number = ~are_categories(axes)
     centre[number], s2[number] = pooled.mean[0], (pooled.scatter / np.maximum(pooled.n, 1))[0]

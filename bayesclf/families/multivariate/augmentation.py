@@ -13,13 +13,16 @@ import numpy as np
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families.cells import Booleans
-from bayesclf.families.multivariate import scatters
-from bayesclf.families.multivariate.covariance import cholesky, inverse_wishart_factors, outer
+from bayesclf.families.multivariate.covariance import (
+    RANK_TOLERANCE,
+    cholesky,
+    inverse_wishart_factors,
+    observed,
+    outer,
+    shared_scatter,
+)
 from bayesclf.families.multivariate.freedom import Freedom, Spectrum
-from bayesclf.families.multivariate.scatters import Scatters
-
-RANK_TOLERANCE = 1e-13
-"""Share of the largest eigenvalue of a scatter, for each column, below which one is a rounding error of zero."""
+from bayesclf.families.multivariate.groups import GroupedMoments
 
 WORK_BYTES = 2**22
 """Size of one array of all chains; rows with missing cells are treated in blocks that fit."""
@@ -51,8 +54,8 @@ class NormalInverseWishart:
             self,
             m=self.m + (n / kappa)[:, None] * deviation,
             kappa=kappa,
-            nu=self.nu + scatters.shared_scatter(n, self.shared),
-            psi=self.psi + scatters.shared_scatter(scatter + shrunk, self.shared, -3),
+            nu=self.nu + shared_scatter(n, self.shared),
+            psi=self.psi + shared_scatter(scatter + shrunk, self.shared, -3),
         )
 
     @property
@@ -94,11 +97,13 @@ class Incomplete:
     rank: Integers
 
     @classmethod
-    def of(cls, statistics: Scatters) -> Self:
+    def of(cls, statistics: GroupedMoments) -> Self:
         """Return the moments of the rows with missing cells among those of all rows."""
-        seen = statistics.seen
-        pattern, label = np.nonzero((statistics.n > 0) & ~seen.all(axis=1, keepdims=True))
-        n, mean, scatter = (values[pattern, label] for values in (statistics.n, statistics.mean, statistics.scatter))
+        own = statistics.where(~statistics.seen.all(axis=1))
+        absent, which = np.unique(~own.seen, axis=0, return_inverse=True)
+        order = np.lexsort((own.labels, which.ravel()))
+        pattern, label = which.ravel()[order], own.labels[order]
+        n, mean, scatter = (values[order] for values in (own.n, own.mean, own.scatter))
         # Of correlations, because what is a rounding error must not depend on the units of other columns.
         sd = np.sqrt(np.diagonal(scatter, axis1=1, axis2=2))
         sd = np.where(sd > 0, sd, 1.0)
@@ -109,7 +114,7 @@ class Incomplete:
         # The largest eigenvalues come last; more of them than n rows can have are rounding errors.
         kept = np.arange(size)[::-1] < rank[:, None]
         root = np.sqrt(np.where(kept, values, 0.0))[..., None] * vectors.swapaxes(1, 2) * sd[:, None, :]
-        return cls(seen, pattern, label, n, mean, scatter, root[:, ::-1], rank)
+        return cls(~absent, pattern, label, n, mean, scatter, root[:, ::-1], rank)
 
     def __len__(self) -> int:
         return len(self.n)
@@ -145,13 +150,9 @@ class CompletedScatters:
     spread: Array
 
     @classmethod
-    def of(cls, prior: NormalInverseWishart, statistics: Scatters, chains: int) -> Self:
+    def of(cls, prior: NormalInverseWishart, statistics: GroupedMoments, chains: int) -> Self:
         """Return the alternation of rows with these scatters; the prior is in numbers."""
-        cells = statistics.cells()
-        pooled = cells.pooled()
-        center, spread = np.where(cells.n > 0, cells.mean, pooled.mean), pooled.scatter[0] / np.maximum(pooled.n[0], 1)
-        complete = statistics.n[0], statistics.mean[0], statistics.scatter[0]
-        return cls(prior, chains, complete, Incomplete.of(statistics), center, np.where(spread > 0, spread, 1.0))
+        return cls(prior, chains, statistics.complete(), Incomplete.of(statistics), *observed(statistics))
 
     def start(self, rng: np.random.Generator) -> Parameters:
         """Draw μ and Σ around the moments of the observed cells, with the spread that one row leaves."""

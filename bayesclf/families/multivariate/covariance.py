@@ -1,14 +1,20 @@
-"""Linear algebra of covariances of many hypotheses at once."""
+"""Covariances: their linear algebra for many hypotheses at once, and their estimates, from missing cells too."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import compress, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.arrays import Array
-from bayesclf.errors import Refused
+from bayesclf.arrays import Array, Parameters
+from bayesclf.constraints import Number, require
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.families.base import VARIANCE, Axes, require_each
+from bayesclf.families.cells import by_pattern
+from bayesclf.families.multivariate.groups import GroupedMoments
 
 RANK_TOLERANCE = 1e-13
 """Smallest eigenvalue of a correlation matrix, per column, that cannot be a rounding error of zero."""
@@ -23,6 +29,12 @@ COLLINEAR = (
     "a covariance is singular to rounding: columns are nearly collinear, or a given prior mean is very far "
     "from the rows; drop such a column, or give m and psi nearer to the rows"
 )
+
+
+TOLERANCE = 1e-11
+"""Largest change of an estimate in one step, in standard deviations, that counts as convergence."""
+
+STEPS = 20_000
 
 
 @dataclass(frozen=True)
@@ -121,3 +133,142 @@ def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, dra
 def outer(factors: Array) -> Array:
     """Return CCᵀ, exactly symmetric."""
     return np.asarray(np.einsum("...ij,...kj->...ik", factors, factors))
+
+
+def shared_scatter(values: Array, shared: bool, axis: int = 0) -> Array:
+    """Return (group, ...) of (outcome, ...): the sum where the classes share a covariance."""
+    return np.asarray(values.sum(axis=axis, keepdims=True)) if shared else values
+
+
+def maximum_likelihood(statistics: GroupedMoments, shared: bool) -> Parameters:
+    """Return x̄ and S/n from complete rows (Abu-El-Haija 2.1); raises `DoesNotExist` where S is singular."""
+    n, mean, scatter = statistics.complete()
+    n, scatter = (shared_scatter(values, shared) for values in (n, scatter))
+    zero = shared_scatter(statistics.cells().without_rounding(), shared) == 0
+    for group in range(len(n)):
+        columns = collinear(scatter[group], zero[group])
+        if columns.any():
+            raise DoesNotExist(_singular(statistics.axes, n[group], group, shared, columns))
+    Sigma = scatter / n[:, None, None]
+    return {"mu": mean[None], "Sigma": Sigma if shared else Sigma[None]}
+
+
+def _singular(axes: Axes, n: float, group: int, shared: bool, columns: NDArray[np.bool_]) -> str:
+    names = axes.features
+    subject = "the classes together have" if shared else f"class {axes.labels[group]!r} has"
+    what = f"{subject} too few different values for a covariance of {len(names)} columns by maximum likelihood: "
+    if n <= len(names):
+        return what + f"no more rows than features ({n:g} rows)"
+    return what + f"collinear or constant columns ({', '.join(map(repr, compress(names, columns)))})"
+
+
+def require_estimable(statistics: GroupedMoments, shared: bool) -> None:
+    """Raise where a class has no cell of a column, or no row has two columns that need a covariance."""
+    labels, names = statistics.axes.labels, statistics.axes.features
+    require_each(statistics.cells().n > 0, statistics.axes, "has no value", ", so no mean by maximum likelihood")
+    of_label = statistics.labels == np.arange(len(labels))[:, None]
+    seen = statistics.seen.astype(float)
+    together = shared_scatter(np.einsum("kg,g,gi,gj->kij", of_label, statistics.n, seen, seen, optimize=True), shared)
+    apart = np.argwhere(together == 0)
+    if apart.size:
+        group, one, other = apart[0]
+        subject = "no row" if shared else f"class {labels[group]!r} has no row that"
+        both_columns = f"both columns {names[one]!r} and {names[other]!r}"
+        raise DoesNotExist(f"{subject} has {both_columns}, so no covariance by maximum likelihood")
+
+
+def observed(statistics: GroupedMoments) -> tuple[Array, Array]:
+    """Return means (outcome, feature) and pooled variances (feature) of the observed cells; 1 where all are equal."""
+    cells = statistics.cells()
+    pooled = cells.pooled()
+    s2 = pooled.scatter[0] / np.maximum(pooled.n[0], 1)
+    return np.where(cells.n > 0, cells.mean, pooled.mean), np.where(s2 > 0, s2, 1.0)
+
+
+def given_scale(psi: float | Array, shape: tuple[int, int, int]) -> Array:
+    """Return Ψ (group, feature, other_feature) from one matrix, one per class, or a diagonal."""
+    require(Number(array=True), psi=psi)
+    given = np.asarray(psi, dtype=float)
+    try:
+        matrices = given if given.ndim >= 2 else given[..., None] * np.eye(shape[1])
+        matrices = np.array(np.broadcast_to(matrices, shape))
+    except ValueError:
+        raise InputError(f"psi has shape {given.shape}, which does not broadcast to {shape}") from None
+    if not (np.isfinite(matrices).all() and np.allclose(matrices, matrices.swapaxes(1, 2), rtol=1e-10, atol=0)):
+        raise InputError("psi must be finite and symmetric; give the scale matrix of a covariance, or its diagonal")
+    try:
+        np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        raise InputError("psi must be positive definite; its columns are collinear or a diagonal entry is 0") from None
+    require(VARIANCE, psi=np.diagonal(matrices, axis1=1, axis2=2))
+    return matrices
+
+
+def estimate(
+    statistics: GroupedMoments, maximization: Callable[[GroupedMoments], Parameters], shared: bool
+) -> Parameters:
+    """Return the estimate: directly from complete rows, otherwise by expectation and maximization.
+
+    Raises `DoesNotExist` where it does not converge.
+    """
+    if not statistics.incomplete():
+        return maximization(statistics)
+    for now, after in pairwise(steps(statistics, maximization, shared)):
+        if _change(now, after) < TOLERANCE:
+            return after
+    reason = f"the estimate has not converged after {STEPS} steps: too few rows have the same cells"
+    raise DoesNotExist(f"{reason}; use inference='augmentation', or drop columns")
+
+
+def steps(
+    statistics: GroupedMoments, maximization: Callable[[GroupedMoments], Parameters], shared: bool
+) -> Iterator[Parameters]:
+    """Yield means and variances of the observed cells, and the estimate after each step.
+
+    No step lowers the observed-data likelihood (times prior).
+
+    See Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
+    """
+    mu, s2 = observed(statistics)
+    Sigma = np.diag(s2)
+    now: Parameters = {"mu": mu[None], "Sigma": Sigma[None] if shared else np.tile(Sigma, (1, len(mu), 1, 1))}
+    yield now
+    for _ in range(STEPS):
+        now = maximization(expectation(statistics, now))
+        yield now
+
+
+def expectation(statistics: GroupedMoments, parameters: Parameters) -> GroupedMoments:
+    """Return the expected moments of the complete rows, given the observed cells and the parameters.
+
+    Given the observed cells s, the missing cells u have mean μ_u + B(x_s − μ_s) and covariance Σ_uu − BΣ_su,
+    B = Σ_us Σ_ss⁻¹.
+    """
+    mean, scatter = statistics.mean.copy(), statistics.scatter.copy()
+    for s, groups in by_pattern(~statistics.seen):
+        if s.all():
+            continue
+        mu, Sigma = (values[statistics.labels[groups]] for values in (parameters["mu"][0], _of_label(parameters)))
+        B = np.linalg.solve(submatrix(Sigma, s), Sigma[:, s][:, :, ~s]).swapaxes(1, 2)
+        T = np.zeros((len(groups), len(s), int(s.sum())))
+        T[:, s], T[:, ~s] = np.eye(int(s.sum())), B
+        inside = np.zeros_like(Sigma)
+        inside[:, *np.ix_(~s, ~s)] = submatrix(Sigma, ~s) - B @ Sigma[:, s][:, :, ~s]
+        mean[groups] = mu + np.einsum("gfs,gs->gf", T, (mean[groups] - mu)[:, s])
+        within = T @ submatrix(scatter[groups], s) @ T.swapaxes(1, 2)
+        scatter[groups] = within + statistics.n[groups, None, None] * inside
+    return statistics.completed(mean, scatter)
+
+
+def _of_label(parameters: Parameters) -> Array:
+    mu, Sigma = parameters["mu"][0], parameters["Sigma"][0]
+    return np.broadcast_to(Sigma, (len(mu), *Sigma.shape[-2:]))
+
+
+def _change(before: Parameters, after: Parameters) -> float:
+    """Return the largest change in units of the standard deviations."""
+    Sigma = _of_label(after)
+    sd = np.sqrt(np.diagonal(Sigma, axis1=1, axis2=2))
+    of_mean = np.abs(after["mu"][0] - before["mu"][0]) / sd
+    of_covariance = np.abs(Sigma - _of_label(before)) / (sd[:, :, None] * sd[:, None, :])
+    return float(max(of_mean.max(), of_covariance.max()))

@@ -28,16 +28,11 @@ from bayesclf.families.base import (
     require_positive,
 )
 from bayesclf.families.cells import by_pattern
-from bayesclf.families.multivariate import scatters
+from bayesclf.families.multivariate import covariance as covariances
 from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
-from bayesclf.families.multivariate.covariance import (
-    Whitening,
-    cholesky,
-    outer,
-    submatrix,
-)
+from bayesclf.families.multivariate.covariance import Whitening, cholesky, outer, shared_scatter, submatrix
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
-from bayesclf.families.multivariate.scatters import Scatters
+from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
@@ -68,7 +63,7 @@ KEPT: dict[tuple[int, int, bytes], Whitening] = {}
 
 
 @dataclass(frozen=True, repr=False)
-class MultivariateGaussian(Family[Scatters]):
+class MultivariateGaussian(Family[GroupedMoments]):
     """x | y = k ~ Normal(μ_k, Σ) over d features, with a normal-inverse-Wishart prior.
 
     ========= ================= ================== =========================================
@@ -121,7 +116,7 @@ class MultivariateGaussian(Family[Scatters]):
     name: ClassVar[str] = "multivariate-gaussian"
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Normal(mu, Sigma)"
-    statistics_type: ClassVar[type[Statistics]] = Scatters
+    statistics_type: ClassVar[type[Statistics]] = GroupedMoments
     keeps_draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -131,9 +126,9 @@ class MultivariateGaussian(Family[Scatters]):
         if not self.axes.features:
             require(LOCATION, m=self.m)
 
-    def resolve_prior(self, statistics: Scatters) -> Self:
+    def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with all hyperparameters as arrays."""
-        labels, d = statistics.mean.shape[1:]
+        labels, d = len(statistics.axes.labels), len(statistics.axes.features)
         pooled = statistics.cells().pooled()
         s2 = (pooled.scatter / np.maximum(pooled.n, 1))[0]
         m = broadcast("m", pooled.mean if self.m is None else self.m, (labels, d))
@@ -146,7 +141,7 @@ class MultivariateGaussian(Family[Scatters]):
             raise InputError(f"nu is {nu.min():g}, at which Σ has no prior mean; give psi too, or a nu above {d + 1}")
         psi = (nu - d - 1)[:, None, None] * scale[:, None] * np.eye(d)
         if self.psi is not None:
-            psi = scatters.given_scale(self.psi, (groups, d, d))
+            psi = covariances.given_scale(self.psi, (groups, d, d))
         return replace(
             self,
             m=m,
@@ -157,16 +152,16 @@ class MultivariateGaussian(Family[Scatters]):
             scale=scale if learned else None,
         )
 
-    def _expected_variances(self, statistics: Scatters, pooled: Array) -> Array:
+    def _expected_variances(self, statistics: GroupedMoments, pooled: Array) -> Array:
         """Return s (group, feature), the expectation of Σ's diagonal, given the variances of the pooled rows."""
         cells = statistics.cells()
         freedom, scatter = (
-            scatters.shared_scatter(values, self._shared) for values in (np.maximum(cells.n - 1, 0), cells.scatter)
+            shared_scatter(values, self._shared) for values in (np.maximum(cells.n - 1, 0), cells.scatter)
         )
         within = (WEIGHT * pooled + scatter) / (WEIGHT + freedom)
         return within if self.scale is None else broadcast("scale", self.scale, within.shape)
 
-    def informative(self, statistics: Scatters) -> NDArray[np.bool_]:
+    def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and covariance have priors of their own."""
         if self.m is not None and self.psi is not None:
             return np.ones(len(statistics.axes.features), dtype=bool)
@@ -210,7 +205,7 @@ class MultivariateGaussian(Family[Scatters]):
         return [*lines, *by_outcome("Sigma", "", self.axes.labels, matrices)]
 
     @override
-    def remarks(self, statistics: Scatters) -> list[str]:
+    def remarks(self, statistics: GroupedMoments) -> list[str]:
         """Return between which numbers ν lies."""
         if not self.learned:
             return []
@@ -238,35 +233,35 @@ class MultivariateGaussian(Family[Scatters]):
         """The distribution of ν under these hyperparameters."""
         return self._conjugate.freedom
 
-    def mle(self, statistics: Scatters) -> Parameters:
+    def mle(self, statistics: GroupedMoments) -> Parameters:
         """Return means and covariances by maximum likelihood; raises `DoesNotExist` where one is singular.
 
         The likelihood says nothing of ν, which is as in `map`.
         """
-        scatters.require_estimable(statistics, self._shared)
-        of_complete = partial(scatters.maximum_likelihood, shared=self._shared)
-        found = scatters.estimate(statistics, of_complete, scatters.start(statistics, self._shared))
+        covariances.require_estimable(statistics, self._shared)
+        of_complete = partial(covariances.maximum_likelihood, shared=self._shared)
+        found = covariances.estimate(statistics, of_complete, self._shared)
         if not self.learned:
             return found
-        return {**found, "nu": self._mode(scatters.expectation(statistics, found))["nu"]}
+        return {**found, "nu": self._mode(covariances.expectation(statistics, found))["nu"]}
 
-    def map(self, statistics: Scatters) -> Parameters:
+    def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of means and covariances.
 
         Where ν is learned it is at the mode of log(ν − d − 1), means and covariances integrated out, and they are at
         theirs given ν. With missing cells ν is that of the moments that are expected at these.
         """
-        return scatters.estimate(statistics, self._mode, scatters.start(statistics, self._shared))
+        return covariances.estimate(statistics, self._mode, self._shared)
 
-    def not_conjugate(self, statistics: Scatters) -> str:
+    def not_conjugate(self, statistics: GroupedMoments) -> str:
         """Return which cells are missing."""
-        missing = statistics.missing()
+        missing = statistics.incomplete()
         if not missing:
             return ""
         columns = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
-    def not_augmentable(self, statistics: Scatters) -> str:
+    def not_augmentable(self, statistics: GroupedMoments) -> str:
         """Return nothing: given the missing cells there is a closed form.
 
         Raises
@@ -280,11 +275,11 @@ class MultivariateGaussian(Family[Scatters]):
         return ""
 
     @override
-    def alternation(self, statistics: Scatters, chains: int) -> CompletedScatters:
+    def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedScatters:
         """Return the alternation between completed scatters, and μ and Σ."""
         return CompletedScatters.of(self._conjugate, statistics, chains)
 
-    def posterior(self, statistics: Scatters) -> Self:
+    def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
         if reason := self.not_conjugate(statistics):
             raise Refused(f"the posterior is not of the prior's family: {reason}")
@@ -314,7 +309,7 @@ class MultivariateGaussian(Family[Scatters]):
         return {"mu": m[None], "Sigma": self._squeeze((psi / freedom[:, None, None])[None])}
 
     @override
-    def pymc(self, statistics: Scatters, suffix: str) -> None:
+    def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
         """Add the variables of `page`, means in units of their prior, and the density of means and scatters given Σ.
 
         What an earlier posterior adds to ν and Ψ counts as scatters. With TTᵀ = Σ⁻¹, x'Σ⁻¹x is |T'x|², and tr(PΣ⁻¹) is
@@ -333,10 +328,10 @@ class MultivariateGaussian(Family[Scatters]):
             return pm.Data(f"x_{name}{suffix}", values)
 
         m, kappa, nu, psi = self._hyperparameters()
-        n, mean, scatter = statistics.n[0], statistics.mean[0], statistics.scatter[0]
+        n, mean, scatter = statistics.complete()
         d, earlier = m.shape[1], 1.0 if self.learned else 0.0
-        rows = scatters.shared_scatter(n + 1, self._shared) + earlier * (nu - d - 1)
-        total = scatters.shared_scatter(scatter, self._shared) + earlier * psi
+        rows = shared_scatter(n + 1, self._shared) + earlier * (nu - d - 1)
+        total = shared_scatter(scatter, self._shared) + earlier * psi
         c, freedom = self._page_freedom(suffix, held)
         squares, A = pymc_models.bartlett(freedom, c, d, () if self._shared else ("outcome",), suffix)
         T = held("whiten", np.linalg.inv(self._root).mT) @ A
@@ -351,12 +346,6 @@ class MultivariateGaussian(Family[Scatters]):
         constant = d * (np.log(kappa) - (n + 1) * np.log(2 * np.pi)).sum() - 2 * log_root.sum()
         constant = held("constant", constant + 2 * np.log(self._unit).sum())
         pm.Potential(f"x{suffix}", 0.5 * (constant + log_precision - of_scatters - (of_rows + of_prior).sum()))
-
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return μ, Σ, and ν where it is learned."""
-        mu = np.asarray(self.m) + self._unit * draws[f"mu_z{suffix}"]
-        return self.of_page({**draws, f"mu{suffix}": mu}, suffix)
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -411,10 +400,10 @@ class MultivariateGaussian(Family[Scatters]):
         ]
 
     @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return μ, Σ, and ν where it is learned; from its factor where Σ itself is not there."""
-        d = len(self.axes.features)
-        found = {"mu": draws[f"mu{suffix}"]}
+        d, z = len(self.axes.features), draws.get(f"mu_z{suffix}")
+        found = {"mu": draws[f"mu{suffix}"] if z is None else np.asarray(self.m) + self._unit * z}
         if self.learned:
             found["nu"] = draws[f"c{suffix}"] + d + 1
         if f"Sigma{suffix}" in draws:
@@ -487,15 +476,15 @@ class MultivariateGaussian(Family[Scatters]):
         """
         _, kappa, nu, psi = self._hyperparameters()
         d = len(self.axes.features)
-        of_means = scatters.shared_scatter(0.5 * d * np.log(kappa), self._shared)
+        of_means = shared_scatter(0.5 * d * np.log(kappa), self._shared)
         if self.learned:
             return np.asarray(self.freedom.grid.log_total - of_means)[:, None]
         of_covariance = multigammaln(nu / 2, d) - 0.5 * nu * np.linalg.slogdet(psi)[1] + 0.5 * nu * d * np.log(2)
         return np.asarray(of_covariance - of_means)[:, None]
 
-    def _log_base(self, statistics: Scatters) -> Array:
+    def _log_base(self, statistics: GroupedMoments) -> Array:
         """log (2π)^(−nd/2)."""
-        n = scatters.shared_scatter(statistics.n.sum(axis=0), self._shared)
+        n = shared_scatter(statistics.complete()[0], self._shared)
         return np.asarray(-0.5 * np.log(2 * np.pi) * len(self.axes.features) * n)[:, None]
 
     def log_prior(self, parameters: Parameters) -> Density:
@@ -527,7 +516,7 @@ class MultivariateGaussian(Family[Scatters]):
             return whole
         return replace(whole, log_density=self.freedom.log_prior(np.log(self._expand(parameters["nu"]) - d - 1)))
 
-    def linear_design(self, statistics: Scatters, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: GroupedMoments, at_means: bool) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
         mean = statistics.cells().pooled().mean[0]
         centre = mean if at_means else np.zeros_like(mean)
@@ -570,11 +559,11 @@ class MultivariateGaussian(Family[Scatters]):
         scale = np.asarray(self.scale) if self.learned else None
         return NormalInverseWishart(*self._hyperparameters(), self._shared, scale)
 
-    def _updated(self, complete: Scatters) -> Self:
-        own = self._conjugate.updated(complete.n[0], complete.mean[0], complete.scatter[0])
+    def _updated(self, complete: GroupedMoments) -> Self:
+        own = self._conjugate.updated(*complete.complete())
         return replace(self, m=own.m, kappa=own.kappa, nu=own.nu, psi=own.psi)
 
-    def _mode(self, complete: Scatters) -> Parameters:
+    def _mode(self, complete: GroupedMoments) -> Parameters:
         posterior = self._updated(complete)
         m, _, nu, psi = posterior._hyperparameters()  # noqa: SLF001
         of_nu: Parameters = {}

@@ -169,9 +169,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
 
     @override
-    def simplexes(self) -> tuple[Array, tuple[int, ...]]:
-        """Return α (outcome, cell), and the length of each conditional distribution."""
-        return np.asarray(self.alpha), self.layout(self.axes).simplexes
+    def sizes(self, axes: Axes) -> tuple[int, ...]:
+        """Return the length of each conditional distribution."""
+        return self.layout(axes).simplexes
 
     @override
     def _simplex_names(self) -> list[str]:
@@ -203,14 +203,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return pt.concatenate(parts, axis=1)[:, np.argsort(np.concatenate([table.cells for table in tables]))]
 
     @override
-    def of_page(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ, the tables of all classes in each."""
-        return {"theta": self.layout(self.axes).tied(super().of_page(draws, suffix)["theta"])}
-
-    @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return θ, as `of_page` does."""
-        return self.of_page(draws, suffix)
+        """Return θ, the tables of all classes in each."""
+        return {"theta": self.layout(self.axes).tied(super().from_pymc(draws, suffix)["theta"])}
 
     @override
     def _page_tables(self, suffix: str) -> list[PageTable]:

@@ -20,6 +20,7 @@ from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.families.networks.row_counts import RowCounts
 from bayesclf.families.trees.pairs import PairCounts, log_likelihood_gains
+from bayesclf.families.trees.spanning import MaximumTree
 
 type Edge = tuple[str, str]
 
@@ -36,7 +37,7 @@ FREEDOM = 3.0
 def tan(statistics: RowCounts) -> tuple[Edge, ...]:
     """Return the edges of the tree of greatest Σ I(X_i; X_j | Y), directed away from the first feature.
 
-    Ties go to the earlier feature, and an edge without information is left out, so that the tree may be a forest.
+    Ties go to the earlier child, and an edge without information is left out, so that the tree may be a forest.
 
     `statistics`: Counts by label; the information of a pair is that of the rows in which both are observed.
 
@@ -52,20 +53,9 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
     (('wind', 'rain'),)
     """
     information = np.round(conditional_information(statistics), DIGITS)
-    features = statistics.axes.features
-    left = set(range(len(features)))
-    edges: list[tuple[int, int]] = []
-    while left:
-        reached = [min(left)]
-        left.discard(reached[0])
-        while candidates := [
-            (-information[i, j], i, j) for i in reached for j in sorted(left) if information[i, j] > 0
-        ]:
-            _, i, j = min(candidates)
-            edges.append((i, j))
-            reached.append(j)
-            left.discard(j)
-    return tuple((features[i], features[j]) for i, j in edges)
+    names = statistics.axes.features
+    edges = MaximumTree.of(information).edges.tolist()
+    return tuple((names[i], names[j]) for i, j in edges if information[i, j] > 0)
 
 
 def conditional_information(statistics: RowCounts) -> Array:

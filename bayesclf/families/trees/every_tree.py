@@ -1,4 +1,7 @@
-"""Every tree between categorical features at once, each with its probability."""
+"""Every tree between categorical features at once, each with its probability.
+
+A single tree has its edges directed away from a root, tables, and a density with missing cells summed out.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,6 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
-from bayesclf.families.trees.directed import TreeTables, directed, pairs
-from bayesclf.families.trees.mixture import Node, TreePrior
 from bayesclf.families.trees.pairs import PairCounts, PairTables, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.wording import counted
@@ -48,6 +49,220 @@ TREES, TREES_AT_ONCE = 1000, 100
 
 LARGEST_THETA = 2**17
 """Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
+
+
+@dataclass(frozen=True)
+class TreeTables:
+    """P(x_j | x_parent(j)) of every feature along one axis, whatever its parent.
+
+    The part of feature j has r_j cells for each value that its parent may have, as many as the feature with the most
+    levels has. A root uses the first r_j of them. Cells that a tree does not use are 0.
+    """
+
+    axes: Axes
+
+    @property
+    def width(self) -> int:
+        """Number of values that a parent may have."""
+        return max(self.axes.sizes)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return sum(self.axes.sizes) * self.width
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of levels of each feature."""
+        return np.array(self.axes.sizes, dtype=np.intp)
+
+    @cached_property
+    def simplexes(self) -> tuple[int, ...]:
+        """Number of cells of each simplex."""
+        return tuple(size for size in self.axes.sizes for _ in range(self.width))
+
+    @cached_property
+    def starts(self) -> Integers:
+        """First cell of each feature."""
+        return np.asarray(dirichlet.starts(self.axes.sizes) * self.width)
+
+    @cached_property
+    def feature(self) -> Integers:
+        """Feature of each cell."""
+        return np.repeat(np.arange(len(self.sizes)), self.sizes * self.width)
+
+    @cached_property
+    def given(self) -> Integers:
+        """Value of the parent in each cell, as a code."""
+        return (np.arange(self.cells) - self.starts[self.feature]) // self.sizes[self.feature]
+
+    @cached_property
+    def level(self) -> Integers:
+        """Value of the feature itself in each cell, as a position among the levels of all features."""
+        code = (np.arange(self.cells) - self.starts[self.feature]) % self.sizes[self.feature]
+        return np.asarray(dirichlet.starts(self.axes.sizes)[self.feature] + code)
+
+    def parent_levels(self, parent: Integers) -> tuple[Integers, NDArray[np.bool_]]:
+        """Return what each cell is given in directed trees, and whether a tree uses it.
+
+        `parent`: Parent of each feature, −1 for a root, (…, feature).
+
+        Returns: Position among the levels of all features, −1 for a root, (…, cell); and whether the cell is used,
+        likewise.
+        """
+        own = parent[..., self.feature]
+        is_root = own < 0
+        used = np.where(is_root, self.given == 0, self.given < self.sizes[own])
+        position = dirichlet.starts(self.axes.sizes)[own] + self.given
+        return np.where(is_root | ~used, -1, position), used
+
+    def names(self) -> list[str]:
+        """Return the name of each cell: the value, and which value of the parent it is given."""
+        described = zip(self.axes.features, self.axes.levels, strict=True)
+        levels = [f"{name}={level}" for name, own in described for level in own]
+        return [f"{levels[at]} | value {given + 1} of parent" for at, given in zip(self.level, self.given, strict=True)]
+
+    def log_density(self, X: Integers, parent: Integers, order: Integers, theta: Array) -> Array:
+        """Return log p(x | y, θ) (draw, row, outcome), missing cells summed out.
+
+        `X`: Level codes (row, feature), negative where missing. `parent`, `order`: As `directed` returns them, (draw,
+        feature). `theta`: Probabilities (draw, outcome, cell).
+        """
+        from bayesclf.families import kernels
+
+        out = np.empty((len(theta), len(X), theta.shape[1]))
+        if (X < 0).any():
+            kernels.sum_out(X, parent[:, None], order[:, None], theta, self.starts, self.sizes, self.width, out)
+        else:
+            kernels.add_up(X, parent[:, None], dirichlet.logs(theta), self.starts, self.sizes, out)
+        return out
+
+    def sample(self, parent: Integers, order: Integers, theta: Array, rng: np.random.Generator, rows: int) -> Integers:
+        """Draw level codes (row, feature) from one tree: parent, order (feature) and θ (cell)."""
+        X = np.zeros((rows, len(self.sizes)), dtype=np.intp)
+        for j in order.tolist():
+            given = X[:, parent[j]] if parent[j] >= 0 else np.zeros(rows, dtype=np.intp)
+            first = self.starts[j] + given * self.sizes[j]
+            below = np.cumsum(theta[first[:, None] + np.arange(self.sizes[j])], axis=1)[:, :-1]
+            X[:, j] = (rng.random((rows, 1)) >= below).sum(axis=1)
+        return X
+
+
+def pairs(features: int) -> tuple[Integers, Integers]:
+    """Return both ends of every possible edge, the earlier feature first, (edge) each."""
+    return np.triu_indices(features, 1)
+
+
+def directed(present: Array, features: int) -> tuple[Integers, Integers]:
+    """Return trees or forests with each component directed away from its first feature.
+
+    `present`: Whether each of `pairs` is an edge, 0 or 1, (…, edge).
+
+    Returns: Parent of each feature, −1 for a root, (…, feature); and the features in an order in which parents come
+    first.
+    """
+    from bayesclf.families import kernels
+
+    flat = np.ascontiguousarray(present.reshape(int(np.prod(present.shape[:-1])), present.shape[-1]) > 0)
+    parent, order = kernels.directed(flat, *pairs(features), features)
+    shape = (*present.shape[:-1], features)
+    return parent.reshape(shape), order.reshape(shape)
+
+
+def presence(edges: Integers, features: int) -> Array:
+    """Return 1 for each pair of features that is among edges, (…, pair), from (…, edge, end); a star's do not count."""
+    low, high = edges.min(axis=-1), edges.max(axis=-1)
+    place = low * features - low * (low + 1) // 2 + high - low - 1
+    out = np.zeros((*edges.shape[:-2], features * (features - 1) // 2 + 1))
+    np.put_along_axis(out, np.where(high < features, place, out.shape[-1] - 1), 1.0, axis=-1)
+    return out[..., :-1]
+
+
+@dataclass(frozen=True)
+class Node:
+    """The posterior over trees at one equivalent number of rows.
+
+    P(T) is uniform over all trees, or over all rooted `forests` weighted by d for each component. A star vertex, the
+    last, is then tied to each of the d features with weight d: trees of that graph are forests of the features in which
+    each component has a root, the feature that is tied to the star.
+    """
+
+    tables: PairTables
+    forests: bool
+
+    @property
+    def features(self) -> int:
+        """Number of features."""
+        return len(self.tables.sizes)
+
+    @cached_property
+    def tree(self) -> MaximumTree:
+        """The most probable tree, and the sum over all."""
+        graph = self.tables.log_weights.sum(axis=0)
+        if self.forests:
+            graph = np.pad(graph, (0, 1), constant_values=np.log(self.features))
+            graph[-1, -1] = 0.0
+        return MaximumTree.of(graph)
+
+    @property
+    def log_evidence(self) -> float:
+        """log Σ_T P(T) P(D | T) of all rows, P(T) over d^(d−2) trees, or of weights that add up to d (2d)^(d−1)."""
+        d = self.features
+        log_count = np.log(d) + (d - 1) * np.log(2 * d) if self.forests else (d - 2) * np.log(d)
+        return float(self.tables.log_columns.sum() + self.tree.log_sum - log_count)
+
+    def most_probable(self) -> Array:
+        """Return the edges of the most probable tree or rooted forest, (pair)."""
+        return presence(self.tree.edges, self.features)
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Array:
+        """Draw the edges of trees, (draw, pair)."""
+        return presence(self.tree.draw(rng, draws), self.features)
+
+    def log_predictive(self, X: Integers) -> Array:
+        """Return log p(x | y, D) of complete rows of level codes (row, feature), (row, outcome).
+
+        It is Σ_i log P̄(x_i | y) + log det L(W ∘ ρ_y(x)) − log det L(W). ρ_ij is the posterior mean of two values
+        together, over the product of their posterior means.
+        """
+        cells = self._cells(X)
+        out = self._log_independent(X)
+        for k in range(out.shape[1]):
+            out[:, k] += self.tree.log_sums(cells, self._ratios(k)) - self.tree.scaled_log_sum
+        return out
+
+    def log_predictive_without(self, X: Integers, y: Integers) -> Array:
+        """Return log p(x_i | k, all rows but i), (row, outcome), of complete training rows with label codes (row).
+
+        Without row i the weights are W/ρ, ρ the ratios in its own class less that row.
+        """
+        cells, out = self._cells(X), self._log_independent(X)
+        less = self._log_independent(X, 1)
+        for own in np.unique(y):
+            rows = np.flatnonzero(y == own)
+            out[rows, own] = less[rows, own]
+            left = 1 / self._ratios(own, 1)
+            without = self.tree.log_sums(cells[rows], left)
+            for k in range(out.shape[1]):
+                more = self.tree.scaled_log_sum if k == own else self.tree.log_sums(cells[rows], left * self._ratios(k))
+                out[rows, k] += more - without
+        return out
+
+    def _cells(self, X: Integers) -> Integers:
+        """Return the cell of `_ratios` at each vertex of the graph of each row; the star has one of its own."""
+        cells = X + dirichlet.starts(self.tables.sizes)
+        if not self.forests:
+            return np.asarray(cells, dtype=np.intp)
+        return np.column_stack([cells, np.full(len(X), sum(self.tables.sizes))])
+
+    def _ratios(self, outcome: int, less: int = 0) -> Array:
+        ratios = self.tables.ratios(outcome, less)
+        return np.pad(ratios, (0, 1), constant_values=1.0) if self.forests else ratios
+
+    def _log_independent(self, X: Integers, less: int = 0) -> Array:
+        """Return Σ_i log P̄(x_i | y), (row, outcome)."""
+        cells = X + dirichlet.starts(self.tables.sizes)
+        return np.stack([of[cells].sum(axis=1) for of in self.tables.log_single(less)], axis=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,7 +384,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         rows = statistics.single[:, : statistics.axes.sizes[0]].sum(axis=1)
         require_each(np.repeat(rows[:, None] > 0, len(statistics.axes.features), axis=1), statistics.axes, "has no row")
         gains, _ = log_likelihood_gains(statistics.counts, statistics.axes.sizes)
-        present = TreePrior(len(gains[0])).present(MaximumTree.of(gains.sum(axis=0)).edges)[None]
+        present = presence(MaximumTree.of(gains.sum(axis=0)).edges, len(gains[0]))[None]
         counts, used = self._cells_of(present, statistics.counts)
         theta = dirichlet.normalize(np.where(used, counts, 0.0), self._tables.simplexes)
         sizes = np.repeat(self._tables.simplexes, self._tables.simplexes)
@@ -185,10 +400,6 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         return replace(self, counts=cast("Array", self.counts) + statistics.counts)
 
     @cached_property
-    def _prior(self) -> TreePrior:
-        return TreePrior(len(self.axes.features), self.forests)
-
-    @cached_property
     def _tables(self) -> TreeTables:
         return TreeTables(self.axes)
 
@@ -196,7 +407,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     def _nodes(self) -> tuple[Node, ...]:
         assert self.counts is not None
         tables = (PairTables(self.counts, self.axes.sizes, rows) for rows in np.ravel(self.equivalent_rows).tolist())
-        return tuple(Node(each, self._prior) for each in tables)
+        return tuple(Node(each, self.forests) for each in tables)
 
     @cached_property
     def _log_evidence(self) -> Array:
@@ -215,7 +426,8 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
 
     def edge_probabilities(self) -> Array:
         """Return the probability that two features are joined, (feature, feature)."""
-        return np.asarray(sum(probability * node.edge_probabilities for probability, node in self._likely()))
+        d = len(self.axes.features)
+        return np.asarray(sum(probability * node.tree.probabilities[:d, :d] for probability, node in self._likely()))
 
     @property
     def edges(self) -> tuple[tuple[str, str], ...]:
@@ -254,7 +466,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
 
     def _draw_trees(self, rng: np.random.Generator, chosen: Integers) -> Array:
         """Draw the edges of trees given which N' each has, (draw, pair)."""
-        present = np.empty((len(chosen), len(pairs(self._prior.features)[0])))
+        present = np.empty((len(chosen), len(pairs(len(self.axes.features))[0])))
         for number in np.unique(chosen):
             own = np.flatnonzero(chosen == number)
             present[own] = self._nodes[number].draw(rng, len(own))
@@ -271,7 +483,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
         assert self.counts is not None
         counts, used = self._cells_of(present, self.counts)
         sizes = self._tables.sizes
-        parent = directed(present, self._prior.features)[0][:, None, self._tables.feature]
+        parent = directed(present, len(self.axes.features))[0][:, None, self._tables.feature]
         levels = sizes[self._tables.feature] * np.where(parent < 0, 1, sizes[parent])
         rows = np.ravel(self.equivalent_rows)[chosen]
         return counts + rows[:, None, None] / levels, used

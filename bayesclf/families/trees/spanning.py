@@ -12,11 +12,11 @@ of the path in T* that e closes, which are at most 1 in size,
 
 and under P(T) ∝ Π w_e the probability of an edge is (M⁻¹)_ff on T*, and u_eᵀ M⁻¹ u_e off it.
 
-The same sum, of many graphs at once, eliminates vertices one by one. The star–mesh rule takes a vertex v out and joins
-its neighbors by w_ij += w_iv w_jv / Σ_k w_vk; the sum over all trees is the product of these pivots Σ_k w_vk. Nothing
-is ever subtracted, so that nothing cancels. Each weight is kept relative to its bottleneck: a fill is never heavier
-than the bottleneck of the edge that it is added to. Its factor exp(c_iv + c_jv − c_v − c_ij), c_v = max_k c_vk, is at
-most 1, and nothing overflows.
+The sum itself, of many graphs at once, eliminates vertices one by one. The star–mesh rule takes a vertex v out and
+joins its neighbors by w_ij += w_iv w_jv / Σ_k w_vk; the sum over all trees is the product of these pivots Σ_k w_vk.
+Nothing is ever subtracted, so that nothing cancels. Each weight is kept relative to its bottleneck: a fill is never
+heavier than the bottleneck of the edge that it is added to. Its factor exp(c_iv + c_jv − c_v − c_ij), c_v = max_k c_vk,
+is at most 1, and nothing overflows.
 
 A tree is drawn by undoing the eliminations: given a tree of the reduced graph, each of its edges is an original one
 with probability w/(w + fill) and is dropped otherwise; v is then joined once to each component, to k with probability
@@ -44,8 +44,11 @@ class MaximumTree:
     """The maximum spanning tree of a graph, its vertices in the order in which Prim's algorithm reaches them.
 
     `order`: The vertices in that order (place); vertex 0 comes first. Each place but the first hangs on an earlier one,
-    so that in reverse order each vertex is a leaf when its turn comes. `parent`: The place on which each place hangs,
-    (place), −1 for the first. `log_weights`: Log weights of all edges, (place, place), in that order.
+    so that in reverse order each vertex is a leaf when its turn comes, and is eliminated. `parent`: The place on which
+    each place hangs, (place), −1 for the first. `log_weights`: Log weights of all edges, (place, place), in that order.
+
+    Order and scales of one graph serve others whose weights differ from its by moderate factors: the graphs of rows,
+    whose weights are those of the posterior times ratios of probabilities.
     """
 
     order: Integers
@@ -91,87 +94,61 @@ class MaximumTree:
             scale[place, :place] = scale[:place, place] = row
         return scale
 
+    @property
+    def log_sum(self) -> float:
+        """log Σ_T Π_{e ∈ T} w_e."""
+        return self.scaled_log_sum + float(self.edge_log_weights.sum())
 
-@dataclass(frozen=True)
-class TreeSum:
-    """The sum over all trees of a graph.
+    @cached_property
+    def scaled_log_sum(self) -> float:
+        """The same on the scale of `log_sums`."""
+        none = np.zeros((1, len(self.order)), dtype=np.intp)
+        return float(self.log_sums(none, np.ones((1, 1)))[0])
 
-    `log_sum`: log Σ_T Π_{e ∈ T} w_e. `probabilities`: Probability that an edge is in the tree, (vertex, vertex), where
-    P(T) ∝ Π_{e ∈ T} w_e; 0 on the diagonal.
-    """
-
-    tree: MaximumTree
-    log_sum: float
-    probabilities: Array
-
-    @classmethod
-    def of(cls, log_weights: Array) -> TreeSum:
-        """Return the sum over the spanning trees of symmetric log weights (vertex, vertex), all finite."""
-        tree, size = MaximumTree.of(log_weights), len(log_weights)
-        if size == 1:
-            return cls(tree, 0.0, np.zeros((1, 1)))
+    @cached_property
+    def probabilities(self) -> Array:
+        """Probability that an edge is in the tree, (vertex, vertex), P(T) ∝ Π_{e ∈ T} w_e; 0 on the diagonal."""
+        size = len(self.order)
         first, second = np.tril_indices(size, -1)
-        off = tree.parent[first] != second
+        off = self.parent[first] != second
         first, second = first[off], second[off]
         # Row p says which edges of T* lie between the first place and place p; a path between two is the difference.
         path = np.eye(size, size - 1, k=-1)
         for place in range(1, size):
-            path[place] += path[tree.parent[place]]
+            path[place] += path[self.parent[place]]
         closed = path[first] - path[second]
-        exponent = (tree.log_weights[first, second][:, None] - tree.edge_log_weights) / 2
+        exponent = (self.log_weights[first, second][:, None] - self.edge_log_weights) / 2
         u = closed * np.exp(np.where(closed == 0, 0.0, exponent))
         factor = cholesky(np.eye(size - 1) + u.T @ u, lower=True)
-        on_tree = (solve_triangular(factor, np.eye(size - 1), lower=True) ** 2).sum(axis=0)
-        off_tree = (solve_triangular(factor, u.T, lower=True) ** 2).sum(axis=0)
-        placed = np.zeros((size, size))
-        placed[np.arange(1, size), tree.parent[1:]] = on_tree
-        placed[first, second] = off_tree
-        probabilities = np.zeros((size, size))
-        probabilities[np.ix_(tree.order, tree.order)] = placed + placed.T
-        log_sum = float(tree.edge_log_weights.sum() + 2 * np.log(np.diag(factor)).sum())
-        return cls(tree, log_sum, np.minimum(probabilities, 1.0))
-
-
-@dataclass(frozen=True)
-class Elimination:
-    """The order in which the vertices of a graph are eliminated, the last place first, and the scales of its weights.
-
-    They are those of one graph, and serve others whose weights differ from its by moderate factors: the graphs of rows,
-    whose weights are those of the posterior times ratios of probabilities.
-
-    `tree`: The maximum tree, which sets order and scales.
-    """
-
-    tree: MaximumTree
+        placed, out = np.zeros((size, size)), np.zeros((size, size))
+        on_tree = solve_triangular(factor, np.eye(size - 1), lower=True) ** 2
+        placed[np.arange(1, size), self.parent[1:]] = on_tree.sum(axis=0)
+        placed[first, second] = (solve_triangular(factor, u.T, lower=True) ** 2).sum(axis=0)
+        out[np.ix_(self.order, self.order)] = placed + placed.T
+        return np.minimum(out, 1.0)
 
     @cached_property
-    def weights(self) -> Array:
+    def _scaled(self) -> Array:
         """Weights relative to their bottlenecks, at most 1, (place, place)."""
-        return np.exp(self.tree.log_weights - self.tree.bottleneck)
+        return np.exp(self.log_weights - self.bottleneck)
 
     @cached_property
-    def log_scale(self) -> float:
-        """What is left out of the logarithms of the scaled pivots: Σ_v c_v."""
-        return float(self.tree.edge_log_weights.sum())
-
-    @cached_property
-    def local(self) -> Array:
+    def _local(self) -> Array:
         """exp(c_vk − c_v), (place, place), of earlier places k."""
-        return np.tril(np.exp(np.minimum(self.tree.bottleneck - self._largest[:, None], 0.0)), -1)
+        return np.tril(np.exp(np.minimum(self.bottleneck - self._largest[:, None], 0.0)), -1)
 
     @cached_property
-    def factors(self) -> Array:
+    def _factors(self) -> Array:
         """exp(c_iv + c_jv − c_v − c_ij) for j < i < v, these one after the other, the last index fastest."""
-        size, scale = len(self.tree.order), self.tree.bottleneck
-        parts = [np.empty(0)]
-        for v in range(2, size):
+        scale, parts = self.bottleneck, [np.empty(0)]
+        for v in range(2, len(self.order)):
             i, j = np.tril_indices(v, -1)
             parts.append(np.exp(scale[v, i] + scale[v, j] - self._largest[v] - scale[i, j]))
         return np.concatenate(parts)
 
     @property
     def _largest(self) -> Array:
-        return np.concatenate(([0.0], self.tree.edge_log_weights))
+        return np.concatenate(([0.0], self.edge_log_weights))
 
     def log_sums(self, cells: Integers, ratios: Array) -> Array:
         """Return log Σ_T Π w_e r_e − Σ_v c_v of many graphs, whose weights are this one's times ratios, (row).
@@ -181,13 +158,13 @@ class Elimination:
         """
         from bayesclf.families import kernels
 
-        return np.asarray(kernels.log_sums(cells[:, self.tree.order], ratios, self.weights, self.local, self.factors))
+        return np.asarray(kernels.log_sums(cells[:, self.order], ratios, self._scaled, self._local, self._factors))
 
     def draw(self, rng: np.random.Generator, draws: int) -> Integers:
         """Draw trees with P(T) ∝ Π w_e, as edges between vertices, (draw, edge, end)."""
         from bayesclf.families import kernels
 
-        weights, kept = self.weights.copy(), np.empty_like(self.factors)
-        kernels.eliminate(weights, self.local, self.factors, kept)
-        edges = kernels.draw_trees(logs(weights) + self.tree.bottleneck, kept, rng, draws)
-        return np.asarray(self.tree.order[edges])
+        weights, kept = self._scaled.copy(), np.empty_like(self._factors)
+        kernels.eliminate(weights, self._local, self._factors, kept)
+        edges = kernels.draw_trees(logs(weights) + self.bottleneck, kept, rng, draws)
+        return np.asarray(self.order[edges])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, partial
 from typing import Any, NoReturn, Protocol, Self, override
 
 import numpy as np
@@ -34,31 +34,46 @@ NO_NUTS = (
 SAME = 1e-9
 """Largest difference of moments of the same standardized rows."""
 
-type Sums = tuple[Array, ...]
-"""What is summed over the parts of the rows."""
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Arrays that are summed over the parts of the rows."""
+
+    arrays: tuple[Array, ...]
+    columns = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over the rows of both."""
+        return Sums(tuple(mine + theirs for mine, theirs in zip(self.arrays, other.arrays, strict=True)))
 
 
-def added(one: Sums, other: Sums) -> Sums:
-    """Return the sums of numbers."""
-    return tuple(mine + theirs for mine, theirs in zip(one, other, strict=True))
+@dataclass(frozen=True, eq=False)
+class Root:
+    """R with RᵀR the weighted sum of x xᵀ over rows, (column, column)."""
+
+    R: Array
+    columns = ()
+
+    def __add__(self, other: Root) -> Root:
+        """Return the root of the rows of both."""
+        return Root(np.asarray(np.linalg.qr(np.concatenate([self.R, other.R]), mode="r")))
 
 
 class Parts(Protocol):
     """The rows of a table, in parts, which may be read again for each sum."""
 
-    def summed(self, work: Callable[[Likelihood], Sums], add: Callable[[Sums, Sums], Sums] = added) -> Sums:
-        """Return what a function returns for each part, added up; both can be pickled."""
+    def summed[S](self, work: Callable[[Likelihood], S]) -> S:
+        """Return what a function, which can be pickled, returns for each part, added up."""
 
 
 def values_of(theta: Array, part: Likelihood) -> Sums:
     """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
-    return (part.values(theta),)
+    return Sums((part.values(theta),))
 
 
 def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
     """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
-    found = [part.derivatives(theta) for theta in thetas]
-    return np.array([one[0] for one in found]), np.array([one[1] for one in found]), np.array([one[2] for one in found])
+    return Sums(tuple(map(np.array, zip(*map(part.derivatives, thetas), strict=True))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +89,7 @@ class StreamedLikelihood:
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
-        (found,) = self.parts.summed(partial(values_of, theta))
+        (found,) = self.parts.summed(partial(values_of, theta)).arrays
         return found
 
     def gradient(self, theta: Array) -> tuple[float, Array]:
@@ -89,7 +104,7 @@ class StreamedLikelihood:
         """Return the same for several θ, by one pass."""
         new = {theta.tobytes(): theta for theta in thetas if theta.tobytes() not in self._kept}
         if new:
-            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values()))))
+            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values())))).arrays
             for key, value, slope, curvature in zip(new, *found, strict=True):
                 self._kept[key] = float(value), slope, curvature
         answers = [self._kept[theta.tobytes()] for theta in thetas]
@@ -264,16 +279,11 @@ def moments_of(parts: Parts) -> tuple[Array, Array]:
     The R of a QR decomposition of 1 and the columns has the means in its first row; the rest is what is left of the
     columns without them.
     """
-    (root,) = parts.summed(_root_of, _joint_root)
+    root = parts.summed(_root_of).R
     return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
 
 
-def _root_of(part: Likelihood) -> Sums:
+def _root_of(part: Likelihood) -> Root:
     width = part.X.shape[1]
-    roots = (np.sqrt(part.weight[rows])[:, None] * dense(part.X[rows]) for rows in blocks_of(len(part.X), width))
-    return reduce(_joint_root, ((root,) for root in roots), (np.zeros((width, width)),))
-
-
-def _joint_root(one: Sums, other: Sums) -> Sums:
-    """Return the root of the rows of two roots."""
-    return (np.asarray(np.linalg.qr(np.concatenate([one[0], other[0]]), mode="r")),)
+    roots = (Root(np.sqrt(part.weight[rows])[:, None] * dense(part.X[rows])) for rows in blocks_of(len(part.X), width))
+    return sum(roots, Root(np.zeros((width, width))))

@@ -6,7 +6,7 @@ from arviz_stats.base import array_stats
 from scipy import stats
 
 from bayesclf.families import Axes, MultivariateGaussian
-from bayesclf.families.multivariate.scatters import Scatters
+from bayesclf.families.multivariate.groups import GroupedMoments
 
 AXES = Axes(("no", "yes"), ("a", "b", "c"))
 STANDARD_ERRORS = 4.5
@@ -42,7 +42,7 @@ def test_scatters_are_those_of_rows_completed_one_by_one(covariance, rows, rng):
     X, y = rows_with_gaps(rng, rows)
     kept = ~np.isnan(X).all(axis=1)
     X, y = X[kept], y[kept]
-    statistics = Scatters.of(X, y, AXES)
+    statistics = GroupedMoments.of(X, y, AXES)
     prior = MultivariateGaussian(covariance).resolve_prior(statistics)
     parameters = prior.draw(rng, 1)
     mu, Sigma = parameters["mu"][0], parameters["Sigma"][0].reshape(-1, 3, 3)
@@ -88,7 +88,7 @@ def test_monotone_gaps_have_the_posterior_of_a_regression(rng):
     X = rng.multivariate_normal([1.0, 5.0], PSI[:2, :2], size=25)
     X[rng.random(25) < 0.4, 1] = np.nan
     axes = Axes(("only",), ("a", "b"))
-    statistics = Scatters.of(X, np.zeros(25, dtype=int), axes)
+    statistics = GroupedMoments.of(X, np.zeros(25, dtype=int), axes)
     given = {"m": np.array([0.5, 4.0]), "kappa": 1.5, "nu": 5.0, "psi": PSI[:2, :2]}
     prior = MultivariateGaussian(**given).resolve_prior(statistics)
     expected = monotone_posterior(X, prior, rng, 40_000)
@@ -121,7 +121,7 @@ def test_a_shift_and_the_units_change_nothing(rng):
     X, y = rows_with_gaps(rng, 30)
     prior, states = MultivariateGaussian(), []
     for shift, unit in ((0.0, np.ones(3)), (1e6, np.ones(3)), (0.0, np.array([1e-9, 1.0, 1e9]))):
-        statistics = Scatters.of(X / unit + shift, y, AXES)
+        statistics = GroupedMoments.of(X / unit + shift, y, AXES)
         alternation = prior.resolve_prior(statistics).alternation(statistics, 2)
         own = np.random.default_rng(3)
         state = alternation.start(own)

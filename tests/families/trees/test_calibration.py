@@ -15,7 +15,7 @@ from helpers.trees import every_tree
 from scipy import stats
 
 from bayesclf.families import Axes, EveryTree
-from bayesclf.families.trees.directed import pairs
+from bayesclf.families.trees.every_tree import pairs
 
 pytestmark = pytest.mark.slow
 

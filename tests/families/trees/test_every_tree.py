@@ -12,7 +12,7 @@ from scipy.special import gammaln, logsumexp
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, EveryTree
 from bayesclf.families.trees import every_tree as module
-from bayesclf.families.trees.directed import directed, pairs
+from bayesclf.families.trees.every_tree import directed, pairs
 
 SIZES = (2, 3, 2, 4)
 LABELS = ("no", "yes")

@@ -1,17 +1,18 @@
-"""Moments of numbers in each group of rows with the same label and categories: statistics of mixed columns.
+"""Moments of numbers in each group of rows with the same label, categories and missing cells.
 
-Which columns of mixed axes are categories is told by their levels: a number has none. A cell of a category is its code.
+They are the statistics of numbers that depend on each other, and of numbers and categories that do. Which columns of
+mixed axes are categories is told by their levels: a number has none. A cell of a category is its code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from itertools import compress
 from typing import Self, override
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
@@ -25,6 +26,12 @@ SEEN = 0
 """Code, in a group, of a number that is observed; that of one that is not is `MISSING`.
 
 Of a category `UNSEEN` is a level that a prior lacks, which counts as missing.
+"""
+
+COPIES, COPIES_OF_CLASS, COPIES_OF_GROUP = 12, 6, 2
+"""Matrices (number, other number) that a fit holds at once, and for each class and group, measured.
+
+Those of a class are of the spectra with which degrees of freedom are learned.
 """
 
 APART = 1
@@ -99,9 +106,9 @@ class GroupedMoments(Statistics):
             merged = groups[first]
         d = mean.shape[1]
         arrays.require_bytes(
-            3 * 8.0 * len(merged) * d**2,
-            f"scatters of {d:,} numbers in {len(merged):,} combinations of categories",
-            "take fewer columns (--drop on the command line), or cut numbers into bins with pandas.cut",
+            (COPIES + COPIES_OF_CLASS * len(axes.labels) + float(COPIES_OF_GROUP) * len(merged)) * 8 * d**2,
+            f"covariances of {d:,} columns",
+            "take fewer columns (--drop on the command line) or another model, such as naive Bayes",
         )
         moments = merge(which, len(merged), n, mean, None if scatter is None else scatter[some])
         return cls(axes, merged, *moments)
@@ -174,39 +181,62 @@ class GroupedMoments(Statistics):
         """Return the counts of the different rows of the categories alone."""
         category = are_categories(self.axes)
         axes, codes = self.axes.select(category), np.maximum(self.groups[:, 1:][:, category], MISSING)
-        return RowCounts.of(codes, self.groups[:, 0], axes, self.n)
+        return RowCounts.of(codes, self.labels, axes, self.n)
+
+    @property
+    def labels(self) -> Integers:
+        """Label code of each group, (group)."""
+        return self.groups[:, 0]
+
+    def incomplete(self) -> list[str]:
+        """Return the columns with missing cells."""
+        return list(compress(self.axes.features, ~self.seen.all(axis=0)))
+
+    def complete(self) -> tuple[Array, Array, Array]:
+        """Return weight (outcome), mean (outcome, number) and scatter of the rows of each label that lack no cell."""
+        own = self.where(self.seen.all(axis=1))
+        return merge(own.labels, len(self.axes.labels), own.n, own.mean, own.scatter)
+
+    def completed(self, mean: Array, scatter: Array) -> Self:
+        """Return moments with no cell missing, of groups with these means and scatters of all numbers."""
+        groups = np.where(np.arange(self.groups.shape[1]) > 0, SEEN, self.groups)
+        return self._merged(self.axes, groups, self.n, mean, scatter)
 
     def cells(self) -> Moments:
-        """Return the pooled moments of each number by itself, over all its observed cells."""
-        number = ~are_categories(self.axes)
-        seen = self.seen[:, number]
-        n = self.n[:, None] * seen
-        place = np.zeros(len(n), dtype=np.intp)
-        parts = [
-            merge(place, 1, n[:, j], self.mean[:, [j]], self.scatter[:, [j]][:, :, [j]]) for j in range(n.shape[1])
-        ]
-        total, mean, scatter = (np.array([part[of].ravel() for part in parts]).reshape(1, -1) for of in range(3))
-        return Moments(self.axes.select(number).pooled(), total, mean, scatter)
+        """Return the moments of each number by itself, over all its observed cells."""
+        number, labels = ~are_categories(self.axes), len(self.axes.labels)
+        parts = []
+        for j, own in enumerate(self.seen[:, number].T):
+            moments = self.n[own], self.mean[own, j, None], self.scatter[own, j, j, None, None]
+            parts.append(merge(self.labels[own], labels, *moments))
+        arrays = (np.array([part[of].ravel() for part in parts]).reshape(-1, labels).T for of in range(3))
+        return Moments(self.axes.select(number), *arrays)
 
 
 def merge(which: Integers, length: int, n: Array, mean: Array, scatter: Array | None) -> tuple[Array, Array, Array]:
     """Return weight (place), mean (place, number) and scatter of parts (part, …) merged by their place, `which` (part).
 
-    Means are measured from that of the first part of a place, which makes the mean of equal cells exact.
+    Means are measured from that of the first part of a place, which makes the mean of equal cells exact. A place
+    without parts has the mean 0. Single rows have no scatter.
     """
-    d = mean.shape[1]
-    order = np.argsort(which, kind="stable")[::-1]
-    first = np.zeros(length, dtype=np.intp)
-    first[which[order]] = order
-    origin = mean[first] if len(which) else np.zeros((length, d))
-    at = sparse.csr_array((np.ones(len(which)), (which, np.arange(len(which)))), shape=(length, len(which)))
-    total = np.asarray(at @ n)
+    order = np.argsort(which, kind="stable")
+    ends = np.searchsorted(which[order], np.arange(length + 1))
+    there, d = np.flatnonzero(np.diff(ends)), mean.shape[1]
+
+    def summed(values: Array) -> Array:
+        """Return the sums (place, …) of what parts have."""
+        out = np.zeros((length, *values.shape[1:]))
+        out[there] = np.add.reduceat(values[order], ends[there], axis=0)
+        return out
+
+    origin = np.zeros((length, d))
+    origin[there] = mean[order[ends[there]]]
+    total = summed(n)
     share = np.divide(n, total[which], out=np.zeros_like(n), where=total[which] > 0)
-    merged = origin + at @ (share[:, None] * (mean - origin[which]))
-    away = mean - merged[which]
-    out = (
-        np.zeros((length, d, d)) if scatter is None else (at @ scatter.reshape(len(which), d * d)).reshape(length, d, d)
-    )
-    for j in range(d):
-        out[:, j] += at @ ((n * away[:, j])[:, None] * away)
+    merged = origin + summed(share[:, None] * (mean - origin[which]))
+    out = np.zeros((length, d, d)) if scatter is None else summed(scatter)
+    for place in np.flatnonzero(np.diff(ends) > 1):
+        parts = order[ends[place] : ends[place + 1]]
+        away = mean[parts] - merged[place]
+        out[place] += (n[parts, None] * away).T @ away
     return total, merged, out

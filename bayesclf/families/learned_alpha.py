@@ -1,24 +1,28 @@
-"""The concentration α that best predicts the label of each training row from all other rows."""
+"""The concentration α of Dirichlet priors that best predicts the label of each training row from all other rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import optimize, sparse
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Whole, require
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Statistics
+from bayesclf.families.base import Statistics, require_positive
 from bayesclf.families.class_prior import ClassPrior
-from bayesclf.families.hierarchical import HIGHEST, LEAVE_ONE_OUT, LOWEST, LearntAlpha, learned_by
 from bayesclf.families.selected import plain
-from bayesclf.families.simplexes import SimplexFamily
 
+LOWEST, HIGHEST = 1e-3, 1e3
+"""Range of α."""
+TEXTBOOK = 2.0
+"""α that is not learned: Laplace's rule for the mode in θ, which adds α − 1 to every count."""
 GRID = 10
 """Number of values of log α in the first search: the criterion can have several maxima."""
 TOLERANCE = 1e-4
@@ -33,6 +37,84 @@ NUMBERS = 2**22
 """Numbers (row × outcome, or entries of cells) that are kept in memory at once."""
 
 
+@dataclass(frozen=True)
+class LearntAlpha:
+    """A concentration that is learned: θ_jk ~ Dirichlet(α, …, α), one α for a block.
+
+    α maximizes how well each row's label is predicted from its cells and all other rows,
+
+    .. math:: \\sum_i w_i \\log P(y_i | x_i, D_{-i}, α) + \\log p(\\log α),
+
+    in closed form, each row subtracted from the counts of its class. This is a choice of α, not a posterior: the
+    posterior does not know that α is uncertain. The weak hyperprior matters where rows are few. Only `fit` can leave
+    out rows; `partial_fit` keeps the α of an earlier `fit`, or `median`. Rows of weight below 1 are not left out.
+
+    **MAP and averages need different α.** The mode in θ adds α − 1 to every count, the posterior mean and every average
+    over the posterior add α. With α = 2, Laplace's rule for the mode, an average adds two to each count, which over a
+    large vocabulary outweighs the counts themselves. An α below 1, which suits averages of sparse counts, has no mode
+    in θ. Where α is learned, MAP is therefore taken in the softmax basis, (n + α)/(N + Σα): it always exists, adds the
+    same α, and equals the posterior mean.
+
+    Parameters
+    ----------
+    median, spread
+        Of the hyperprior log α ~ Normal(log m, s²), with m the `median` and s the `spread`: by default 95 % of it lies
+        between 0.05 and 19.
+    least_levels : int
+        Features with fewer levels keep α = 2 and their own basis.
+    value : float or None
+        The α that was found, set by `fit`.
+
+    References
+    ----------
+    Geisser & Eddy (1979), A predictive approach to model selection (leave-one-out log predictive probabilities);
+    CS4780 and Mitchell (the number of hallucinated examples).
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [["a"], ["a"], ["a"], ["b"], ["b"], ["b"]], [0, 0, 0, 1, 1, 1]
+    >>> clf = bc.CategoricalNB(bc.families.LearntAlpha(), random_state=1).fit(X, y)
+    >>> round(float(clf.model_.blocks[0].family.alpha[0, 0]), 2)
+    0.27
+    """
+
+    median: float = 1.0
+    spread: float = 1.5
+    least_levels: int = 1
+    value: float | None = None
+
+    def __post_init__(self) -> None:
+        require_positive(median=self.median, spread=self.spread, value=self.value)
+        require(Whole(1), least_levels=self.least_levels)
+
+    def resolve(self, family: Any, statistics: Any) -> Any:
+        """Return a family of counts with the α that was found, or its median."""
+        alpha = self.median if self.value is None else self.value
+        return self.fixed(family, family.sizes(statistics.axes), alpha).resolve_prior(statistics)
+
+    def learned(self, sizes: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return whether α is learned of each simplex of these numbers of cells."""
+        return np.asarray(sizes) >= self.least_levels
+
+    def fixed(self, family: Any, sizes: tuple[int, ...], alpha: float) -> Any:
+        """Return the family with a given α in the simplexes whose α is learned, and the textbook's in others."""
+        learned = self.learned(sizes)
+        filled = family.with_alpha(np.repeat(np.where(learned, alpha, TEXTBOOK), sizes))
+        basis = "softmax" if learned.all() else tuple("softmax" if one else filled.basis for one in learned)
+        return replace(filled, basis=basis)
+
+    def log_prior(self, alpha: Array) -> Array:
+        """Return the log density of log α under the hyperprior, up to a constant."""
+        return np.asarray(-0.5 * (np.log(alpha / self.median) / self.spread) ** 2)
+
+
+def learned_by(family: Any) -> LearntAlpha | None:
+    """Return how the α of a family as the user gave it is learned; None where it is not."""
+    alpha = getattr(plain(family), "alpha", None)
+    return alpha if isinstance(alpha, LearntAlpha) else None
+
+
 def learned_from_rows[F](
     family: F, statistics: Statistics, X: Any, y: Integers, weight: Array | None, class_prior: ClassPrior
 ) -> F:
@@ -43,21 +125,18 @@ def learned_from_rows[F](
     π given all rows.
     """
     settings, counts = learned_by(family), cast("Any", family)
-    if settings is None or settings.method != LEAVE_ONE_OUT:
+    if settings is None:
         return family
     if plain(family) is not family:
         inside = learned_from_rows(counts.family, statistics, X, y, weight, class_prior)
         return cast("F", replace(counts, family=inside))
-    kept = family.informative(statistics)
-    if not kept.any():
-        return family
+    kept, rows = counts.informative(statistics), left_out_rows(weight, len(y))
     if not kept.all():
         statistics, X = statistics.select(kept), X[:, kept]
-    rows = left_out_rows(weight, len(y))
+    if not len(rows) or not settings.learned(counts.sizes(statistics.axes)).any():
+        return family
     if len(rows) < len(y):
         X, y, weight = X[rows], y[rows], None if weight is None else weight[rows]
-    if not len(rows):
-        return family
     score = coarse = criterion(counts, statistics, X, y, weight, class_prior)
     if len(y) > FEW_ROWS:
         few = np.linspace(0, len(y) - 1, FEW_ROWS).astype(np.intp)
@@ -75,7 +154,7 @@ def left_out_rows(weight: Array | None, rows: int) -> Integers:
 
 
 def criterion(
-    family: SimplexFamily[Any],
+    family: Any,
     statistics: Statistics,
     X: Any,
     y: Integers,
@@ -88,16 +167,16 @@ def criterion(
     parameters as in `learned_from_rows`. Rows of counts so large that they cannot be left out at the smallest α are
     not counted at any.
     """
-    settings, tables = cast("LearntAlpha", family.alpha), family.tables(statistics)
+    settings, sizes = cast("LearntAlpha", family.alpha), family.sizes(statistics.axes)
     log_prior = class_prior.log_mean_without(y)
     if sparse.issparse(X):
         X = dirichlet.canonical(X)
     width = X.shape[1] if isinstance(X, np.ndarray) else X.nnz // max(len(y), 1)
     stretch = max(1, NUMBERS // max(log_prior.shape[1], width))
-    posterior = settings.fixed(family, tables, LOWEST).resolve_prior(statistics).posterior(statistics)
+    posterior = settings.fixed(family, sizes, LOWEST).resolve_prior(statistics).posterior(statistics)
     some_rows = [slice(start, start + stretch) for start in range(0, len(y), stretch)]
     without = [posterior.without_each(X[some], y[some]) for some in some_rows]
-    learned = np.repeat(settings.learned(tables), tables.sizes)
+    learned = np.repeat(settings.learned(sizes), sizes)
 
     def scores(alpha: float) -> Array:
         """Return log P(y_i | x_i, the other rows, α), (row)."""

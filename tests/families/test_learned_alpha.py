@@ -6,11 +6,11 @@ import pytest
 from scipy import sparse
 
 import bayesclf as bc
-from bayesclf.families import LearntAlpha, left_out
-from bayesclf.families.hierarchical import LOWEST
-from bayesclf.families.left_out import criterion, left_out_rows, maximum
+from bayesclf.errors import InputError
+from bayesclf.families import Axes, Categorical, LearntAlpha, learned_alpha
+from bayesclf.families.learned_alpha import LOWEST, TEXTBOOK, criterion, left_out_rows, maximum
 
-LEFT_OUT = LearntAlpha("leave-one-out")
+LEFT_OUT = LearntAlpha()
 ROWS = 24
 
 
@@ -116,12 +116,12 @@ def test_rows_in_stretches_have_the_same_criterion(rng, monkeypatch):
     X, y = rng.poisson(1.0, (40, 3)), rng.integers(0, 2, 40)
     clf = of_counts(1.0).fit(X, y)
     at_once = score_of(clf, X, y)(0.7)
-    monkeypatch.setattr(left_out, "NUMBERS", 21)
+    monkeypatch.setattr(learned_alpha, "NUMBERS", 21)
     np.testing.assert_allclose(score_of(clf, X, y)(0.7), at_once, rtol=1e-13)
 
 
 def test_of_many_rows_some_at_even_distances_are_left_out(monkeypatch):
-    monkeypatch.setattr(left_out, "MOST_ROWS", 5)
+    monkeypatch.setattr(learned_alpha, "MOST_ROWS", 5)
     np.testing.assert_array_equal(left_out_rows(None, 9), [0, 2, 4, 6, 8])
     np.testing.assert_array_equal(left_out_rows(np.array([1, 0.5, 2, 1.0]), 4), [0, 2, 3])
     X, y = np.array([[2, 0], [0, 2]])[np.arange(60) % 2], np.arange(60) % 2
@@ -135,7 +135,7 @@ def test_the_maximum_is_found_within_its_tolerance(peak):
 
     grid = np.linspace(np.log(LOWEST), np.log(1e3), 100_001)
     best = np.exp(grid[np.argmax(score(np.exp(grid)))])
-    assert abs(np.log(maximum(score, score) / best)) < 3 * left_out.TOLERANCE
+    assert abs(np.log(maximum(score, score) / best)) < 3 * learned_alpha.TOLERANCE
 
 
 def test_rows_in_parts_keep_the_concentration(rng):
@@ -213,4 +213,31 @@ def test_a_coarse_score_says_only_where_the_search_begins():
     def score(alpha, best=3.0):
         return -(np.log(alpha / best) ** 2)
 
-    assert left_out.maximum(score, lambda alpha: score(alpha, 0.5)) == pytest.approx(3.0, rel=1e-3)
+    assert learned_alpha.maximum(score, lambda alpha: score(alpha, 0.5)) == pytest.approx(3.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LearntAlpha(spread=0.0), r"spread must be above 0 and finite, not 0\.0"),
+        (lambda: LearntAlpha(least_levels=0), "least_levels must be a whole number of at least 1, not 0"),
+    ],
+)
+def test_settings_are_checked(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_features_of_few_levels_keep_the_concentration_of_the_textbook(rng):
+    """MAP has a basis for each feature."""
+    axes = Axes(("no", "yes"), ("u", "v"), (("a", "b"), (1, 2, 3)))
+    X = np.column_stack([rng.integers(size, size=60) for size in axes.sizes])
+    statistics = Categorical().statistics(X, np.arange(60) % 2, axes)
+    found = Categorical(LearntAlpha(least_levels=3, value=0.3)).resolve_prior(statistics)
+    assert (found.alpha[:, :2] == TEXTBOOK).all()
+    assert (found.alpha[:, 2:] == 0.3).all()
+    mode, fixed = found.map(statistics)["theta"], Categorical().resolve_prior(statistics)
+    np.testing.assert_array_equal(mode[..., 2:], found.posterior(statistics).mean()["theta"][..., 2:])
+    np.testing.assert_allclose(mode[..., :2], fixed.map(statistics)["theta"][..., :2])
+    textbook = Categorical(LearntAlpha(least_levels=4)).resolve_prior(statistics)
+    np.testing.assert_array_equal(textbook.map(statistics)["theta"], fixed.map(statistics)["theta"])

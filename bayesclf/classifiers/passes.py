@@ -1,0 +1,403 @@
+"""Passes over a table that is read batch by batch: a step adds what it finds in each, here or on Dask's workers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from bayesclf import cluster
+from bayesclf.arrays import Array, Integers
+from bayesclf.classifiers.labels import checked_labels, possible_labels
+from bayesclf.classifiers.training import weighted
+from bayesclf.constraints import Choice, Instance, OrNone, Several, require
+from bayesclf.errors import InputError
+from bayesclf.progress import Tell, silent
+from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
+from bayesclf.tables.delimited import wish_of
+from bayesclf.tables.reading import files_of, open_stream
+from bayesclf.tables.remarks import left_out, mended_labels
+from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
+from bayesclf.wording import LISTED_ROWS, listed
+
+EXACT = 2.0**53
+"""Whole numbers below it are floats exactly."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the columns of a stream are; as the arguments of `fit_stream`."""
+
+    target: str
+    weight: str | None
+    classes: Any
+    drop: tuple[str, ...]
+    kinds: dict[str, ColumnKind]
+    missing: dict[str, Sequence[object]]
+    unlabeled: str = "error"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        target: Any,
+        weight: Any,
+        classes: Any,
+        drop: Any,
+        kinds: Any,
+        missing: Any,
+        unlabeled: Any = "error",
+        reading: Any = None,
+    ) -> Self:
+        """Check the arguments."""
+        if not isinstance(target, str):
+            raise InputError(f"target must be the name of the column of labels, not {target!r}")
+        if not (weight is None or isinstance(weight, str)) or weight == target:
+            raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
+        require(Several("columns, such as ['id']"), drop=drop)
+        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, missing=missing, reading=reading)
+        require(Choice(("error", "drop")), unlabeled=unlabeled)
+        options = dict(reading or {})
+        wish_of(options)
+        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled, options)
+
+    def stream(self, source: Any) -> Stream:
+        """Return a source as a stream of all columns that are not dropped."""
+        return open_stream(source, self.kinds, self.missing, (), self.drop, self.options, self.target)
+
+    def opened(self, source: Any, expected: Mapping[str, str] | None = None) -> Opened:
+        """Return a stream of features, labels and weights, and the features."""
+        stream = replace(self.stream(source), expected=expected or {})
+        others = [self.target, *([] if self.weight is None else [self.weight])]
+        features = [name for name in stream.names if name not in others]
+        return stream.select([*features, *others]), features
+
+    def kinds_of_part(self, source: Any) -> dict[str, str]:
+        """Return what columns of a part of a table hold, without those whose cells are all missing."""
+        try:
+            return self.opened(source)[0].found_kinds()
+        except NoRows:
+            return {}
+
+    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str]) -> Counted | None:
+        """Return the rows of a batch that count, given its checked cells; None where none does.
+
+        Levels of columns in `written`, words that are written out, are those that occur in rows that count.
+        """
+        y = batch.table[self.target]
+        weight = None if self.weight is None else _weights(batch.table[self.weight])
+        there = y.notna().to_numpy()
+        if not there.all():
+            if self.unlabeled != "drop":
+                rows = np.flatnonzero(~there) + 1
+                raise InputError(
+                    f"column {self.target!r} has {len(rows)} missing labels (rows {listed(rows, LISTED_ROWS)}); label "
+                    "them, or pass unlabeled='drop' (--unlabeled drop) to leave them out"
+                )
+            frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
+        if not len(y) or (weight is not None and (weight == 0).all()):
+            return None
+        classes, codes = _coded_labels(_whole(y) if self.unlabeled == "drop" else y, self.classes)
+        frame, codes, weight = weighted(frame, codes, weight)
+        if len(frame) < len(batch.table):
+            unused = {name: frame[name].cat.remove_unused_categories() for name in frame.columns if name in written}
+            frame = frame.assign(**unused)
+        return Counted(frame, codes, weight, classes)
+
+    def no_rows(self) -> InputError:
+        """Return the error for a stream of which no row counts."""
+        if self.unlabeled == "drop":
+            what = f"none has a label in column {self.target!r}, and a weight above 0; label some"
+            return InputError(f"no row counts: {what}")
+        if self.weight is None:
+            return InputError("there is no row to learn from; give at least two, of different classes")
+        return InputError(f"no row counts: there is none, or all weights of column {self.weight!r} are zero")
+
+
+type Opened = tuple[Stream, list[str]]
+"""A stream of features, labels and weights, and the names of the features."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Rows of a batch that count: cells, label codes and weights (row), and the labels in order.
+
+    `before` is the number of rows of the part before the batch, `part` the part's own, and `total` the number of rows
+    of the table, where that is known and all count once.
+    """
+
+    frame: pd.DataFrame
+    y: Integers
+    weight: Array | None
+    classes: NDArray[Any]
+    before: int = 0
+    part: int = 0
+    total: int | None = None
+
+
+def _whole(y: pd.Series) -> pd.Series:
+    """Return labels as they were before missing ones, of this batch or of another, made floats or objects of them."""
+    y = y.infer_objects()
+    if y.dtype.kind == "f" and (y % 1 == 0).all() and (y.abs() < EXACT).all():
+        return y.astype("int64")
+    return y
+
+
+def _coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
+    """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row)."""
+    if not isinstance(y.dtype, pd.CategoricalDtype):
+        labels = checked_labels(y, len(y))
+        known = possible_labels(labels, classes)
+        return known, np.asarray(np.searchsorted(known, labels))
+    codes = y.cat.codes.to_numpy()
+    occurring = np.unique(codes)
+    labels = checked_labels(y.cat.categories.to_numpy()[occurring], len(occurring))
+    known = possible_labels(labels, classes)
+    places = np.zeros(len(y.cat.categories), dtype=np.intp)
+    places[occurring] = np.searchsorted(known, labels)
+    return known, places[codes]
+
+
+def _weights(column: pd.Series) -> Array:
+    """Return a column of numbers as weights (row)."""
+    try:
+        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
+    except (TypeError, ValueError):
+        raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
+
+
+def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
+    """Return a table of files with its reading decided by the first batch, without useless columns, and notes.
+
+    What is no file is returned as it is: there the user has chosen the columns.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return source, how, []
+    stream, parts = None, [source] if client is None else files_of(os.fspath(source))
+    for part in parts:
+        with suppress(*([] if client is None else [NoRows])):
+            stream = how.stream(part)
+            break
+    if stream is None:
+        return source, how, []
+    require_column(how.target, stream.names, stream.where)
+    if (batch := next(stream.batches(), None)) is None:
+        raise how.no_rows()
+    keep = {*how.options.get("keep", ()), *how.kinds, *(() if how.weight is None else (how.weight,))}
+    words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
+    table = batch.table.astype(dict.fromkeys(words, object))
+    if texts:
+        keep |= {name for name in words if column_kind(table[name]) == "text"}
+    every_row = len(parts) == 1 and len(table) == stream.rows
+    left, notes = left_out(table, how.target, keep, stream.where, every_row)
+    labels = table[how.target].dropna()
+    mends = client is None and not how.options.get("labels_as_written") and labels.dtype == object
+    slips, said = mended_labels(labels) if mends else ({}, [])
+    if slips:
+        stream = relabeled(stream, how.target, slips)
+    notes = [*notes, *stream.notes, *said]
+    if client is None:
+        return stream, replace(how, drop=tuple(left)), notes
+    return source, replace(how, drop=(*how.drop, *left)), notes
+
+
+class Unlike(InputError):
+    """Parts of a table whose columns hold different things, as one may be empty in some of them."""
+
+
+class Sum(Protocol):
+    """What a pass finds of some rows; it adds."""
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The columns of the rows, as far as they must be alike in all of them."""
+
+    def __add__(self, other: Any) -> Any:
+        """Return what is found of the rows of both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a pass finds, and the classifier that knows the names of the columns; both parts' sum is that of all."""
+
+    clf: Any
+    value: Any
+
+    def __add__(self, other: Found) -> Found:
+        """Return what was found in two parts, whose columns must be alike."""
+        names, others = (list(found.clf.feature_names_in_) for found in (self, other))
+        if differing := sorted(set(names).symmetric_difference(others)):
+            raise InputError(f"column {differing[0]!r} is in one part and not in another; add it, or leave it out")
+        kinds, of_others = ([column.kind for column in found.value.columns] for found in (self, other))
+        if (names, kinds) != (others, of_others):
+            raise Unlike(
+                "the columns of some parts are in another order, or hold words in one and numbers in another; bring "
+                "them into one order, and declare what they hold (kinds={…}, --kind)"
+            )
+        return Found(self.clf, self.value + other.value)
+
+
+type Step = Callable[[Any, Any, Counted], Any]
+"""Returns what is found so far and in further rows, given the classifier and what is found so far, None at first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """A pass over a table: a copy of an unfitted classifier checks each batch, and a step adds what is found in it."""
+
+    clf: Any
+    how: Reading
+    step: Step
+
+    def over(self, opened: Opened, tell: Tell = silent, nth: str = "", part: int | None = None) -> Found | None:
+        """Return what is found in a stream; None where no row counts."""
+        clf, (stream, features) = clone(self.clf), opened
+        found, done, start = None, 0, time.perf_counter()
+        total = stream.rows if part is None and self.how.weight is None else None
+        for batch in stream.batches():
+            with _told_where(batch, done, stream):
+                frame = clf._validated(batch.table[features], reset=not done)  # noqa: SLF001
+                rows = self.how.counted(frame, batch, stream.written)
+                if rows is not None:
+                    found = self.step(clf, found, replace(rows, before=done, part=part or 0, total=total))
+            done += len(batch.table)
+            speed = done / max(time.perf_counter() - start, 1e-9)
+            tell(f"{stream.where}{nth}, {speed:,.0f} rows a second", done, stream.rows or done)
+        return None if found is None else Found(clf, found)
+
+    def over_part(self, source: Any, part: int, kinds: Mapping[str, str] | None) -> Found | None:
+        """Return what is found in a part of a table, whose columns hold what is said; None where no row counts."""
+        try:
+            return self.over(self.how.opened(source, kinds), part=part)
+        except NoRows:
+            return None
+
+
+@contextmanager
+def _told_where(batch: Batch, done: int, stream: Stream) -> Iterator[None]:
+    """Say in the sentence of an error which batch it is about, and how many rows were before it."""
+    try:
+        yield
+    except InputError as reason:
+        if len(batch.table) == stream.rows:
+            raise
+        first = f"{batch.where}, counting from row {done + 1:,} of the stream"
+        raise type(reason)(f"{first}: {reason}") from None
+
+
+def added[T](one: T | None, other: T | None) -> T | None:
+    """Return the sum of what was found, if anything, in two parts."""
+    if one is None or other is None:
+        return one if other is None else other
+    return one + other  # type: ignore[operator, no-any-return]
+
+
+class StreamedTable:
+    """A table that is read in batches, for as many passes as are needed, on this machine or on Dask."""
+
+    def __init__(self, source: Any, how: Reading, client: Any, tell: Tell) -> None:
+        self.how, self.client, self.tell = how, client, tell
+        self.passes = 0
+        self._kinds: dict[str, str] | None = None
+        if client is None:
+            self._opened = how.opened(source)
+        else:
+            self._parts = parts_of(source)
+
+    def require_again(self, what: str) -> None:
+        """Raise `InputError` if the table can be read once only."""
+        if self.client is None and not self._opened[0].again:
+            raise InputError(
+                f"{what} reads its rows many times, and {self._opened[0].where} can be read once; give files, a list "
+                "of tables, or a function that returns an iterator of them"
+            )
+
+    def passed(self, clf: Any, step: Step) -> Found:
+        """Make a pass and return what it found."""
+        one = Pass(clf, self.how, step)
+        self.passes += 1
+        nth = f", pass {self.passes}" if self.passes > 1 else ""
+        found = one.over(self._opened, self.tell, nth) if self.client is None else self._on_dask(one)
+        if found is None:
+            raise self.how.no_rows()
+        return found
+
+    def _on_dask(self, one: Pass) -> Found | None:
+        """Return what workers find: one task a part, and a tree of additions where the parts are.
+
+        Where parts seem to hold different things, they are asked what they hold. All are then read again by the first
+        answer.
+        """
+        delayed = of_dask()
+
+        def total() -> Found | None:
+            """Return what all parts give."""
+            tasks = [delayed(one.over_part, pure=False)(part, at, self._kinds) for at, part in enumerate(self._parts)]
+            return cluster.computed(_tree(tasks, delayed(added, pure=False)), self.client)  # type: ignore[no-any-return]
+
+        self.tell(f"fitting on Dask, pass {self.passes}", self.passes - 1, self.passes)
+        try:
+            return total()
+        except Unlike:
+            if self._kinds is not None:
+                raise
+            kinds = [delayed(self.how.kinds_of_part, pure=False)(part) for part in self._parts]
+            self._kinds = cluster.computed(_tree(kinds, delayed(_first_of_each, pure=False)), self.client)
+            return total()
+
+
+def parts_of(source: Any) -> list[Any]:
+    """Return each task's delayed partition, file or table; paths are absolute, as a worker may run elsewhere."""
+    if isinstance(source, str | os.PathLike):
+        return [path.absolute() for path in files_of(os.fspath(source))]
+    if hasattr(source, "to_delayed"):
+        return list(source.to_delayed())
+    if isinstance(source, Sequence):
+        if not source:
+            raise InputError("the list of tables is empty; give at least one")
+        return [os.path.abspath(part) if isinstance(part, str | os.PathLike) else part for part in source]
+    raise InputError(
+        "with a client the source must have parts that workers can read: files that they all see, a dask.dataframe, or "
+        f"a list of tables, not an object of type {type(source).__name__}"
+    )
+
+
+def of_dask() -> Any:
+    """Return the function that makes a task of another, or raise where Dask is not installed."""
+    try:
+        from dask.delayed import delayed
+    except ImportError:
+        raise InputError("a client needs Dask; install it with: pip install 'bayesclf[dask]'") from None
+    return delayed
+
+
+def _tree(found: list[Any], add: Callable[[Any, Any], Any]) -> Any:
+    """Return what adding all of them up, pair by pair, gives."""
+    while len(found) > 1:
+        pairs = zip(found[::2], found[1::2], strict=False)
+        found = [add(one, other) for one, other in pairs] + found[len(found) // 2 * 2 :]
+    return found[0]
+
+
+def _first_of_each(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, str]:
+    """Return what columns hold, by the first part that says so."""
+    return {**other, **one}
+
+
+def settle(self: Any, found: Found, classes: NDArray[Any], target: str) -> None:
+    """Set the names and labels that a pass over a table has found."""
+    if len(classes) < 2:
+        raise InputError(
+            f"column {target!r} has one class only, {str(classes[0])!r}; give rows of at least two "
+            "classes, or name all that can occur (classes=[…])"
+        )
+    self.n_features_in_, self.feature_names_in_ = found.clf.n_features_in_, found.clf.feature_names_in_
+    self.classes_, self.target_name_ = classes, target
