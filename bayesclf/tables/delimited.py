@@ -201,8 +201,8 @@ class Found:
 
     Attributes
     ----------
-    encoding, separator, decimal, comment
-        As in `ReadOptions`; the decimal mark where the user says it.
+    encoding, separator, comment
+        As in `ReadOptions`.
     names
         Names of the columns; c1, c2, … where the file has none.
     unnamed
@@ -210,8 +210,6 @@ class Found:
         "rows" where they number or name these.
     first
         Number of the line in which rows begin, from 1.
-    width
-        Cells of a row.
     quoted
         Whether each line is in quotes as a whole.
     quote
@@ -230,8 +228,6 @@ class Found:
     separator: str
     names: tuple[str, ...]
     first: int
-    width: int
-    decimal: str | None = None
     comment: str | None = None
     unnamed: dict[str, str] = field(default_factory=dict)
     quoted: bool = False
@@ -333,7 +329,7 @@ def laid_out(
         if separator != default:
             said = NAMES_OF.get(separator, repr(separator))
             notes.append(f"the separator is {said} (--separator says another one)")
-    found = Found(encoding, separator, (), 1, 0, asked.decimal, comment, quoted=quoted, skipped=frozenset(skipped))
+    found = Found(encoding, separator, (), 1, comment, quoted=quoted, skipped=frozenset(skipped))
     numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
@@ -376,7 +372,7 @@ def _named(
             if not own:
                 cells = [row[place] for row in rest if len(row) == len(names)]
                 unnamed[name] = _unnamed(cells, place, name, asked, path)
-    return replace(found, names=tuple(names), first=first, width=len(names), unnamed=unnamed, notes=tuple(notes))
+    return replace(found, names=tuple(names), first=first, unnamed=unnamed, notes=tuple(notes))
 
 
 def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, path: Path) -> str:
@@ -461,7 +457,7 @@ def check_rows(found: Found, text: str, path: Path) -> None:
                 row += bool(cells)
                 if cells and wrong:
                     break
-                if cells and len(cells) != found.width:
+                if cells and len(cells) != len(found.names):
                     wrong = row, line, len(cells)
                 line = reader.line_num + 1
     except csv.Error:
@@ -477,7 +473,7 @@ def check_rows(found: Found, text: str, path: Path) -> None:
         also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if last else ""
         raise InputError(
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
-            f"{found.width}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
+            f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
         )
 
 
@@ -578,7 +574,7 @@ def _arff(lines: list[str], encoding: str, path: Path) -> Found:
                 for name, kind in kinds.items()
                 if not kind.startswith(("string", "date"))
             }
-            found = Found(encoding, ",", tuple(names), number + 1, len(names), kinds=types)
+            found = Found(encoding, ",", tuple(names), number + 1, kinds=types)
             return replace(found, comment="%", quote="'", plain=False)
     raise InputError(f"{path} has no line @data; an ARFF file needs it before its rows")
 
