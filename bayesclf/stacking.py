@@ -25,18 +25,20 @@ from bayesclf.classifiers.base import (
 )
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
-from bayesclf.constraints import Whole
+from bayesclf.constraints import Instance, Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.inputs import as_table
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
 from bayesclf.evaluation.score_table import Key
-from bayesclf.evaluation.stack import best_weights, chosen_lines
 from bayesclf.progress import shown
 from bayesclf.wording import joined
 
 PREFIT = "prefit"
+
+DRAWN = "its probabilities are those of one drawn hypothesis for each row, and have no log score"
+"""Why the Gibbs classifier is not part of a stack."""
 
 ROW_BYTES = 64
 """Memory that a repeated row takes at least."""
@@ -336,7 +338,7 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
 
     The weights maximize the log score of the answers to held-out rows, which the comparison has. The models are its
-    fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
+    fits on all rows. To see how well such a mixture predicts, compare a `StackedClassifier` like any other model.
 
     To fit the classifier anew, `fit` fits copies of the models on all rows and in the folds of the comparison; in the
     first repeat of several.
@@ -365,12 +367,18 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
     """
     fits = {**comparison.fits, **comparison.peers}
-    keys, left_out = chosen_lines(comparison.answers, lines)
+    keys, left_out = _chosen(comparison, lines)
     left_out |= {key: "the model cannot be fitted to all rows" for key in keys if key[0] not in fits}
     keys = [key for key in keys if key[0] in fits]
     if not keys:
         raise Refused("no line can be part of a stack, as no model can be fitted to all rows")
-    weights, log_scores = best_weights(comparison, keys)
+    losses = [np.concatenate([part.log_loss for part in comparison.answers[key].scores]) for key in keys]
+    log_scores = -np.column_stack(losses)
+    impossible = np.flatnonzero(np.isneginf(log_scores).all(axis=1))
+    if impossible.size:
+        row = np.concatenate(comparison.tested)[impossible[0]] + 1
+        raise Refused(f"every line gave the label of row {row} the probability 0, so that no mixture of them is best")
+    weights = stacking_weights(log_scores)
     models = {name: fits[name] for name, _ in keys}
     rules = {name: [rule for model, rule in keys if model == name] for name in models}
     stack = StackedClassifier(
@@ -385,6 +393,33 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     stack.left_out_ = {peers.line_name(*key): reason for key, reason in left_out.items()}
     take_over_attributes(stack, next(iter(models.values())))
     return stack
+
+
+def _chosen(comparison: Comparison, lines: Iterable[Key] | None) -> tuple[list[Key], dict[Key, str]]:
+    """Return the lines that a stack mixes, and why others are left out."""
+    found = comparison.answers
+    left_out = {key: DRAWN if key[1] == "gibbs" else answer.reason for key, answer in found.items()}
+    left_out = {key: reason for key, reason in left_out.items() if reason}
+    if lines is None:
+        chosen = [key for key in found if key not in left_out]
+    else:
+        require(Instance(Iterable, "lines, such as [('nb', 'map')]"), lines=lines)
+        chosen = list(lines)
+        wrong = [repr(line) for line in chosen if not isinstance(line, tuple) or line not in found]
+        if wrong or not chosen:
+            raise InputError(
+                f"lines must be pairs of a model and a rule of this comparison, {joined(map(str, found))}, not "
+                f"{wrong[0] if wrong else 'empty'}"
+            )
+        chosen = list(dict.fromkeys(chosen))
+        for key in chosen:
+            if key in left_out:
+                raise Refused(f"{peers.line_name(*key)} cannot be part of a stack: {left_out[key]}")
+        left_out = {}
+    if not chosen:
+        key, reason = next(iter(left_out.items()))
+        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
+    return chosen, left_out
 
 
 def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:

@@ -46,10 +46,12 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
         Time that the command took.
     """
     display, said = overview(comparison), verdict(comparison, comparison.table)
-    scores = replace(display, sentences=display.sentences[:-1])  # the last one is the start of the verdict
+    scores = replace(display, sentences=())  # the verdict says more
     console.print(scores.text(console.width, most_lines=None), soft_wrap=True)
     sentences = [f"{models}: {note}" for models, note in _notes(comparison)]
     sentences.append(" ".join([said.headline, *said.findings]))
+    if said.cautions:
+        sentences.append(" ".join(["What not to trust:", *said.cautions]))
     sentences += [
         f"{issue.finding.code} {issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
         for issue in issues

@@ -113,8 +113,7 @@ def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> 
         proposals = laplace.enough(model, settings, rng, pilot)
         if proposals.khat <= settings.limit and proposals.ess >= wanted:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
-            quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
-            return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
+            return laplace.resample(proposals, settings, rng), f"{how}: {_worth(proposals)}"
     how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
     if not _learns(model):
         return nuts_settings, how
@@ -132,9 +131,12 @@ def roughly(model: LogisticModel, settings: Laplace, seed: int) -> tuple[Laplace
     ways = [(own, laplace.pilot(own, rng)) for own in (model, model.near_normal())]
     own, pilot = min(ways, key=lambda way: way[1].khat)
     proposals = laplace.propose(own, ROUGH * settings.draws * settings.chains, rng, pilot.of_z)
-    quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
     how = "the posterior was drawn from a normal (Laplace), as NUTS would take too long, and may be off"
-    return laplace.resample(proposals, settings, rng, COUNTING), f"{how}: {quality}"
+    return laplace.resample(proposals, settings, rng, COUNTING), f"{how}: {_worth(proposals)}"
+
+
+def _worth(proposals: laplace.Proposals) -> str:
+    return f"worth {proposals.ess:,.0f} independent draws"
 
 
 ROUGH, COUNTING = 2, 0.5

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, sparse
 
 from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Display, Displayed
-from bayesclf.models.logistic.centered import CenteredRows, gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
 from bayesclf.wording import counted, first_upper
@@ -191,12 +190,10 @@ class GradientAscent:
         """Return θ after one pass over the rows in random order, `batch` at a time."""
         assert self.batch is not None
         likelihood, prior = _parts(objective)
-        order = rng.permutation(len(likelihood.X))
+        order = rng.permutation(len(likelihood.y))
         for first in range(0, len(order), self.batch):
-            rows = order[first : first + self.batch]
-            weight = likelihood.weight[rows] * (len(order) / len(rows))
-            some = replace(likelihood, X=likelihood.X[rows], y=likelihood.y[rows], weight=weight)
-            slope = some.gradient(theta)[1]
+            some = likelihood.of(order[first : first + self.batch])
+            slope = some.gradient(theta)[1] * (len(order) / len(some.y))
             theta = theta + eta * (slope if prior is None else slope + prior.prior.gradient(theta))
         return theta
 
@@ -268,8 +265,8 @@ def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Arr
         rows = in_own_units(cast(Likelihood, objective.likelihood), centre, scale)
         return LogPosterior(cast(Likelihood, rows), objective.prior.in_units(centre, scale))
     X, unit = objective.X, np.append(1.0, scale)
-    if isinstance(X, CenteredRows):
-        return replace(objective, X=replace(X.scaled(unit), shift=np.zeros(X.shape[1])))  # what is stored is x/sd
+    if not isinstance(X, np.ndarray):
+        return replace(objective, X=sparse.csr_array(X.multiply(unit)), shift=None)  # what is stored is x/sd
     return replace(objective, X=X * unit + np.append(0.0, centre))
 
 
@@ -309,7 +306,7 @@ def largest_curvature(objective: Objective) -> float:
     """
     likelihood, posterior = _parts(objective)
     share = 0.25 if likelihood.vectors == 1 else 0.5
-    largest = share * float(np.linalg.eigvalsh(gram(likelihood.X, likelihood.weight))[-1])
+    largest = share * float(np.linalg.eigvalsh(likelihood.gram(likelihood.weight))[-1])
     if posterior is not None:
         largest += float(np.linalg.eigvalsh(posterior.prior.precision())[-1])
     return largest

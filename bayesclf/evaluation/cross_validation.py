@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
@@ -32,7 +33,7 @@ from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.rules import RULES
-from bayesclf.wording import with_news, without_numbers
+from bayesclf.wording import without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
@@ -346,17 +347,24 @@ def _with(costs: DecisionCosts, scored: RowScores) -> RowScores:
 def gathered(known: Sequence[str], of_folds: Sequence[Sequence[str]]) -> list[str]:
     """Return the notes of the fit on all rows, then those that only folds have, and how many of them.
 
-    Two notes that differ in numbers only say the same.
+    Two notes say the same if they are equal up to the first colon, apart from numbers.
 
     Examples
     --------
-    >>> gathered(["k̂ = 0.3"], [["k̂ = 0.4", "column 'a' is constant"], ["k̂ = 0.2"]])
-    ['k̂ = 0.3', "in 1 of 2 folds, column 'a' is constant"]
+    >>> gathered(["worth: 0.3"], [["worth: 0.4", "column 'a' is constant"], ["worth: 0.2"]])
+    ['worth: 0.3', "in 1 of 2 folds, column 'a' is constant"]
     """
     own = list(dict.fromkeys(known))
-    news = with_news(own, chain.from_iterable(of_folds))[len(own) :]
-    forms = [form for fold in of_folds for form in {without_numbers(note) for note in fold}]
-    return [*own, *(f"in {forms.count(without_numbers(note))} of {len(of_folds)} folds, {note}" for note in news)]
+    first: dict[str, str] = {}
+    for note in chain.from_iterable(of_folds):
+        first.setdefault(_what(note), note)
+    folds = Counter(what for fold in of_folds for what in {_what(note) for note in fold})
+    news = {what: note for what, note in first.items() if what not in set(map(_what, own))}
+    return [*own, *(f"in {folds[what]} of {len(of_folds)} folds, {note}" for what, note in news.items())]
+
+
+def _what(note: str) -> str:
+    return without_numbers(note.partition(":")[0])
 
 
 def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:

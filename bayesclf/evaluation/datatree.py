@@ -65,9 +65,10 @@ def to_datatree(
 
     Notes
     -----
-    `arviz.loo` of this tree estimates how well a row is predicted, label and cells together for a generative model, so
-    that `arviz.compare` of trees compares generative models of the same columns only. P(y | x) of models of any kind is
-    compared by ``arviz.compare({name: bayesclf.loo(clf, X, y), …})``.
+    For a generative model `arviz.loo` of this tree estimates how well label and cells of a row are predicted together,
+    since its posterior learned from both. So `arviz.compare` of trees compares generative models of the same columns
+    only, and `bayesclf.loo` scores P(y | x) under any model: ``arviz.compare({name: bayesclf.loo(clf, X, y), …})``. The
+    density has the name ``y`` of the labels, so that `arviz.loo_pit` weights predicted labels by it, as it should.
 
     Examples
     --------

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf import rules
@@ -25,7 +24,7 @@ from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.families.base import Statistics
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.centered import CenteredRows, Matrix
+from bayesclf.models.logistic.design import Matrix
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.streamed import StreamedModel
 from bayesclf.models.tempered import tempered
@@ -115,9 +114,8 @@ def _same_design(model: LogisticModel, rows: Rows, y: Integers) -> bool:
 
 def _sums(X: Matrix, y: Integers, weight: Array, labels: int) -> Array:
     """Return sums of columns and of their squares over the rows of each class, (outcome, 2 · column)."""
-    cells = X.cells if isinstance(X, CenteredRows) else X
     own = (y == np.arange(labels)[:, None]) * weight
-    return np.hstack([own @ cells, own @ (cells.power(2) if sparse.issparse(cells) else cells**2)])
+    return np.hstack([own @ X, own @ (X**2 if isinstance(X, np.ndarray) else X.power(2))])
 
 
 def _close(found: Array, expected: Array) -> bool:

@@ -27,9 +27,6 @@ from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 
-FRACTIONS = "rows with missing cells have weights that are not whole numbers"
-"""Why there is no data augmentation: such a row has no number of completions to be drawn."""
-
 LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
 SCALE = OrNone(Number(least=SMALLEST, most=LARGEST, array=True))
 VARIANCE = OrNone(Number(least=1e-200, most=1e200, array=True))
@@ -360,12 +357,6 @@ class Family[S: Statistics](Concise, ABC):
         The prior of the other parameters given these is then a part of the model.
         """
         return self.log_prior(parameters)
-
-    def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
-        """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""
-        if self.not_conjugate(statistics):
-            return None
-        return self.posterior(statistics).log_prior(parameters).ratio(self.log_prior(parameters))
 
     def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
         """Return the columns of a block, numbers measured from their training means or from 0.

@@ -16,6 +16,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, broadcast
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import LearntAlpha
+from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
@@ -144,7 +145,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
 
         given = zip(("alpha", "beta"), (self.alpha, self.beta), strict=True)
         alpha, beta = (pm.Data(f"theta_{name}{suffix}", value) for name, value in given)

@@ -12,6 +12,7 @@ from scipy.special import xlogy
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
+from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.terms import Density
 
 if TYPE_CHECKING:
@@ -73,8 +74,6 @@ class LearntClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π and the label counts to the open PyMC model."""
-        from bayesclf.families.pymc import observe_counts
-
         observe_counts("labels", self.pymc_pi(), counts)
 
     def pymc_pi(self) -> TensorVariable:
@@ -142,8 +141,6 @@ class KnownClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π, as data, and the label counts to the open PyMC model."""
-        from bayesclf.families.pymc import observe_counts
-
         # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
         possible = np.where(self.pi > 0, counts, 0.0)
         observe_counts("labels", self.pymc_pi(), possible)

@@ -144,7 +144,7 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
     InputError
         For a row that was not explained.
     """
-    table = found.table(row)
+    table = found.of(row)
     terms, total = table.iloc[:-1], table.iloc[-1]
     lines: list[tuple[str, Any]] = [(_name(term), term) for _, term in terms.head(limit).iterrows()]
     rest = terms.iloc[limit:]

@@ -21,12 +21,23 @@ from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
+from bayesclf.evaluation.judgments import Gain
+from bayesclf.evaluation.scores import calibration_error, standard_error_of_rows
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
-from bayesclf.plots.calibration import BAND, draw_by_class, draw_reliability
+from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
-from bayesclf.report.facts import MOST_CLASSES, Answers, Score, calibration, confusion, errors, facts, facts_table
+from bayesclf.report.facts import (
+    MOST_CLASSES,
+    Answers,
+    Score,
+    calibration,
+    confusion,
+    errors,
+    facts,
+    facts_table,
+    no_better,
+)
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
@@ -34,9 +45,6 @@ from bayesclf.wording import counted, first_upper, joined, listed, percent
 
 if TYPE_CHECKING:
     from matplotlib import figure
-
-COMMONEST = "always naming the commonest class"
-"""What needs no model."""
 
 MOST_PRIORS = 20
 """Lines of priors that people are shown."""
@@ -92,7 +100,7 @@ def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers |
         )
         numbers = facts_table(answers.facts, f"Answers to held-out rows, {answers.setting}")
         parts = [Text(answers.headline, "headline"), Text(headline(diagnosis)), Beside([numbers, drawn])]
-        parts.append(Items([*filter(None, [answers.errors, answers.infinite])]))
+        parts.append(Items([*filter(None, [answers.errors]), *answers.cautions]))
     else:
         parts = [Text(headline(diagnosis), "headline")]
     notes = [first_upper(note) for note in classifier.notes_]
@@ -104,19 +112,8 @@ def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers |
         counts = confusion(answers.log_proba, answers.y).astype(int)
         caption = "Held-out rows by true class (lines) and predicted class (columns)"
         own = Table(table.by_class(counts, classifier.classes_), caption=caption)
-        parts.append(Section("Decisions and calibration by class", [own, _by_class(classifier, answers)], "more"))
+        parts.append(Section("Decisions by class", [own], "more"))
     return parts
-
-
-def _by_class(classifier: BayesClassifier, answers: Answers) -> Figure:
-    """Return the figure of how often each class comes true against its probability, on held-out rows."""
-    own = (answers.log_proba, answers.y, classifier.classes_, answers.rule, classifier.seed_)
-    return Figure(
-        partial(draw_by_class, *own),
-        "held-out-by-class",
-        "Calibration of the probability of each class",
-        f"How often a class comes true against its probability. {BAND}",
-    )
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -138,28 +135,34 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> Answers | None:
     rule = held_out.own if held_out.own in held_out.answered else next(iter(held_out.answered))
     found, y = held_out.answered[rule], held_out.y
     log_proba, share = found.log_proba, held_out.frequencies
-    loss, right = mean_log_loss(found.log_loss), 1 - found.error
-    commonest = float((share.argmax(axis=1) == y).mean())
+    loss, right, infinite = found.log_loss, 1 - found.error, int(np.isinf(found.log_loss).sum())
+    constant = share.argmax(axis=1)
+    accuracy = Score(float(right.mean()), standard_error_of_rows(right, held_out.train), float((constant == y).mean()))
+    counts = confusion(log_proba, y)
     shares = float(-np.log(share[np.arange(len(y)), y]).mean())
     told = calibration_error(log_proba, y, classifier.seed_)
     shown = facts(
         log_proba,
         y,
         classifier.classes_,
-        Score(float(right.mean()), standard_error_of_rows(right, held_out.train), commonest),
-        Score(loss.mean, standard_error_of_rows(found.log_loss, held_out.train), shares),
+        accuracy,
+        Score(float(loss.mean()), standard_error_of_rows(loss, held_out.train), shares),
     )
+    gain = Gain.of(found.error, (constant != y).astype(float), held_out.train)
+    most_frequent = classifier.classes_[np.bincount(constant).argmax()]
+    labels = no_better(gain, accuracy, str(most_frequent), counts, classifier.classes_)
     words = f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), is right on"
-    lost = f"The log loss is infinite: the true class of {counted(loss.infinite, 'row')} got the probability 0."
+    lost = f"The log loss is infinite: the true class of {counted(infinite, 'row')} got the probability 0."
     return Answers(
         rule,
         log_proba,
         y,
         held_out.setting,
-        f"{words} {shown[0].value} of held-out rows; {COMMONEST}, on {shown[0].baseline}.",
+        f"{words} {shown[0].value} of held-out rows. Always predicting the most frequent class is right on "
+        f"{shown[0].baseline}.",
         (*shown, calibration(told.error, told.expected)),
-        errors(confusion(log_proba, y), classifier.classes_),
-        lost if loss.infinite else "",
+        errors(counts, classifier.classes_),
+        tuple(filter(None, [lost if infinite else "", labels])),
     )
 
 

@@ -9,7 +9,6 @@ from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
 from bayesclf.classifiers.given import is_given
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE, last_step
-from bayesclf.evaluation.stack import STACK
 from bayesclf.wording import counted
 
 MODELS = {
@@ -95,8 +94,6 @@ def draw_counts(classifier: BayesClassifier) -> dict[str, str]:
 
 def full_name(comparison: Comparison, model: str) -> str:
     """Return what a model is, and in brackets its name in the comparison."""
-    if model == STACK and comparison.mixture is not None:
-        return "mixture of several entries (stack)"
     fitted: Any = comparison.fits.get(model, comparison.peers.get(model))
     words = model if fitted is None else kind_name(fitted)
     return words if words.casefold() == model.casefold() else f"{words} ({model})"

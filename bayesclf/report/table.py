@@ -22,12 +22,15 @@ MOST_LEVELS = 6
 LONGEST_LEVEL = 40
 """Characters of a level that the summary shows."""
 
+BEST = "–"
+"""What the recommended entry has instead of a difference from it."""
+
 MEANINGS = {
     "accuracy": "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
     "difference": "of the log loss from the recommended entry on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
-    "calibration error": "binned, with a 90 % bootstrap interval; biased upwards on few rows",
+    "calibration error": "binned, with a 90% bootstrap interval; biased upwards on few rows",
     "differs": "share of rows on which the decision differs from Bayes-optimal's",
     "cost": "mean cost of the decisions, ± standard error, including the cost of rejected rows",
     "rejected": "share of rows without a decision, because the expected cost of the best one is too large",
@@ -36,14 +39,15 @@ MEANINGS = {
 
 
 def scores(comparison: Comparison, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the entries that could answer as people read them, the smallest log loss first.
+    """Return the entries that could answer as people read them: the recommended one, then by log loss.
 
     `table` is that of the comparison; where it has no calibration errors, none are shown.
     """
-    if "log_loss" not in table:
+    if "log_loss" not in table or table["log_loss"].isna().all():
         return pd.DataFrame()
     answered = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable")
-    return pd.DataFrame([_line(comparison, record) for record in answered.to_dict("records")])
+    shown = pd.DataFrame([_line(comparison, record) for record in answered.to_dict("records")])
+    return shown.sort_values("difference", key=lambda column: column != BEST, kind="stable", ignore_index=True)
 
 
 def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
@@ -55,7 +59,7 @@ def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
         "rule": record["rule"],
         "accuracy": percent(record["accuracy"], record["accuracy_se"]),
         "log loss": log_loss(record),
-        "difference": "–" if best else signed(difference, error, 3) if np.isfinite(difference) else "",
+        "difference": BEST if best else signed(difference, error, 3) if np.isfinite(difference) else "",
         "Brier": pair(record["brier"], record["brier_se"]),
     }
     if "calibration_error" in record:

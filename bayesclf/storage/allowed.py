@@ -40,7 +40,6 @@ CLASSES = {
     "families.mixed.regressions": ("NormalInverseGamma",),
     "models.base": ("Block",),
     "models.generative": ("GenerativeModel",),
-    "models.logistic.centered": ("CenteredRows",),
     "models.logistic.design": ("LogisticDesign",),
     "models.logistic.model": ("LogisticModel",),
     "models.logistic.prior": ("LearnedScale", "LogisticPrior"),

@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.errors import CellTypeError, InputError
+from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
 from bayesclf.wording import (
@@ -52,6 +52,11 @@ NOTES = "bayesclf notes"
 def notes_of(X: Any) -> tuple[str, ...]:
     """Return what was done to read a table, in sentences; none for another one."""
     return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
+
+
+def is_described(X: Any) -> bool:
+    """Return whether it was already said, or decided, which columns of a table are of no use."""
+    return NOTES in getattr(X, "attrs", {})
 
 
 def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
@@ -660,7 +665,7 @@ def codes_of(column: pd.Series, levels: tuple[Hashable, ...]) -> Integers:
     return np.asarray(table[places])
 
 
-def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any], Integers]:
+def _coded(column: pd.Series, levels: tuple[Hashable, ...], tell: bool = True) -> tuple[NDArray[Any], Integers]:
     """Return the place of each cell among the values of a column (row), −1 where missing, and the code of each."""
     _check_cells(column)
     index = {level: code for code, level in enumerate(levels)}
@@ -671,19 +676,36 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any
     values = [_plain(value) for value in uniques]
     alike = written_alike([value for value in values if value not in index], levels)
     other = index.get(RARE, UNSEEN)
+    if tell:
+        _warn_of_spelling(column.name, [value for value in values if alike.get(value, value) not in index], levels)
     table = np.array([index.get(alike.get(value, value), other) for value in values] + [index.get(None, MISSING)])
     return np.asarray(found), table
 
 
+def _warn_of_spelling(name: Any, unseen: list[Any], levels: tuple[Hashable, ...]) -> None:
+    """Warn of a value that is no level, and is written as one but for case and blanks."""
+    known = {_folded(level): level for level in levels if isinstance(level, str)} if unseen else {}
+    for value in unseen:
+        if isinstance(value, str) and (level := known.get(_folded(value))) is not None:
+            warn(
+                f"column {str(name)!r} has {value!r}, which the training rows lack; did you mean {level!r}? Write it "
+                "the same way",
+                PredictionWarning,
+            )
+
+
+def _folded(word: str) -> str:
+    return " ".join(word.split()).casefold()
+
+
 def unseen_cells(column: pd.Series, levels: tuple[Hashable, ...]) -> str:
     """Return a sentence that names values of a column that are no levels; empty if there is none."""
-    unseen = codes_of(column, levels) == UNSEEN
+    places, table = _coded(column, levels, tell=False)
+    unseen = table[places] == UNSEEN
     if not unseen.any():
         return ""
-    values = sorted({_plain(value) for value in column[unseen]}, key=repr)[:5]
-    known = [level for level in levels if isinstance(level, str)]
-    said = ", ".join(f"{value!r}{did_you_mean(value, known)}" for value in values)
-    return f"column {column.name!r} has levels that the training rows lack: {said}"
+    values = sorted({repr(_plain(value)) for value in column[unseen]})[:5]
+    return f"column {column.name!r} has levels that the training rows lack: {', '.join(values)}"
 
 
 @dataclass(frozen=True)

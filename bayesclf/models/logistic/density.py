@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.kernel import ROWS, compiled
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.nodes import STEPS, Lattice
@@ -27,7 +26,9 @@ together. A step across it is a proposal that is rejected, and no sign of a part
 
 def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
     """Return rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
-    X = dense(likelihood.X)
+    X = likelihood.X
+    if not isinstance(X, np.ndarray):
+        X = np.asarray(X.toarray() - likelihood.shift)
     blocks = -(-len(X) // ROWS)
     filled = (0, blocks * ROWS - len(X))
     cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, X.shape[1]).transpose(0, 2, 1)
@@ -101,7 +102,7 @@ class LogisticDensity:
         """The arrays that the machine code reads, in its order."""
         lattice, prior, settings = self.lattice, self.lattice.prior, self.lattice.prior.settings
         rows, others = lattice.modes.shape[:2]
-        sizes = [len(prior.mean), 1 + prior.seen, -(-len(self.likelihood.X) // ROWS), rows, others]
+        sizes = [len(prior.mean), 1 + prior.seen, -(-len(self.likelihood.y) // ROWS), rows, others]
         of_scale = [settings.log_median, settings.spread] if settings else [0.0, 1.0]
         center, unit = self._moments
         place = [*lattice.first, *STEPS, *center, *unit, *of_scale, prior.correlation or 0.0]

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
+from bayesclf.models.logistic.design import Matrix
 from bayesclf.tables.numbers import blocks_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ class Likelihood:
     log P(y = k | x) = θ_k·x − log(1 + Σ_l exp θ_l·x), where the reference has θ = 0.
 
     `X`: (row, column), the intercept's column of ones included. `y`: Codes (row) of the weight vectors, −1 for the
-    reference. `weight`: (row). `vectors`: Number of weight vectors, classes − 1.
+    reference. `weight`: (row). `vectors`: Number of weight vectors, classes − 1. `shift`: What x is X less, (column), 0
+    for the ones; None for nothing. It enters by algebra, so that sparse rows stay sparse.
 
     See Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more).
     """
@@ -39,10 +41,17 @@ class Likelihood:
     y: Integers
     weight: Array
     vectors: int
+    shift: Array | None = None
+
+    def stored(self, theta: Array) -> Array:
+        """Return the θ (…, outcome, column) that gives X the log-odds that this one gives x."""
+        if self.shift is None:
+            return theta
+        return np.concatenate([theta[..., :1] - (theta @ self.shift)[..., None], theta[..., 1:]], axis=-1)
 
     def log_odds(self, theta: Array) -> Array:
         """Return the log-odds against the reference, (row, outcome)."""
-        return np.asarray(self.X @ theta.T)
+        return np.asarray(self.X @ self.stored(theta).T)
 
     def value(self, theta: Array) -> float:
         """Return the log likelihood."""
@@ -53,12 +62,13 @@ class Likelihood:
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+        theta = self.stored(theta)
         members = (self.y[:, None] == np.arange(self.vectors)) * self.weight[:, None]
         out: Array = np.einsum("dkj,kj->d", theta, members.T @ self.X)
         for draws in blocks_of(len(theta), 1, BLOCK_DRAWS):
             some = theta[draws]
             stacked = np.ascontiguousarray(some.transpose(2, 1, 0).reshape(theta.shape[2], -1))
-            for rows in blocks_of(len(self.X), 1, BLOCK_ROWS):
+            for rows in blocks_of(len(self.y), 1, BLOCK_ROWS):
                 eta = (self.X[rows] @ stacked).reshape(-1, self.vectors, len(some))
                 out[draws] -= self.weight[rows] @ log_normalizer(eta, axis=1)
         return out
@@ -88,16 +98,20 @@ class Likelihood:
     def _parts(self) -> list[Likelihood]:
         """The same of as many rows at a time as stay in the cache; none where all do, or rows are sparse."""
         size = max(PART_CELLS // (self.vectors * self.X.shape[1]), BLOCK_ROWS)
-        if isinstance(self.X, CenteredRows) or len(self.X) <= size:
+        if not isinstance(self.X, np.ndarray) or len(self.X) <= size:
             return []
-        return [replace(self, X=self.X[i], y=self.y[i], weight=self.weight[i]) for i in blocks_of(len(self.X), 1, size)]
+        return [self.of(rows) for rows in blocks_of(len(self.X), 1, size)]
+
+    def of(self, rows: slice | Integers) -> Likelihood:
+        """Return the likelihood of some rows."""
+        return replace(self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
 
     def some(self, step: int) -> Likelihood | None:
         """Return that of every `step`-th row of many dense ones, for as many; None where that might lack a class."""
-        y = self.y[::step]
-        if len(self._parts) < step or len(np.unique(y)) <= self.vectors:
+        some = self.of(slice(None, None, step))
+        if len(self._parts) < step or len(np.unique(some.y)) <= self.vectors:
             return None
-        return replace(self, X=self.X[::step], y=y, weight=step * self.weight[::step])
+        return replace(some, weight=step * some.weight)
 
     def _probabilities(self, theta: Array) -> tuple[float, Array, Array]:
         """Return the log likelihood, P(k | x) (row, outcome), and that of the reference (row)."""
@@ -115,7 +129,8 @@ class Likelihood:
         members = np.flatnonzero(self.y >= 0)
         residual[members, self.y[members]] += 1
         residual *= self.weight[:, None]
-        return residual.T @ self.X
+        slope = np.asarray(residual.T @ self.X)
+        return slope if self.shift is None else slope - slope[:, :1] * self.shift
 
     def _curvature(self, P: Array, P_reference: Array) -> Array:
         """Return Σ w P_k (1[k = l] − P_l) x xᵀ; 1 − P_k is summed from the other labels, as it may be tiny."""
@@ -123,10 +138,18 @@ class Likelihood:
         out = np.empty((self.vectors, columns, self.vectors, columns))
         for k in range(self.vectors):
             rest = P_reference + np.delete(P, k, axis=1).sum(axis=1)
-            out[k, :, k] = gram(self.X, self.weight * P[:, k] * rest)
+            out[k, :, k] = self.gram(self.weight * P[:, k] * rest)
             for other in range(k):
-                out[k, :, other] = out[other, :, k] = -gram(self.X, self.weight * P[:, k] * P[:, other])
+                out[k, :, other] = out[other, :, k] = -self.gram(self.weight * P[:, k] * P[:, other])
         return out.reshape(self.vectors * columns, -1)
+
+    def gram(self, weight: Array) -> Array:
+        """Return Σ_i w_i x_i x_iᵀ, (column, column), of weights (row) of at least 0."""
+        products = gram(self.X, weight)
+        if self.shift is None:
+            return products
+        sums = np.outer(products[0], self.shift)
+        return np.asarray(products - sums - sums.T + products[0, 0] * np.outer(self.shift, self.shift))
 
 
 class SumOverRows(Protocol):
@@ -219,6 +242,23 @@ class LogPosterior:
     @cached_property
     def _precision(self) -> Array:
         return self.prior.precision()
+
+
+def gram(X: Matrix, weight: Array) -> Array:
+    """Return Σ_i w_i X_i X_iᵀ, (column, column), of weights (row) of at least 0."""
+    if isinstance(X, np.ndarray):
+        weighted = np.sqrt(weight)[:, None] * X
+        return weighted.T @ weighted
+    return np.asarray((X.T @ sparse.csr_array(X.multiply(weight[:, None]))).toarray())
+
+
+def with_ones(X: Matrix, after: bool = False) -> Matrix:
+    """Return rows with a column of ones before the others, and perhaps another after them."""
+    ones = np.ones((X.shape[0], 1))
+    if isinstance(X, np.ndarray):
+        return np.hstack([ones, X, ones] if after else [ones, X])
+    one = sparse.csr_array(ones)
+    return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
 
 
 def log_normalizer(eta: Array, axis: int = -1) -> Array:

@@ -15,16 +15,16 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Block, Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments, dense, with_ones
-from bayesclf.models.logistic.design import LinearScores, LogisticDesign
+from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
-    Separation,
+    Moments,
     collinear_features,
     find_separation,
     plain_separation,
+    separation_sentence,
 )
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, Proposal
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, Proposal, with_ones
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal, newton
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
@@ -47,7 +47,7 @@ LARGEST_LOGIT = 30.0
 
 def not_learnable(X: Matrix, weights: int) -> str:
     """Return why the scale of a number of weights on some rows cannot be learned, or would take too long; or ""."""
-    if isinstance(X, CenteredRows):
+    if not isinstance(X, np.ndarray):
         return "the table is sparse"
     if weights > DENSE_PARAMETERS:
         return f"the model has {weights:,} weights and the limit is {DENSE_PARAMETERS:,}"
@@ -83,8 +83,8 @@ class LogisticModel:
     classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
     for the priors' forms.
 
-    `labels`: Names of the classes, at least two. `X`: Training rows as `design.matrix` returns them: standardized,
-    (row, column), dense or sparse. `y`: Label codes (row). `sample_weight`: (row), at least 0.
+    `labels`: Names of the classes, at least two. `X`: Training rows as `design.matrix` returns them, (row, column).
+    `y`: Label codes (row). `sample_weight`: (row), at least 0.
 
     See Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients). MacKay (1992), The evidence
     framework applied to classification networks, doi:10.1162/neco.1992.4.5.720 (a scale that is learned).
@@ -124,8 +124,7 @@ class LogisticModel:
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate, of least norm for collinear columns.
 
-        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable, completely or
-        quasi-completely.
+        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable.
         """
         counts = self.label_counts
         if not counts.all():
@@ -133,7 +132,8 @@ class LogisticModel:
             raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
-        self._refuse(plain_separation(*self._stored(mode)))
+        X, y = self._likelihood.X, self._likelihood.y
+        self._refuse(plain_separation(X, y, self._likelihood.stored(mode)))
         space, reduced = self._in_column_space()
 
         def immoderate(gamma: Array) -> bool:
@@ -142,29 +142,23 @@ class LogisticModel:
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
-            self._refuse(find_separation(*self._stored(space.weights(optimum.theta))))
+            self._refuse(find_separation(X, y, self._likelihood.stored(space.weights(optimum.theta))))
             optimum = newton(reduced, optimum.theta)
         if not (optimum.converged or optimum.at_rounding):
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return {**self.parameters(space.weights(optimum.theta)), **self.unmoved("mle")}
 
-    def _stored(self, theta: Array) -> tuple[Any, Integers, Array]:
-        """Return rows, codes and θ for the search of a separation, which does not depend on where columns have 0."""
-        likelihood = self._likelihood
-        if isinstance(likelihood.X, CenteredRows):
-            return likelihood.X.cells, likelihood.y, likelihood.X.moved(theta)
-        return likelihood.X, likelihood.y, theta
-
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
         likelihood, X = self._likelihood, self._present[0]
-        if isinstance(X, CenteredRows):
+        if not isinstance(X, np.ndarray):
             if X.shape[1] > DENSE_PARAMETERS:
                 raise DoesNotExist(
                     f"maximum likelihood of {X.shape[1]:,} weights on a sparse table is not searched for, as that "
                     f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
                 )
             space = ColumnSpace.of(X, likelihood.weight)
+            space = replace(space, mean=space.mean - self.design.centre / self.design.scale)
             return space, MappedLikelihood(likelihood, space.columns)
         space = ColumnSpace.of(X, likelihood.weight)
         return space, replace(likelihood, X=space.coordinates(X))
@@ -228,7 +222,7 @@ class LogisticModel:
         """Means of the 0/1 columns over the training rows, 0 for numbers, (column); None without such columns."""
         numbers = len(self.design.varying)
         total = self.label_counts.sum()
-        if isinstance(self.X, CenteredRows) or numbers == len(self.design) or not total > 0:
+        if numbers == len(self.design) or not total > 0:
             return None
         means = self.column_totals / total
         means[:numbers] = 0.0
@@ -406,11 +400,11 @@ class LogisticModel:
         times = self.sample_weight.round().astype(int)
         if not np.allclose(times, self.sample_weight, rtol=1e-12):
             raise Refused("a PyMC model has no weights; give each row as often as it counts")
-        return self._page(np.repeat(dense(self.X), times, axis=0), np.repeat(self.y, times))
+        return self._page(np.repeat(self.design.standardized(self.X), times, axis=0), np.repeat(self.y, times))
 
     def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
-        return self._page(dense(self.design.matrix(self.known_levels(rows))), y)
+        return self._page(self.design.standardized(self.design.matrix(self.known_levels(rows))), y)
 
     def of_page(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, …) of the PyMC model."""
@@ -520,17 +514,21 @@ class LogisticModel:
         weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
         unseen = parameters.get("unseen", self.weight_prior.unseen.mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
-        coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
+        coefficient = np.empty((1 + columns + len(unseen) + 1, vectors, draws))
         coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
         np.multiply(weight, self.design.scale[:, None, None], out=coefficient[1 : 1 + columns])
-        coefficient[1 + columns :] = unseen
+        coefficient[1 + columns : -1] = unseen
+        coefficient[-1] = -np.tensordot(self.design.centre, weight, 1)
         return LinearScores(self.columns, coefficient, self._reference)
 
     def columns(self, rows: Rows) -> Matrix:
-        """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column)."""
+        """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column).
+
+        The columns of a sparse table, which are not centered, are followed by 1.
+        """
         matrix = self.design.matrix(rows)
-        if isinstance(matrix, CenteredRows):
-            return matrix.with_ones()
+        if not isinstance(matrix, np.ndarray):
+            return with_ones(matrix, after=True)
         unseen = self.design.unseen(rows)
         own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
@@ -614,7 +612,9 @@ class LogisticModel:
     def _likelihood(self) -> Likelihood:
         """The conditional likelihood of the rows of positive weight."""
         X, codes, weight = self._present
-        return Likelihood(with_ones(X), codes, weight, len(self.labels) - 1)
+        shift = self.design.shift(X)
+        own = None if shift is None else np.append(0.0, shift)
+        return Likelihood(with_ones(X), codes, weight, len(self.labels) - 1, own)
 
     @property
     def _reference(self) -> int:
@@ -660,9 +660,9 @@ class LogisticModel:
         """Return one hypothesis from θ (vector, 1 + column) with weights per sd."""
         return self.hypotheses(theta[None])
 
-    def _refuse(self, found: Separation | None) -> None:
-        if found is not None:
-            raise DoesNotExist(found.sentence(self.design.names))
+    def _refuse(self, columns: Integers | None) -> None:
+        if columns is not None:
+            raise DoesNotExist(separation_sentence(columns, self.design.names))
 
 
 def logits(correlation: Array) -> Array:

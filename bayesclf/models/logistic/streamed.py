@@ -11,7 +11,8 @@ import numpy as np
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.models.logistic.centered import Matrix, Moments, dense
+from bayesclf.models.logistic.design import Matrix
+from bayesclf.models.logistic.identifiability import Moments
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.newton import CONVERGED, Look, Optimum, Search, answered, newton_steps
@@ -285,5 +286,8 @@ def moments_of(parts: Parts) -> tuple[Array, Array]:
 
 def _root_of(part: Likelihood) -> Root:
     width = part.X.shape[1]
-    roots = (Root(np.sqrt(part.weight[rows])[:, None] * dense(part.X[rows])) for rows in blocks_of(len(part.X), width))
-    return sum(roots, Root(np.zeros((width, width))))
+    total = Root(np.zeros((width, width)))
+    for rows in blocks_of(len(part.y), width):
+        X = part.X[rows] if isinstance(part.X, np.ndarray) else part.X[rows].toarray()
+        total = total + Root(np.sqrt(part.weight[rows])[:, None] * X)
+    return total
