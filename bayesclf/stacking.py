@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ from bayesclf.constraints import Instance, Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.inputs import as_table
+from bayesclf.evaluation.cross_validation import as_table
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
 from bayesclf.evaluation.score_table import Key
 from bayesclf.progress import shown
@@ -192,8 +192,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.parts_ = dict(self._parts())
         self.left_out_ = {}
         self.log_scores_ = self._one_by_one(X, y) if one_by_one else self._fold_by_fold(X, y, weight)
-        found = stacking_weights(self.log_scores_, weight)
-        self.weights_ = dict(zip(self.parts_, found.tolist(), strict=True))
+        self.weights_ = dict(zip(self.parts_, stacking_weights(self.log_scores_, weight).tolist(), strict=True))
         return self
 
     def summary(self) -> pd.DataFrame:
@@ -246,7 +245,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _one_by_one(self, X: Any, y: Any) -> Array:
         """Return the log scores of rows, each left out by itself, (row, part)."""
-        fits = {name: (_inside(model), transformed(model, X)) for name, model in self.models_.items()}
+        fits = {
+            name: (cast(BayesClassifier, innermost(model)), transformed(model, X))
+            for name, model in self.models_.items()
+        }
         return np.column_stack([loo(*fits[name], y, rule).elpd_i for name, rule in self.parts_.values()])
 
     def _fold_by_fold(self, X: Any, y: Any, weight: Array | None) -> Array:
@@ -428,13 +430,6 @@ def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]
     if rule == peers.NO_RULE:
         return peers.log_proba(fits[name], as_table(X), classes)
     return np.asarray(fits[name].predict_log_proba(X, rule=rule))
-
-
-def _inside(model: Any) -> BayesClassifier:
-    """Return the classifier of bayesclf inside a model, which there is."""
-    found = innermost(model)
-    assert found is not None
-    return found
 
 
 def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:

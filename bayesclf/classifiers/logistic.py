@@ -30,10 +30,10 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, not_learnable
+from bayesclf.models.logistic.likelihood import Parts
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, StreamedModel, moments_of, not_learnable
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, not_meaningful
-from bayesclf.models.logistic.streamed import Parts, StreamedModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns

@@ -35,7 +35,8 @@ from bayesclf.classifiers.training import accuracy, kept_rows, known_class_prior
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
-from bayesclf.engines.inference import Draws, Engine, Optimizer
+from bayesclf.engines.inference import Draws, Engine
+from bayesclf.engines.optimizers import Optimizer
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
-from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace, in_own_units
+from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
@@ -188,11 +188,6 @@ class Exact(Concise):
 
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains)
-
-
-type Optimizer = GradientAscent | ConjugateGradient | LBFGS | Newton
-
-OPTIMIZERS = (GradientAscent, ConjugateGradient, LBFGS, Newton)
 
 
 OPTIMIZER = OrNone(Instance(OPTIMIZERS, "an optimizer, such as bc.engines.GradientAscent()"))
@@ -501,19 +496,7 @@ NUMBER = 8
 """Bytes of a number."""
 
 
-class Sampler(Protocol):
-    """Settings of an engine that draws."""
-
-    @property
-    def draws(self) -> int:
-        """Draws per chain."""
-
-    @property
-    def chains(self) -> int:
-        """Number of chains."""
-
-
-def require_room(model: Model, engine: Sampler) -> None:
+def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS) -> None:
     """Raise `Refused` where the draws of an engine would take too much memory; the message says how many would not.
 
     Exact draws that are stored as a seed keep the class prior alone. Laplace draws proposals, and NUTS also those by

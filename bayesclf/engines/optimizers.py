@@ -211,24 +211,22 @@ class ConjugateGradient:
 
     def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
-        return _by_scipy("CG", objective, start, self.tolerance, {"maxiter": self.steps, "norm": 2})
+        recorder = _Recorder(objective)
+        recorder.look(start)
 
+        def negative(raveled: Array) -> tuple[float, Array]:
+            """Return the negative log density and its gradient, raveled."""
+            value, slope = objective.gradient(raveled.reshape(start.shape))
+            return -value, -slope.ravel()
 
-@dataclass(frozen=True)
-class LBFGS:
-    """Limited-memory BFGS, which builds up curvature from gradients."""
+        def record(raveled: Array) -> None:
+            """Record a step."""
+            recorder.look(raveled.reshape(start.shape))
 
-    steps: int = 10_000
-    tolerance: float = 1e-6
-
-    def __post_init__(self) -> None:
-        require(Whole(1), steps=self.steps)
-        require(Number(above=0), tolerance=self.tolerance)
-
-    def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
-        """Maximize from a start θ (outcome, 1 + column)."""
-        options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "ftol": 0.0, "maxcor": 20}
-        return _by_scipy("L-BFGS-B", objective, start, self.tolerance / np.sqrt(start.size), options)
+        options: Any = {"gtol": self.tolerance, "maxiter": self.steps, "norm": 2}
+        minimize: Any = optimize.minimize
+        found = minimize(negative, start.ravel(), jac=True, method="CG", callback=record, options=options)
+        return recorder.trace(found.x.reshape(start.shape), self.tolerance * max(1.0, np.sqrt(start.size)))
 
 
 @dataclass(frozen=True)
@@ -252,8 +250,8 @@ class Newton:
 
         optimum = newton(objective, start, give_up=record)
         recorder.look(optimum.theta)
-        stuck = not (optimum.converged or optimum.at_rounding)
-        return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
+        trouble = "" if optimum.found else "Newton's method did not converge"
+        return recorder.trace(optimum.theta, self.tolerance, trouble)
 
 
 def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Array) -> Likelihood | LogPosterior:
@@ -270,33 +268,9 @@ def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Arr
     return replace(objective, X=X * unit + np.append(0.0, centre))
 
 
-OPTIMIZERS = {
-    "gradient-ascent": GradientAscent,
-    "conjugate-gradient": ConjugateGradient,
-    "l-bfgs": LBFGS,
-    "newton": Newton,
-}
-"""Optimizers by name."""
+type Optimizer = GradientAscent | ConjugateGradient | Newton
 
-
-def _by_scipy(method: str, objective: Objective, start: Array, tolerance: float, options: dict[str, float]) -> Trace:
-    """Maximize by one of SciPy's methods, recording each accepted step."""
-    recorder = _Recorder(objective)
-    recorder.look(start)
-
-    def negative(raveled: Array) -> tuple[float, Array]:
-        """Return the negative log density and its gradient, raveled."""
-        value, slope = objective.gradient(raveled.reshape(start.shape))
-        return -value, -slope.ravel()
-
-    def record(raveled: Array) -> None:
-        """Record a step."""
-        recorder.look(raveled.reshape(start.shape))
-
-    settings: Any = {"gtol": tolerance, **options}
-    minimize: Any = optimize.minimize
-    found = minimize(negative, start.ravel(), jac=True, method=method, callback=record, options=settings)
-    return recorder.trace(np.asarray(found.x).reshape(start.shape), tolerance * max(1.0, np.sqrt(start.size)))
+OPTIMIZERS = (GradientAscent, ConjugateGradient, Newton)
 
 
 def largest_curvature(objective: Objective) -> float:

@@ -25,8 +25,17 @@ from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
-from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.inputs import Folds, checked_rules, folds_of, labeled_table
+from bayesclf.evaluation.cross_validation import (
+    Answers,
+    Evaluation,
+    Folds,
+    Question,
+    Split,
+    checked_rules,
+    class_order,
+    folds_of,
+    labeled_table,
+)
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
@@ -81,6 +90,8 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         Day of the comparison, as in 2026-01-31.
     left_out
         Names of the models that the time limit left no time for.
+    order
+        Codes of the classes as tables and pages show them: sorted, or in the order of an ordered categorical.
     read
         What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
     """
@@ -103,6 +114,7 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     data: str = ""
     date: str = ""
     left_out: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
     read: tuple[str, ...] = ()
 
     @property
@@ -391,9 +403,14 @@ def compare(
         limit = min(end, now + max(now - start, BOOSTING_SECONDS))
         finished |= _within(limit, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
         comparison = _comparison(models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds)
-    target = str(getattr(y, "name", None) or "")
-    read = notes_of(X) if is_described(X) else tuple(about_useless(frame))
-    return replace(comparison, target=target, data=data, date=day.today().isoformat(), read=read)
+    return replace(
+        comparison,
+        target=str(getattr(y, "name", None) or ""),
+        data=data,
+        date=day.today().isoformat(),
+        order=class_order(y, classes),
+        read=notes_of(X) if is_described(X) else tuple(about_useless(frame)),
+    )
 
 
 def _comparison(

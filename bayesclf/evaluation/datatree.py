@@ -14,7 +14,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
-from bayesclf.evaluation.predictive_checks import drawn_labels, prior_draws
+from bayesclf.evaluation.predictive_checks import drawn_labels
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, to_constants, to_dataset
@@ -160,10 +160,11 @@ def _of_prior(
     if is_given(classifier):
         reason = f"{GIVEN}, and under which prior is not known"
         return {"no_prior": reason, "no_log_prior": reason}
-    model, chains = classifier.model_, groups["posterior"].sizes["chain"]
+    model: Any = classifier.model_
+    chains = groups["posterior"].sizes["chain"]
     missing = {}
     try:
-        parameters = prior_draws(model, rng, len(posterior))
+        parameters = model.prior_draw(rng, len(posterior))
         groups["prior"] = to_dataset(model.shown(parameters), model.dims(), model.coords())
         hypotheses = Hypotheses(model, parameters)
         blocks = averaging.blocks(hypotheses, rows)

@@ -4,10 +4,10 @@ from bayesclf.arrays import Parameters
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
+from bayesclf.families.cells_in_a_row import Histogram, Ordinal
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian, LogNormal
-from bayesclf.families.histogram import Histogram
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.mixed.network import ConditionalGaussian
@@ -15,7 +15,6 @@ from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
-from bayesclf.families.ordinal import Ordinal
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.template import CellFamily

@@ -471,6 +471,12 @@ def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str
         raise InputError(f"{name} has shape {np.shape(value)}, which does not broadcast to {what}") from None
 
 
+def in_numbers(family: Any, shape: tuple[int, ...], axes: str = "outcome, feature", **default: Any) -> dict[str, Any]:
+    """Return hyperparameters of a family as arrays of this shape: what it has, and where that is None the defaults."""
+    own = {name: value if getattr(family, name) is None else getattr(family, name) for name, value in default.items()}
+    return {name: broadcast(name, value, shape, axes) for name, value in own.items()}
+
+
 class Alternation(Protocol):
     """Draws of missing cells given parameters, and of parameters given completed cells, for several chains at once.
 

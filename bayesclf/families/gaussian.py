@@ -19,7 +19,7 @@ from bayesclf.families.base import (
     Axes,
     Family,
     Statistics,
-    broadcast,
+    in_numbers,
     require_choice,
     require_each,
     require_positive,
@@ -114,20 +114,13 @@ class Gaussian(Family[Moments]):
         s2 = pooled.scatter / np.maximum(pooled.n, 1)
         if 1 in self._shared:
             s2 = s2.mean(axis=1, keepdims=True)
-        cells = statistics.n.shape
-        groups = self._group(np.ones(cells)).shape
-        a = 1.5 if self.a is None else self.a
-        if self.b is None and not np.all(np.asarray(a) > 1):
+        groups = self._group(statistics.n).shape
+        a = in_numbers(self, groups, "", a=1.5)["a"]
+        if self.b is None and not (a > 1).all():
             raise InputError("a is at most 1, where σ² has no prior mean to set b by; give b too, or a above 1")
-        b = (np.asarray(a) - 1) * s2 if self.b is None else self.b
-        return replace(
-            self,
-            m=broadcast("m", pooled.mean if self.m is None else self.m, cells),
-            kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
-            a=broadcast("a", a, groups),
-            b=broadcast("b", b, groups),
-            axes=statistics.axes,
-        )
+        b = in_numbers(self, groups, "", b=(a - 1) * s2)["b"]
+        of_means = in_numbers(self, statistics.n.shape, "", m=pooled.mean, kappa=1.0)
+        return replace(self, **of_means, a=a, b=b, axes=statistics.axes)
 
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""

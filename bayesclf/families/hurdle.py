@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, in_numbers, require_positive
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import LogNormal
@@ -147,9 +147,8 @@ class Hurdle(Family[HurdleStatistics]):
             )
         pooled, shape = statistics.zeros.pooled(), statistics.zeros.n.shape
         share = pooled.successes / np.maximum(pooled.n, 1)
-        alpha = broadcast("alpha", 1 + share if self.alpha is None else self.alpha, shape, "outcome, feature")
-        beta = broadcast("beta", 2 - share if self.beta is None else self.beta, shape, "outcome, feature")
-        return replace(self, family=self.family.resolve_prior(statistics.others), alpha=alpha, beta=beta)
+        numbers = in_numbers(self, shape, alpha=1 + share, beta=2 - share)
+        return replace(self, family=self.family.resolve_prior(statistics.others), **numbers)
 
     def informative(self, statistics: HurdleStatistics) -> NDArray[np.bool_]:
         """Return False for a feature with one value only, or none."""

@@ -12,7 +12,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.inputs import checked_rules
+from bayesclf.evaluation.cross_validation import checked_rules
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import boundary, style

@@ -21,6 +21,7 @@ from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.evaluation.judgments import Gain
 from bayesclf.evaluation.scores import calibration_error, standard_error_of_rows
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
@@ -61,21 +62,22 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     diagnosis = diagnose(classifier, X, y)
     frame = None if X is None else _shown_columns(classifier, X)
     codes = None if frame is None else np.searchsorted(classifier.classes_, checked_labels(y, len(frame)))
+    order = class_order(y, classifier.classes_)
     answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
     priors = priors_of(classifier)
     sections = [
-        Section("Verdict", _first(classifier, diagnosis, answers), "first"),
+        Section("Verdict", _first(classifier, diagnosis, answers, order), "first"),
         Section("Checks", [checks(diagnosis)], "folded"),
         Section("Model and priors", model_and_priors(priors), "folded"),
         Section("Posterior", _posterior(classifier), "folded"),
     ]
     if frame is not None and codes is not None:
         sections.append(Section("Predictions", _predictions(classifier, X, codes, list(frame.columns)), "folded"))
-        sections.append(Section("Data", data(frame, codes, classifier.classes_), "folded"))
-    said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
+        sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
+    said = methods.of_classifier(classifier, codes, order, priors, answers, diagnosis)
     return Report(
         _title(classifier),
-        _subtitle(classifier, frame, codes),
+        _subtitle(classifier, frame, codes, order),
         [*sections, Section("Methods, to paste", [Text(said)], "folded")],
         document.made(
             command,
@@ -86,7 +88,9 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     )
 
 
-def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers | None) -> list[Part]:
+def _first(
+    classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers | None, order: Sequence[int]
+) -> list[Part]:
     """Return how good the answers are, what is wrong, and what to do about it."""
     parts: list[Part] = []
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []
@@ -111,7 +115,7 @@ def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers |
     if answers is not None and len(classifier.classes_) <= MOST_CLASSES:
         counts = confusion(answers.log_proba, answers.y).astype(int)
         caption = "Held-out rows by true class (lines) and predicted class (columns)"
-        own = Table(table.by_class(counts, classifier.classes_), caption=caption)
+        own = Table(table.by_class(counts, classifier.classes_, order), caption=caption)
         parts.append(Section("Decisions by class", [own], "more"))
     return parts
 
@@ -180,9 +184,11 @@ def model_and_priors(priors: Priors) -> list[Part]:
     return [Items(priors.model), Table(priors.table, shown.assign(of=of), most=MOST_PRIORS), Text(READING, "quiet")]
 
 
-def data(frame: pd.DataFrame, y: Integers, classes: NDArray[Any], read: Sequence[str] = ()) -> list[Part]:
+def data(
+    frame: pd.DataFrame, y: Integers, classes: NDArray[Any], order: Sequence[int], read: Sequence[str] = ()
+) -> list[Part]:
     """Return how many rows each class has, what was decided while the table was read, and what the columns hold."""
-    counts = pd.DataFrame(table.class_counts(y, classes), columns=["class", "rows", "share"])
+    counts = pd.DataFrame(table.class_counts(y, classes, order), columns=["class", "rows", "share"])
     return [Table(counts), Items([first_upper(note) for note in read]), Table(table.column_summaries(frame))]
 
 
@@ -306,14 +312,14 @@ def _title(classifier: BayesClassifier) -> str:
     return f"{kind}, predicting {classifier.target_name_}" if classifier.target_name_ else kind
 
 
-def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -> str:
+def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None, order: Sequence[int]) -> str:
     """Say how large the table is, how frequent the classes are, and how the posterior was found."""
     sizes = [] if frame is None else [counted(len(frame), "row")]
     if count := getattr(classifier.model_, "unlabeled", 0):
         sizes.append(f"{count:,} more without a label")
     classes = counted(len(classifier.classes_), "class", "classes")
     if codes is not None:
-        shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_)]
+        shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_, order)]
         classes += f": {listed(shares, MOST_CLASSES, ', …')}"
     sizes += [counted(len(classifier.columns_), "column"), classes]
     return " · ".join([*sizes, names.engine_name(classifier)])

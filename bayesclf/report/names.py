@@ -41,7 +41,7 @@ HOW = {
 ENGINES = {
     "MLE": "maximum likelihood, without a posterior",
     "MAP": "mode of the posterior (MAP) alone",
-    "Exact": "posterior in closed form",
+    "Exact": "posterior in closed form ({draws} where a rule averages over parameters)",
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
     "Laplace": "posterior by a normal distribution around its mode with importance weights ({draws})",
@@ -77,7 +77,7 @@ def kind_name(classifier: Any) -> str:
 def engine_name(classifier: BayesClassifier) -> str:
     """Return how a fitted classifier's posterior was found, in words."""
     if is_given(classifier):
-        words = "posterior from given draws ({chains}, {draws} in all)"
+        words = "posterior from given draws ({chains}, {draws} in all), perhaps under other priors"
     else:
         words = ENGINES.get(type(classifier.inference_).__name__, str(classifier.inference_))
     return words.format(**draw_counts(classifier))

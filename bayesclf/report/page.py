@@ -56,7 +56,11 @@ def tree(comparison: Comparison, command: str | None = None, tell: Tell = silent
             Section("Verdict", _first(comparison, judged), "first"),
             Section("Scores", _scores(comparison, scores)),
             *(_section(comparison, name, diagnoses.get(name)) for name in order),
-            Section("Data", data(comparison.X, comparison.y, comparison.classes, comparison.read), "folded"),
+            Section(
+                "Data",
+                data(comparison.X, comparison.y, comparison.classes, comparison.order, comparison.read),
+                "folded",
+            ),
             Section("Methods, to paste", [Text(methods.of_comparison(comparison, judged, priors))], "folded"),
         ],
         _made(comparison, command),
@@ -105,7 +109,9 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
         reject = comparison.costs.reject
         rejected = "" if reject is None else f"; a rejected row costs {reject:g}"
         caption = f"Costs of decisions, by true class (rows) and predicted class (columns){rejected}"
-        parts.append(Table(table.by_class(comparison.costs.matrix, comparison.classes), caption=caption))
+        parts.append(
+            Table(table.by_class(comparison.costs.matrix, comparison.classes, comparison.order), caption=caption)
+        )
     return parts
 
 
@@ -146,7 +152,7 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     if len(comparison.classes) <= MOST_CLASSES:
         counts = np.round(confusion(log_proba, y) / len(comparison.tested)).astype(int)
         caption = "Rows by true class (lines) and predicted class (columns)"
-        parts.insert(0, Table(table.by_class(counts, comparison.classes), caption=caption))
+        parts.insert(0, Table(table.by_class(counts, comparison.classes, comparison.order), caption=caption))
     found = comparison.disagreements
     found = found[found["model"] == name].drop(columns="model")
     if len(found):
@@ -202,7 +208,9 @@ def _size(comparison: Comparison) -> str:
     folds = counted(comparison.cv, "split") if comparison.splitter else f"{comparison.cv}-fold cross-validation"
     if comparison.repeats > 1:
         folds += f", repeated {comparison.repeats} times"
-    shares = [f"{label} {share}" for label, _, share in table.class_counts(comparison.y, comparison.classes)]
+    shares = [
+        f"{label} {share}" for label, _, share in table.class_counts(comparison.y, comparison.classes, comparison.order)
+    ]
     classes = f"{counted(len(shares), 'class', 'classes')}: {listed(shares, MOST_CLASSES, ', …')}"
     parts = [counted(rows, "row"), counted(features, "column"), classes, folds, comparison.date]
     return " · ".join(part for part in parts if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -94,18 +95,18 @@ def signed(value: float, error: float, digits: int) -> str:
     return f"+{text}" if value > NEGLIGIBLE else text
 
 
-def by_class(counts: NDArray[Any], classes: NDArray[Any]) -> pd.DataFrame:
-    """Return counts or costs (true outcome, predicted outcome) as a table."""
-    names = [str(label) for label in classes]
-    lines = pd.DataFrame(counts, columns=pd.Index(names))
+def by_class(counts: NDArray[Any], classes: NDArray[Any], order: Sequence[int]) -> pd.DataFrame:
+    """Return counts or costs (true outcome, predicted outcome) as a table, classes in an order."""
+    names = [str(classes[code]) for code in order]
+    lines = pd.DataFrame(counts[np.ix_(order, order)], columns=pd.Index(names))
     lines.insert(0, "true class", names, allow_duplicates=True)
     return lines
 
 
-def class_counts(y: Integers, classes: NDArray[Any]) -> list[tuple[str, int, str]]:
-    """Return label, rows and share of each class."""
+def class_counts(y: Integers, classes: NDArray[Any], order: Sequence[int]) -> list[tuple[str, int, str]]:
+    """Return label, rows and share of each class, in an order."""
     counts = np.bincount(y, minlength=len(classes))
-    return [(str(label), int(rows), percent(rows / counts.sum())) for label, rows in zip(classes, counts, strict=True)]
+    return [(str(classes[code]), int(counts[code]), percent(counts[code] / len(y))) for code in order]
 
 
 def column_summaries(frame: pd.DataFrame) -> pd.DataFrame:

@@ -81,7 +81,7 @@ def test_parameters_of_classifiers(kind, name):
 
 
 ENGINES = (bc.engines.Exact, bc.engines.NUTS, bc.engines.Laplace, bc.engines.Auto, bc.engines.MAP, bc.engines.MLE)
-OPTIMIZERS = (bc.engines.GradientAscent, bc.engines.ConjugateGradient, bc.engines.LBFGS, bc.engines.Newton)
+OPTIMIZERS = (bc.engines.GradientAscent, bc.engines.ConjugateGradient, bc.engines.Newton)
 NUMERIC = ("limit", "target_accept", "step", "decay", "tolerance")
 
 

@@ -11,7 +11,6 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 DETERMINISTIC = {
     "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
     "conjugate-gradient": bc.engines.ConjugateGradient(),
-    "l-bfgs": bc.engines.LBFGS(),
     "newton": bc.engines.Newton(),
 }
 
@@ -26,7 +25,7 @@ def rows(request):
 
 
 def test_every_optimizer_is_tested():
-    assert set(DETERMINISTIC) == set(OPTIMIZERS)
+    assert set(map(type, DETERMINISTIC.values())) == set(OPTIMIZERS)
 
 
 @pytest.mark.parametrize("point", ["map", "mle"])

@@ -296,6 +296,17 @@ def test_names_that_no_file_can_have(comparison, name, complaint, tmp_path, monk
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("unwritten_figures")
+def test_ordered_labels_keep_their_order_in_tables(rare_rows):
+    y = pd.Series(pd.Categorical(np.resize(["low", "mid", "high"], 400), ["low", "mid", "high"], ordered=True))
+    found = compared({"nb": bc.GaussianNB()}, rare_rows, y, rules=["map"])
+    fit = bc.GaussianNB(random_state=1).fit(rare_rows, y)
+    for words in (Page(render(found)).words, Page(written(classifier_page.tree(fit, rare_rows, y))).words):
+        assert "3 classes: low 33.5%, mid 33.2%, high 33.2%" in words
+        assert "true classlowmidhigh" in words
+    assert found.classes.tolist() == ["high", "low", "mid"]
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["whole_html", "hostile_html"])
 def test_a_browser_shows_it_without_complaint(name, request, tmp_path):

@@ -5,8 +5,9 @@ Training rows with weights, in which duplicate rows are merged, and their column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -242,7 +243,8 @@ class WeightedRows:
         """Merge duplicate rows, with the same cells and label, into one with the sum of their weights.
 
         A likelihood Π P(y_i | x_i)^w_i is the same function of the parameters before and after, so that results
-        change by rounding only. The rows are in the order in which each first occurs. Where there are few duplicates,
+        change by rounding only. Rows are compared by hashes of 64 bits. They are in the order in which each first
+        occurs. Where there are few duplicates,
         the rows are returned as they are, and so are those of a sparse table.
 
         Examples
@@ -254,50 +256,19 @@ class WeightedRows:
         >>> rows.merged().weight
         array([3., 1., 2.])
         """
+        import pandas as pd
+
         if any(sparse.issparse(part) for part in self.rows.cells):
             return self
-        cells = (column for part in self.rows.cells for column in columns_of(part))
-        found = without_duplicates(cells, self.y, self.weight)
-        return self if found is None else WeightedRows(self.rows[found[0]], self.y[found[0]], found[1])
-
-
-def columns_of(part: Array | Numbers) -> Iterable[NDArray[Any]]:
-    """Return the columns (row) of a part of encoded rows."""
-    return part.columns if isinstance(part, Numbers) else part.T
-
-
-def without_duplicates(
-    cells: Iterable[NDArray[np.generic]], y: Integers, weight: Array
-) -> tuple[Integers, Array] | None:
-    """Return the first row of each kind, and the sum of the weights of its kind; None where most rows differ.
-
-    `cells`: Columns (row). `y`, `weight`: Label codes and weights (row).
-    """
-    most = WORTHWHILE * len(y)
-    kind, kinds = _ranks(y)
-    for column in cells:
-        if kinds > most:
-            return None
-        ranks, values = _ranks(column)
-        if values > most:
-            return None
-        kind, kinds = _ranks(kind * values + ranks)
-    if kinds > most:
-        return None
-    # Ranks are assigned by first occurrence, so that a row with a new rank is the first of its kind.
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
-    return first, np.bincount(kind, weight, minlength=kinds)
-
-
-def _ranks(values: NDArray[np.generic]) -> tuple[Integers, int]:
-    """Return the rank of each value by first occurrence, NaN being a value too, and the number of distinct values.
-
-    By hashing, as sorting would take several times as long.
-    """
-    import pandas as pd
-
-    ranks, different = pd.factorize(values, use_na_sentinel=False)
-    return np.asarray(ranks, dtype=np.intp), len(different)
+        parts = (part.columns if isinstance(part, Numbers) else part.T for part in self.rows.cells)
+        columns = [self.y, *chain.from_iterable(parts)]
+        cells = pd.DataFrame({place: column + 0 for place, column in enumerate(columns)}, copy=False)  # −0 is 0
+        kind, kinds = pd.factorize(pd.util.hash_pandas_object(cells, index=False))
+        if len(kinds) > WORTHWHILE * len(kind):
+            return self
+        # Kinds are numbered by first occurrence, so that a row with a new number is the first of its kind.
+        first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
+        return WeightedRows(self.rows[first], self.y[first], np.bincount(kind, self.weight, minlength=len(kinds)))
 
 
 OWN_BYTES = 2**20

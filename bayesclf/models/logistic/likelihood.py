@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -328,3 +329,86 @@ def _effective(log_weight: Array) -> float:
     """Return the effective number of draws of weights given by their logs, the largest of which is 0."""
     weight = np.exp(log_weight)
     return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+KEPT_BYTES = 2**28
+"""Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Arrays that are summed over the parts of the rows."""
+
+    arrays: tuple[Array, ...]
+    columns = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over the rows of both."""
+        return Sums(tuple(mine + theirs for mine, theirs in zip(self.arrays, other.arrays, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """R with RᵀR the weighted sum of x xᵀ over rows, (column, column)."""
+
+    R: Array
+    columns = ()
+
+    def __add__(self, other: Root) -> Root:
+        """Return the root of the rows of both."""
+        return Root(np.asarray(np.linalg.qr(np.concatenate([self.R, other.R]), mode="r")))
+
+
+class Parts(Protocol):
+    """The rows of a table, in parts, which may be read again for each sum."""
+
+    def summed[S](self, work: Callable[[Likelihood], S]) -> S:
+        """Return what a function, which can be pickled, returns for each part, added up."""
+
+
+def values_of(theta: Array, part: Likelihood) -> Sums:
+    """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
+    return Sums((part.values(theta),))
+
+
+def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
+    """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
+    return Sums(tuple(map(np.array, zip(*map(part.derivatives, thetas), strict=True))))
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedLikelihood:
+    """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows."""
+
+    parts: Parts
+    _kept: dict[bytes, tuple[float, Array, Array]] = field(default_factory=dict)
+
+    def value(self, theta: Array) -> float:
+        """Return the log likelihood."""
+        return self.derivatives(theta)[0]
+
+    def values(self, theta: Array) -> Array:
+        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+        (found,) = self.parts.summed(partial(values_of, theta)).arrays
+        return found
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return the log likelihood and its gradient (outcome, column)."""
+        return self.derivatives(theta)[:2]
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+        return self.derivatives_of_all([theta])[0]
+
+    def derivatives_of_all(self, thetas: Sequence[Array]) -> list[tuple[float, Array, Array]]:
+        """Return the same for several θ, by one pass."""
+        new = {theta.tobytes(): theta for theta in thetas if theta.tobytes() not in self._kept}
+        if new:
+            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values())))).arrays
+            for key, value, slope, curvature in zip(new, *found, strict=True):
+                self._kept[key] = float(value), slope, curvature
+        answers = [self._kept[theta.tobytes()] for theta in thetas]
+        most = max(KEPT_BYTES // (8 * answers[0][2].size), len(thetas))
+        while len(self._kept) > most:
+            self._kept.pop(next(iter(self._kept)))
+        return answers

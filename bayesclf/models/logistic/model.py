@@ -1,11 +1,11 @@
-"""Logistic regression: P(y | x) itself, with normal priors on its weights."""
+"""Logistic regression: P(y | x) itself, with normal priors on its weights; of rows in memory, or elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, override
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,30 @@ from bayesclf.models.logistic.identifiability import (
     plain_separation,
     separation_sentence,
 )
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, Proposal, with_ones
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal, newton
+from bayesclf.models.logistic.likelihood import (
+    Likelihood,
+    LogPosterior,
+    MappedLikelihood,
+    Parts,
+    Proposal,
+    Root,
+    StreamedLikelihood,
+    with_ones,
+)
+from bayesclf.models.logistic.newton import (
+    CONVERGED,
+    DENSE_PARAMETERS,
+    Optimum,
+    answered,
+    maximize,
+    nearest_normal,
+    newton,
+    newton_steps,
+    together,
+)
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -35,7 +55,7 @@ if TYPE_CHECKING:
 
     from bayesclf.models.logistic.density import LogisticDensity
 
-__all__ = ["LogisticModel", "LogisticPrior"]
+__all__ = ["LogisticModel", "LogisticPrior", "StreamedModel"]
 
 SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
@@ -144,7 +164,7 @@ class LogisticModel:
         if not optimum.converged:
             self._refuse(find_separation(X, y, self._likelihood.stored(space.weights(optimum.theta))))
             optimum = newton(reduced, optimum.theta)
-        if not (optimum.converged or optimum.at_rounding):
+        if not optimum.found:
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return {**self.parameters(space.weights(optimum.theta)), **self.unmoved("mle")}
 
@@ -384,6 +404,7 @@ class LogisticModel:
         """
         from bayesclf.models.logistic.density import LogisticDensity
 
+        self.require_rows()
         self.design.require_memory(self.X.shape[0])
         return LogisticDensity(self._reduced if self.learns else self._likelihood, self.lattice, self._of_coordinates)
 
@@ -397,6 +418,7 @@ class LogisticModel:
 
         Raises `Refused` for weights that are not whole numbers, and for a flat prior.
         """
+        self.require_rows()
         times = self.sample_weight.round().astype(int)
         if not np.allclose(times, self.sample_weight, rtol=1e-12):
             raise Refused("a PyMC model has no weights; give each row as often as it counts")
@@ -668,3 +690,161 @@ class LogisticModel:
 def logits(correlation: Array) -> Array:
     """Return logit ρ of ρ, finite."""
     return np.clip(logit(correlation), -LARGEST_LOGIT, LARGEST_LOGIT)
+
+
+IN_MEMORY = (
+    "a model that was fitted to batches does not hold its rows, which {what} needs all at once; fit in memory, or take "
+    "inference='map' and rules of a point"
+)
+"""Why something is refused."""
+SAME = 1e-9
+"""Largest difference of moments of the same standardized rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedModel(LogisticModel):
+    """`LogisticModel` whose rows are elsewhere: its own are none.
+
+    `labels`, `design`, `X`, `y`, `sample_weight`, `prior`: As of `LogisticModel`, without rows. `label_weights`: Weight
+    of each class, (outcome). `mean`: Mean of each column over the rows, (column). `root`: R with RᵀR the covariance of
+    the columns over the rows, (column, column). `theta`: The posterior mode, (outcome, 1 + column), weights per sd;
+    empty until it is known. `log_scale`, `logit`: The mode of (log s, logit ρ), where it is known.
+    """
+
+    label_weights: Array
+    mean: Array
+    root: Array
+    theta: Array
+    log_scale: float = 0.0
+    logit: float = 0.0
+
+    def __repr__(self) -> str:
+        labels, columns = counted(len(self.labels), "class", "classes"), counted(len(self.mean), "column")
+        return f"{type(self).__name__}({labels}, rows of weight {self.label_weights.sum():,.6g}, {columns})"
+
+    def over(self, parts: Parts) -> Self:
+        """Return the same model with its rows."""
+        model = replace(self)
+        vars(model)["_likelihood"] = StreamedLikelihood(parts)
+        return model
+
+    def without_rows(self) -> Self:
+        """Return the model with its mode, and no way to its rows."""
+        log_scale, of_rho = self.best if self.learns else (0.0, 0.0)
+        return replace(self, theta=self._mode, log_scale=log_scale, logit=of_rho)
+
+    @property
+    @override
+    def label_counts(self) -> Array:
+        """Weight of the training rows of each label (outcome)."""
+        return self.label_weights
+
+    @property
+    @override
+    def column_totals(self) -> Array:
+        """Weighted sum of each column over the training rows (column)."""
+        return self.label_weights.sum() * self.mean
+
+    @cached_property
+    @override
+    def moments(self) -> Moments:
+        """Means and covariance of the columns over the rows."""
+        return Moments(self.mean, self.root.T @ self.root)
+
+    @override
+    def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
+        """Return the model with the same columns and prior, of rows that it holds."""
+        return LogisticModel(self.labels, self.design, X, y, sample_weight, self.prior)
+
+    @override
+    def require_rows(self) -> NoReturn:
+        """Raise `Refused`, as the rows are elsewhere."""
+        raise Refused(IN_MEMORY.format(what="this"))
+
+    def has_moments_of(self, X: Array) -> bool:
+        """Return whether rows (row, column), standardized, have the moments of the training rows."""
+        own = Moments.of(X, np.ones(len(X)))
+        pairs = ((own.mean, self.mean), (own.covariance, self.moments.covariance))
+        return all(np.allclose(one, other, 0, SAME) for one, other in pairs)
+
+    @cached_property
+    @override
+    def _likelihood(self) -> Any:
+        raise Refused(IN_MEMORY.format(what="this"))
+
+    @override
+    def improper(self) -> str:
+        """Return that a flat prior is refused, as the posterior may have no maximum then."""
+        flat = self.weight_prior.flat
+        return "over batches a flat prior is not allowed; take a finite intercept_scale" if flat else ""
+
+    @override
+    def mle(self) -> NoReturn:
+        """Raise, as whether there is a maximum would need all rows."""
+        raise DoesNotExist(IN_MEMORY.format(what="maximum likelihood"))
+
+    @override
+    def _variances(self, sums: Array) -> Array:
+        """Return the variances over the rows of weighted sums (column, sum) of the columns."""
+        return np.asarray(np.sum((self.root @ sums) ** 2, axis=0))
+
+    @property
+    @override
+    def best(self) -> tuple[float, float]:
+        """The mode of (log s, logit ρ) given D."""
+        return (self.log_scale, self.logit) if self.theta.size else super().best
+
+    @cached_property
+    @override
+    def _mode(self) -> Array:
+        """The mode of θ, given that of (log s, logit ρ) where learned."""
+        if self.theta.size or self.learns:
+            return self.theta if self.theta.size else super()._mode
+        objective, start = self.objective("map")
+        return _optimum(answered(newton_steps(start, converged=CONVERGED), objective))
+
+    @override
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian at each (log s, logit ρ), all by the same passes."""
+        if not self.learns:
+            return super()._find_modes(at, starts)
+        objectives = [self._objective_at(each) for each in at]
+        searches = [newton_steps(start, converged=NODE_CONVERGED) for start in starts]
+        modes = [_optimum(found) for found in together(searches, objectives, self._searched)]
+        self._likelihood.derivatives_of_all([self._searched.theta(gamma) for gamma in modes])
+        looks = [objective.derivatives(gamma) for objective, gamma in zip(objectives, modes, strict=True)]
+        return [(value, gamma, H) for (value, _, H), gamma in zip(looks, modes, strict=True)]
+
+    @cached_property
+    @override
+    def _searched(self) -> Any:
+        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
+        prior = self.weight_prior
+        if not self.learns:
+            return self._likelihood
+        return MappedLikelihood(self._likelihood, prior.columns[: 1 + prior.seen], prior.contrast)
+
+
+def _optimum(found: Optimum) -> Array:
+    """Return θ, or raise `Refused` for a search that has not converged."""
+    if not found.found:
+        raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
+    return found.theta
+
+
+def moments_of(parts: Parts) -> tuple[Array, Array]:
+    """Return the columns' means (column), and a root R of their covariance RᵀR over the rows, (column, column).
+
+    The R of a QR decomposition of 1 and the columns has the means in its first row; the rest is what is left of the
+    columns without them.
+    """
+    root = parts.summed(_root_of).R
+    return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
+
+
+def _root_of(part: Likelihood) -> Root:
+    total = Root(np.zeros((part.X.shape[1],) * 2))
+    for rows in blocks_of(len(part.y), part.X.shape[1]):
+        X = part.X[rows] if isinstance(part.X, np.ndarray) else part.X[rows].toarray()
+        total += Root(np.sqrt(part.weight[rows])[:, None] * X)
+    return total
