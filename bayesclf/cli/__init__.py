@@ -6,6 +6,7 @@ imports what it needs.
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from collections.abc import Sequence
@@ -15,8 +16,14 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesclf.cli import compare, datasets, experiment, models, options
-from bayesclf.cli.console import BAD_INPUT, INTERRUPTED, complain, finished, interrupt, notes_for_warnings, outlive
+from bayesclf.cli import commands, datasets, experiment, options
+from bayesclf.cli.console import (
+    BAD_INPUT,
+    INTERRUPTED,
+    complain,
+    interrupt,
+    notes_for_warnings,
+)
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
 USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -29,10 +36,8 @@ app = options.app(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-app.command("compare", epilog=options.HOW_READ)(compare.compare)
-app.command("fit", epilog=options.HOW_READ)(models.fit)
-app.command("predict", epilog=options.HOW_READ)(models.predict)
-app.command("report", epilog=options.HOW_READ)(models.report)
+for command in (commands.compare, commands.fit, commands.predict, commands.report):
+    app.command(command.__name__, epilog=options.HOW_READ)(command)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(experiment.app, name="experiment")
 
@@ -108,9 +113,12 @@ def main() -> None:
     """Run the command line of this process and exit with its status.
 
     Ctrl-C ends the process at once: an exception could be caught, or printed, by whatever library it comes through.
-    Where SIGINT is ignored, as in background jobs of a script, it stays so.
+    Where SIGINT is ignored, as in background jobs of a script, it stays so. A terminal without a character such as "±"
+    gets a question mark.
     """
     if callable(signal.getsignal(signal.SIGINT)):
         signal.signal(signal.SIGINT, interrupt)
-    sys.stdout, sys.stderr = outlive(sys.stdout), outlive(sys.stderr)
-    sys.exit(finished(run(sys.argv[1:])))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    sys.exit(run(sys.argv[1:]))

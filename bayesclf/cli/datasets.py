@@ -54,7 +54,7 @@ def show(
     """Show how a table is read and what it holds."""
     from bayesclf.cli.inputs import column_table, show_sentences
     from bayesclf.tables import datasets
-    from bayesclf.tables.description import describe_columns
+    from bayesclf.tables.remarks import describe_columns
 
     read = datasets.read if os.path.isfile(name) else datasets.load
     kinds = options.column_kinds(kind)

@@ -18,13 +18,10 @@ from bayesclf.errors import InputError
 from bayesclf.interpretation.prediction_files import kind_to_read, with_levels
 from bayesclf.tables import columns, datasets
 from bayesclf.tables import reading as files
-from bayesclf.tables.columns import ColumnKind
+from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.delimited import wish_of
-from bayesclf.tables.description import describe_columns
-from bayesclf.tables.kinds import require_column
-from bayesclf.tables.labels import require_classes
-from bayesclf.tables.stream_paths import MAX_BYTES
+from bayesclf.tables.remarks import describe_columns, require_classes
 from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
 
 if TYPE_CHECKING:
@@ -113,7 +110,7 @@ def load_training(
     frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
         raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
-    described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
+    described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds}, keep)
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
     X.attrs[columns.NOTES] = (*filter(None, described["note"]), *dataset.notes)
     require_classes(y)
@@ -224,8 +221,8 @@ def _read(
 ) -> pd.DataFrame:
     """Read a table that need not have labels, nor the values that stand for "missing"."""
     how = dict(reading)
-    most, missing = how.pop("max_bytes", MAX_BYTES), how.pop("missing", None)
+    missing = how.pop("missing", None)
     if os.path.isfile(table):
         wish = wish_of(how, kinds, missing, known=known)
-        return files.read_file(table, replace(wish, required=False), most).frame
-    return datasets.load(table, dtypes=kinds, max_bytes=most).frame
+        return files.read_file(table, replace(wish, required=False))[0]
+    return datasets.load(table, dtypes=kinds).frame

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -34,9 +31,6 @@ NAMES = {
     "engines": "auto, mle, map, exact, augmentation, nuts, laplace",
 }
 """Names for the help, written out so that it need not import the models; a test compares them."""
-
-MAX_BYTES = 2**28
-"""The default of --max-bytes, written out so that the help need not import the tables; a test compares them."""
 
 KINDS_OF_MODEL: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("gnb", "gda", "bernoulli", "multinomial"), ("number",)),
@@ -76,7 +70,6 @@ READING: dict[str, Any] = {
     "classes": Annotated[
         str | None, option("--classes", "X,…", "Bounds that make classes of a numeric target.", False)
     ],
-    "max_bytes": Annotated[int, option("--max-bytes", "N", "Most bytes of an unpacked file.")],
 }
 """How a file is read, by names of `datasets.read`; what is not given is found."""
 HOW_READ = "For reading options see bayesclf datasets show --help."
@@ -215,7 +208,7 @@ def reads_files(command: Callable[..., None], shown: bool = False) -> Callable[.
         what, told = get_args(kind)
         told = copy(told)
         told.hidden = not shown
-        default = {"labels_as_written": False, "max_bytes": MAX_BYTES}.get(name)
+        default = False if name == "labels_as_written" else None
         parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[what, told]))
     setattr(run, "__signature__", own.replace(parameters=parameters))  # noqa: B010
     run.__annotations__ = {option.name: option.annotation for option in parameters}
@@ -252,45 +245,6 @@ def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
                 )
 
 
-@dataclass(frozen=True)
-class Settings:
-    """Options of a comparison: names of models and rules, the engine of each model, and numbers."""
-
-    models: tuple[str, ...]
-    rules: tuple[str, ...] | None
-    inference: dict[str, str]
-    cv: int
-    repeats: int | None
-    seed: int
-    jobs: int
-
-    def classifiers(self) -> dict[str, Any]:
-        """Return the unfitted classifiers of a comparison by name."""
-        return {name: classifier(name, engine) for name, engine in self.inference.items()}
-
-
-def settings(
-    models: str, rules: str | None, inference: str, cv: int, repeats: int | None, seed: int, jobs: int
-) -> Settings:
-    """Check the names, as the user wrote them, and the numbers; no rules: the usual ones.
-
-    Raises
-    ------
-    InputError
-        If a name is not known or a number is out of range.
-    """
-    from bayesclf.engines.inference import ENGINES
-    from bayesclf.rules import RULES
-
-    chosen = names(models, named_models(), "--models")
-    return Settings(
-        chosen,
-        None if rules is None else tuple(RULES) if rules == "all" else names(rules, RULES, "--rules"),
-        engines(inference, chosen, ENGINES),
-        *(cv, repeats, seed, jobs),
-    )
-
-
 def read_cost(path: str, labels: list[str]) -> Array:
     """Read costs cost[true, predicted], (outcome, outcome), in the order of some labels.
 
@@ -302,42 +256,30 @@ def read_cost(path: str, labels: list[str]) -> Array:
         If the file cannot be read, has another shape or labels, or a cell is not a finite number.
     """
     import numpy as np
+    import pandas as pd
 
-    cells, size = _cells(path), len(labels)
-    if [len(line) for line in cells] != [size + 1] * (size + 1):
+    try:
+        with regular(path, "a file of costs") as file:
+            table = pd.read_csv(file, index_col=0, dtype=str, encoding="utf-8-sig", skipinitialspace=True)
+    except InputError as reason:
+        raise InputError(f"--cost {reason}") from None
+    except ValueError:  # no text, or no table
+        table = pd.DataFrame()
+    size = len(labels)
+    if table.shape != (size, size):
         raise InputError(
             f"--cost {path} must have a header and {size} rows of a true label and {size} numbers; "
             f"the labels are {listed(labels)}"
         )
-    predicted, true = cells[0][1:], [line[0] for line in cells[1:]]
-    for place, found in (("header", predicted), ("first column", true)):
+    table = table.rename(index=lambda label: str(label).strip(), columns=lambda label: str(label).strip())
+    for place, found in (("header", list(table.columns)), ("first column", list(table.index))):
         if sorted(found) != sorted(labels):
             raise InputError(f"--cost {path}: the {place} has {listed(found)}, but the labels are {listed(labels)}")
-    rows = {t: dict(zip(predicted, line[1:], strict=True)) for t, line in zip(true, cells[1:], strict=True)}
-    return np.array([[_cost(rows[t][p], f"{t} predicted as {p}", path) for p in labels] for t in labels])
-
-
-def _cells(path: str) -> list[list[str]]:
-    """Return the cells of a small csv file, without blank lines."""
-    try:
-        with regular(path, "a file of costs") as file:
-            text = file.read().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(f"--cost {path} is not UTF-8 text; save it as UTF-8") from None
-    except InputError as reason:
-        raise InputError(f"--cost {reason}") from None
-    try:
-        lines = [[cell.strip() for cell in line] for line in csv.reader(text.splitlines(), strict=True)]
-    except csv.Error as error:
-        raise InputError(f"--cost {path} is not csv ({error}); write numbers with commas between them") from None
-    return [line for line in lines if any(line)]
-
-
-def _cost(cell: str, what: str, path: str) -> float:
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"--cost {path} has {cell!r} for {what}, which is not a finite number; write one")
-    return value
+    cells = table.loc[labels, labels]
+    costs: Array = cells.apply(pd.to_numeric, errors="coerce").to_numpy(dtype=float)
+    for true, predicted in np.argwhere(~np.isfinite(costs))[:1]:
+        raise InputError(
+            f"--cost {path} has {cells.iat[true, predicted]!r} for {labels[true]} predicted as {labels[predicted]}, "
+            "which is not a finite number; write one"
+        )
+    return costs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from bayesclf.wording import duration, printable
 if TYPE_CHECKING:
     from bayesclf.classifiers import BayesClassifier
     from bayesclf.cli.inputs import Training
-    from bayesclf.cli.options import Settings
     from bayesclf.diagnostics import Finding
     from bayesclf.evaluation.comparison import Comparison
 
@@ -91,7 +90,7 @@ def _notes(comparison: Comparison) -> list[tuple[str, str]]:
     for model, notes in comparison.notes.items():
         for note in notes:
             models.setdefault(note, []).append(model)
-    return [(", ".join(own), note) for note, own in models.items()]
+    return [(", ".join(names), note) for note, names in models.items()]
 
 
 def _time(comparison: Comparison, seconds: float) -> str:
@@ -103,7 +102,7 @@ def _time(comparison: Comparison, seconds: float) -> str:
     return f"{duration(seconds)} in all; {splits}, seed {comparison.seed}; a fold took {folds}."
 
 
-def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training, chosen: Settings) -> str:
+def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: Training, settings: Record) -> str:
     """Return all results of a comparison as JSON.
 
     Undefined numbers are null; infinite ones the strings "inf" and "-inf". Times and the number of processes are left
@@ -117,7 +116,7 @@ def comparison_json(comparison: Comparison, issues: Sequence[Issue], training: T
             "table": training.dataset.name,
             "target": training.dataset.target,
             "drop": [name for name in training.dataset.frame if name not in set(training.columns["column"])],
-            **{name: value for name, value in asdict(chosen).items() if name != "jobs"},
+            **settings,
             "cost": None if comparison.costs is None else comparison.costs.matrix.tolist(),
             "reject": None if comparison.costs is None else comparison.costs.reject,
         },

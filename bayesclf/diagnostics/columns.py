@@ -24,7 +24,7 @@ from bayesclf.models import Model
 from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.identifiability import separating_columns
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import columns, missing, useless
+from bayesclf.tables import columns, remarks
 from bayesclf.wording import named
 
 
@@ -154,9 +154,9 @@ def identifiers(context: Context) -> Answer:
     columns.
     """
     frame = context.frame
-    if len(frame) < useless.FEWEST_ROWS:
+    if len(frame) < remarks.FEWEST_ROWS:
         raise NotApplicable(f"in {len(frame)} rows the values of any column may all be different")
-    names = [str(name) for name in frame if useless.names_rows(frame[name])]
+    names = [str(name) for name in frame if remarks.names_rows(frame[name])]
     evidence = {"columns": ", ".join(names), "count": len(names)}
     if names:
         return issue(
@@ -180,7 +180,7 @@ def hidden_missing(context: Context) -> Answer:
     names = [name for name, kind in columns.kinds_of(frame).items() if kind == "number"]
     if not names:
         raise NotApplicable("no column holds numbers")
-    spikes = {name: found for name in names if (found := missing.spike(frame[name]))}
+    spikes = {name: found for name in names if (found := remarks.spike(frame[name]))}
     lines = [(name, found.value, found.cells, found.nearest) for name, found in spikes.items()]
     evidence = pd.DataFrame(lines, columns=["column", "value", "cells", "nearest_other"])
     if spikes:

@@ -41,7 +41,7 @@ from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
-from bayesclf.tables.useless import about_useless
+from bayesclf.tables.remarks import about_useless
 from bayesclf.workers import require_jobs
 
 __all__ = ["Comparison", "compare"]

@@ -30,11 +30,9 @@ from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
 from bayesclf.storage import encoding, fingerprint
-from bayesclf.tables.batches import batch_rows
-from bayesclf.tables.columns import Column, ColumnKind, codes, unseen_cells
-from bayesclf.tables.stream import Stream
-from bayesclf.tables.stream_paths import require_elsewhere
-from bayesclf.tables.streams import open_stream
+from bayesclf.tables.columns import Column, ColumnKind, unseen_cells
+from bayesclf.tables.reading import open_stream, require_elsewhere
+from bayesclf.tables.streams import Stream, batch_rows
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
@@ -179,11 +177,10 @@ def _level(word: str, known: Mapping[str, Hashable], numbers: Mapping[Hashable, 
 def unseen_levels(X: pd.DataFrame, needed: Sequence[Column], told: set[str]) -> Iterator[str]:
     """Yield a sentence for each column with levels that the training rows lack, unless it is told; it is then."""
     for column in needed:
-        if column.kind == "category" and column.name not in told:
-            found = codes(X, (column.name,), (column.levels,))
-            if unseen := unseen_cells(found, X, (column.name,)):
-                told.add(column.name)
-                yield unseen
+        unknown = column.kind == "category" and column.name not in told
+        if unknown and (unseen := unseen_cells(X[column.name], column.levels)):
+            told.add(column.name)
+            yield unseen
 
 
 def predict_stream(
@@ -267,7 +264,7 @@ def write_predictions(
     classifier
         Fitted.
     source
-        As `bayesclf.tables.streams.open_stream` takes it.
+        As `bayesclf.tables.reading.open_stream` takes it.
     output
         A file of `ENDINGS`, or "-" for csv on stdout; a file is complete, or as it was before. Or a folder, for parts
         that are complete one after the other.
@@ -302,7 +299,7 @@ def write_predictions(
     kinds: dict[str, ColumnKind] = {}
     if isinstance(source, str | os.PathLike):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
-    stream = replace(open_stream(source, kinds, missing, needed, reading=reading), ahead=True)
+    stream = open_stream(source, kinds, missing, needed, reading=reading)
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn)
     if folder:
         _write_parts(path, answers, _origin(classifier, stream, decision, extras), resume)
@@ -336,7 +333,7 @@ def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, ext
             name: None if value is None else float(value) for name, value in vars(extras).items()
         },
         "values that stand for missing": {
-            name: [str(value) for value in values] for name, values in sorted((stream.missing or {}).items())
+            name: [str(value) for value in values] for name, values in sorted(stream.missing.items())
         },
         "numbers of rows in a part": [PART_ROWS, batch_rows(len(stream.names))],
         "version of bayesclf": version("bayesclf"),

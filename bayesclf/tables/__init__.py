@@ -5,9 +5,8 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "columns": ["ColumnKind", "column_kind"],
-        "description": ["describe_columns"],
-        "kinds": ["convert_columns", "require_column"],
+        "columns": ["ColumnKind", "column_kind", "convert_columns", "require_column"],
         "reading": ["read_table"],
+        "remarks": ["describe_columns"],
     },
 )

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal, cast
+from numbers import Number
+from typing import Any, Literal, cast, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -20,12 +21,20 @@ from sklearn.utils.validation import check_array
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
-from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
+from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, clipped, counted, listed, written
-
-if TYPE_CHECKING:
-    import pandas as pd
+from bayesclf.wording import (
+    AND_MORE,
+    IN_ALL,
+    LISTED_NAMES,
+    LISTED_ROWS,
+    clipped,
+    counted,
+    did_you_mean,
+    flagged_rows,
+    listed,
+    written,
+)
 
 MISSING, UNSEEN = -1, -2
 """Codes of an empty categorical cell, and of a cell with a value that is not among the levels."""
@@ -35,7 +44,6 @@ RARE = "other (rare levels)"
 
 ROW = "row of the table given"
 """Name of the index of a table without some of its rows: their places in the whole table, from 0."""
-
 
 NOTES = "bayesclf notes"
 """Where the attributes of a table say what was done to read it."""
@@ -53,8 +61,6 @@ def is_described(X: Any) -> bool:
 
 def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
     """Return the rows of a table that are kept, (row), with an index that tells where they stood."""
-    import pandas as pd
-
     places = frame.index.to_numpy()[kept] if frame.index.name == ROW else np.flatnonzero(kept)
     return frame[kept].set_axis(pd.Index(places, name=ROW), axis=0)
 
@@ -64,7 +70,6 @@ def row_numbers(table: Any, places: Any) -> Integers:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0]})
     >>> row_numbers(table, [1]), row_numbers(some_rows(table, np.array([False, True, True])), [1])
     (array([2]), array([3]))
@@ -172,6 +177,8 @@ NUMBER_AS_WORD = re.compile(r"[-+]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][-+]?\d+)?
 LONGEST_VALUE = 48
 """The most characters of a value that an error message shows."""
 
+LISTED_COLUMNS, LISTED_LEVELS = 20, 4
+"""The most columns and values that a sentence lists."""
 
 type Table = pd.DataFrame | SparseTable
 
@@ -194,7 +201,8 @@ def to_frame(X: Any) -> pd.DataFrame:
     """Return `X` (row, feature) as a DataFrame with column names as strings.
 
     Tables of other libraries are converted. Columns of an array are named x0, x1, …; an array of objects gets its
-    columns' own types. Masked cells of a masked array are missing. The bins of `pandas.cut` become words.
+    columns' own types. Masked cells of a masked array are missing. The bins of `pandas.cut` become words. Decimals and
+    fractions become floats.
 
     Raises
     ------
@@ -399,6 +407,95 @@ def column_kind(column: pd.Series, text: bool = True) -> ColumnKind:
     return "text" if wordy and len(set(map(str, cells))) > TEXT_MIN_DISTINCT * len(cells) else "category"
 
 
+def convert_columns(frame: pd.DataFrame, dtypes: Mapping[str, ColumnKind], where: str) -> pd.DataFrame:
+    """Make columns of a table that was not read from a file what the user says they are.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"grade": [1, 3, 2]})
+    >>> convert_columns(frame, {"grade": "category"}, "the example")["grade"].cat.categories.tolist()
+    ['1', '2', '3']
+    """
+    require_kinds(dtypes, list(frame.columns), where)
+    if not dtypes and all(_is_plain(dtype) for dtype in set(frame.dtypes)):
+        return frame.copy(deep=False)  # a table of many columns has each of them made anew otherwise
+    columns = {name: _converted(column, dtypes.get(str(name)), where) for name, column in frame.items()}
+    return pd.DataFrame(columns, index=frame.index)
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Return whether a column of this type is numbers, words or categories as it stands."""
+    numeric = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    return numeric or isinstance(dtype, pd.CategoricalDtype | pd.StringDtype)
+
+
+def require_column(name: str, columns: Sequence[Hashable], where: str) -> None:
+    """Raise an `InputError` that lists the columns, the closest first, if `name` is not one of them.
+
+    Examples
+    --------
+    >>> require_column("play", ["wind", "play"], "the example")
+    """
+    if name not in columns:
+        names = [str(column) for column in columns]
+        known = listed(names, LISTED_COLUMNS, IN_ALL)
+        raise InputError(f"{where} has no column {name!r}{did_you_mean(name, names)}; its columns are {known}")
+
+
+def require_kinds(dtypes: Mapping[str, str], columns: Sequence[Hashable], where: str) -> None:
+    """Raise an `InputError` if a column or its kind is unknown; `where` is how the message calls the table."""
+    for name, kind in dtypes.items():
+        require_column(name, columns, where)
+        if kind not in get_args(ColumnKind):
+            raise InputError(f"the dtype {kind!r} of column {name!r} is not known; use {listed(get_args(ColumnKind))}")
+
+
+def _converted(column: pd.Series, kind: ColumnKind | None, where: str) -> pd.Series:
+    if column.dtype == object:
+        for row, value in enumerate(column, start=1):
+            if hasattr(value, "__len__") and not isinstance(value, str):
+                raise not_plain(f"{written(value, LONGEST_VALUE)} (row {row})", column.name, f"{where}: ")
+    if kind == "number":
+        return _to_numbers(column, where)
+    if kind is not None:
+        return as_words(column).astype("category") if kind == "category" else as_words(column)
+    if _is_plain(column.dtype):
+        return column
+    if all(isinstance(value, Number) and not isinstance(value, bool) for value in column.dropna()):
+        return _to_numbers(column, where)
+    return as_words(column)
+
+
+def as_words(column: pd.Series) -> pd.Series:
+    """Return cells as strings, 2.0 as "2": pandas has floats where a cell is missing."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return column
+    cells = zip(column, column.isna(), strict=True)
+    words = [None if missing else word(value) for value, missing in cells]
+    return pd.Series(words, index=column.index, name=column.name, dtype="str")
+
+
+def _to_numbers(column: pd.Series, where: str) -> pd.Series:
+    if column_kind(column, text=False) == "number":
+        return column
+    words = as_words(column)
+    bad = not_numbers(words)
+    if bad.any():
+        values = listed(map(repr, words[bad].unique()), LISTED_LEVELS, IN_ALL)
+        raise InputError(
+            f"{where}: column {column.name!r} should be a number but contains {values} in {flagged_rows(bad)}; "
+            "correct or empty those cells, or make it a category"
+        )
+    found = pd.to_numeric(words)
+    # integers beyond 64 bits come back as objects, and those beyond 63 beside a missing cell as words
+    return found if pd.api.types.is_numeric_dtype(found) else words.astype(float)
+
+
+def not_numbers(words: pd.Series) -> pd.Series:
+    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are not numbers."""
+    return pd.to_numeric(words, errors="coerce").isna() & words.notna()
+
+
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
     """Return columns as floats (row, feature), NaN where a cell is missing, in memory of their own."""
     own = frame if tuple(frame.columns) == names else frame[list(names)]
@@ -568,7 +665,7 @@ def codes_of(column: pd.Series, levels: tuple[Hashable, ...]) -> Integers:
     return np.asarray(table[places])
 
 
-def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any], Integers]:
+def _coded(column: pd.Series, levels: tuple[Hashable, ...], tell: bool = True) -> tuple[NDArray[Any], Integers]:
     """Return the place of each cell among the values of a column (row), −1 where missing, and the code of each."""
     _check_cells(column)
     index = {level: code for code, level in enumerate(levels)}
@@ -579,7 +676,8 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any
     values = [_plain(value) for value in uniques]
     alike = written_alike([value for value in values if value not in index], levels)
     other = index.get(RARE, UNSEEN)
-    _warn_of_spelling(column.name, [value for value in values if alike.get(value, value) not in index], levels)
+    if tell:
+        _warn_of_spelling(column.name, [value for value in values if alike.get(value, value) not in index], levels)
     table = np.array([index.get(alike.get(value, value), other) for value in values] + [index.get(None, MISSING)])
     return np.asarray(found), table
 
@@ -600,14 +698,14 @@ def _folded(word: str) -> str:
     return " ".join(word.split()).casefold()
 
 
-def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> str:
-    """Return a sentence that names the first column with unseen levels, and the levels; empty if there is none."""
-    for j, name in enumerate(names):
-        rows = np.flatnonzero(X[:, j] == UNSEEN)
-        if rows.size:
-            values = sorted({repr(_plain(value)) for value in frame[name].iloc[rows]})[:5]
-            return f"column {name!r} has levels that the training rows lack: {', '.join(values)}"
-    return ""
+def unseen_cells(column: pd.Series, levels: tuple[Hashable, ...]) -> str:
+    """Return a sentence that names values of a column that are no levels; empty if there is none."""
+    places, table = _coded(column, levels, tell=False)
+    unseen = table[places] == UNSEEN
+    if not unseen.any():
+        return ""
+    values = sorted({repr(_plain(value)) for value in column[unseen]})[:5]
+    return f"column {column.name!r} has levels that the training rows lack: {', '.join(values)}"
 
 
 @dataclass(frozen=True)

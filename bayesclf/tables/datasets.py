@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from http.client import HTTPException
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.constraints import Choice, FileName, Instance, OrNone, Text, Whole, require
+from bayesclf.constraints import Choice, FileName, Instance, OrNone, Text, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
-from bayesclf.tables import shipped
-from bayesclf.tables.stream_paths import MAX_BYTES
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
 
 __all__ = [
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.tables.columns import ColumnKind
-    from bayesclf.tables.delimited import Wish
+    from bayesclf.tables.delimited import ReadOptions, Wish
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -40,6 +41,94 @@ SHOWN_NAMES = 8
 """Columns and labels that a data set shows of itself."""
 LISTED_SETS = 40
 """The most known names that an error message lists."""
+
+
+CC_BY, UNCLEAR = "CC BY 4.0", "unclear"
+"""Licenses: of the tables that ship, and of those whose terms are not known."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of a table without reading it; `columns` counts the labels' column."""
+
+    rows: int
+    columns: int
+    classes: int
+    description: str
+    creators: str
+    source: str
+    license: str = CC_BY
+    changes: str = ""
+    note: str = ""
+    file: str = ""
+
+
+def folder() -> Path:
+    """Return the folder of the tables that ship: inside the package of a wheel, next to it in a source checkout."""
+    package = Path(str(resources.files("bayesclf")))
+    return package / "data" if (package / "data").is_dir() else package.parent / "data"
+
+
+def _shipped() -> dict[str, About]:
+    """Return what the README of the folder says of each table."""
+    found = {}
+    text = (folder() / "README.md").read_text(encoding="utf-8")
+    for name, section in re.findall(r"^### (\w+)\n(.*?)(?=\n##|\Z)", text, re.MULTILINE | re.DOTALL):
+        said = dict(re.findall(r"^- (\w+): (.+)$", section, re.MULTILINE))
+        file, *sizes = re.findall(r"`(.+)`|(\d+) ", said.pop("file"))
+        sentence = section.strip().partition("\n")[0].rstrip(".")
+        rows, columns, classes = (int(size) for _, size in sizes)
+        found[name] = About(rows, columns, classes, sentence[:1].lower() + sentence[1:], file=file[0], **said)
+    return found
+
+
+SHIPPED = _shipped()
+IN_SKLEARN = "scikit-learn, sklearn.datasets.load_"
+SKLEARN_SETS = {
+    "iris": About(
+        *(150, 5, 3),
+        "three species of iris by the size of their sepals and petals (Fisher 1936)",
+        "R. A. Fisher (1936)",
+        f"{IN_SKLEARN}iris",
+    ),
+    "wine": About(
+        *(178, 14, 3),
+        "three cultivars of wine by chemical analysis (Aeberhard and Forina 1991)",
+        "Stefan Aeberhard and M. Forina (1991)",
+        f"{IN_SKLEARN}wine",
+    ),
+    "breast_cancer": About(
+        *(569, 31, 2),
+        "Wisconsin breast cancer: malignant or benign by the shape of cell nuclei",
+        "William H. Wolberg, W. Nick Street and Olvi L. Mangasarian (1993)",
+        f"{IN_SKLEARN}breast_cancer",
+    ),
+    "digits": About(
+        *(1797, 65, 10),
+        "handwritten digits as pictures of 8 x 8 pixels (test part of UCI optdigits)",
+        "Ethem Alpaydin and Cenk Kaynak (1998)",
+        f"{IN_SKLEARN}digits",
+    ),
+}
+NAMED = {
+    "pima": About(
+        *(768, 9, 2),
+        "diabetes within five years among Pima women",
+        "National Institute of Diabetes and Digestive and Kidney Diseases, donated by Vincent Sigillito (1990)",
+        "https://www.openml.org/d/37",
+        UNCLEAR,
+        "classes renamed; zeros that stand for missing values are left as they are",
+    ),
+    "boston": About(
+        *(506, 14, 2),
+        "whether homes of a tract of Boston cost more than in the median tract",
+        "D. Harrison and D. L. Rubinfeld (1978), StatLib",
+        "https://www.openml.org/d/531",
+        UNCLEAR,
+        "the price is replaced by whether it is above its median",
+    ),
+}
+"""Tables that do not ship; openml.org has them, in a fixed version."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -140,7 +229,6 @@ def load(
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
-    max_bytes: int = MAX_BYTES,
     unlabeled: str = "drop",
     **reading: Any,
 ) -> Dataset:
@@ -173,8 +261,6 @@ def load(
     missing : mapping of str to sequence, or sequence, optional
         By column, the values that stand for "missing", such as ``{"glucose": [0]}``; or those of all columns. Their
         cells are emptied.
-    max_bytes : int, optional
-        The most bytes that a packed file may be unpacked to, as in `read_table`.
     unlabeled : {"drop", "error", "use"}
         What to do with rows without a label: leave them out, which `notes` say; refuse them; or keep them, for `fit`
         of generative classifiers to learn from.
@@ -198,7 +284,7 @@ def load(
     >>> tennis.X.shape, tennis.y.name
     ((14, 4), 'play')
     """
-    return _loaded(name_or_path, target, dtypes, missing, max_bytes, unlabeled, reading, needs_target=True)
+    return _loaded(name_or_path, target, dtypes, missing, unlabeled, reading, needs_target=True)
 
 
 def read(
@@ -206,7 +292,6 @@ def read(
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None = None,
-    max_bytes: int = MAX_BYTES,
     unlabeled: str = "drop",
     **reading: Any,
 ) -> Dataset:
@@ -221,7 +306,7 @@ def read(
         The file.
     target : str, optional
         As in `load`; without it the data set has no labels.
-    dtypes, missing, max_bytes, unlabeled, **reading
+    dtypes, missing, unlabeled, **reading
         As in `load`.
 
     Returns
@@ -249,7 +334,7 @@ def read(
     the separator is ';'
     column 'price' is read as numbers, without '€' and with a decimal comma
     """
-    return _loaded(Path(path), target, dtypes, missing, max_bytes, unlabeled, reading, needs_target=False)
+    return _loaded(Path(path), target, dtypes, missing, unlabeled, reading, needs_target=False)
 
 
 def _loaded(
@@ -257,38 +342,35 @@ def _loaded(
     target: str | None,
     dtypes: Mapping[str, ColumnKind] | None,
     missing: Mapping[str, Sequence[object]] | Sequence[object] | None,
-    max_bytes: int,
     unlabeled: str,
     reading: Mapping[str, Any],
     needs_target: bool,
 ) -> Dataset:
+    from bayesclf.tables.columns import LISTED_COLUMNS, require_column
     from bayesclf.tables.delimited import label_among, wish_of
-    from bayesclf.tables.kinds import LISTED_NAMES, require_column
-    from bayesclf.tables.labels import as_classes
-    from bayesclf.tables.useless import left_out
+    from bayesclf.tables.remarks import left_out
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
-    require(Whole(1), max_bytes=max_bytes)
     require(Choice(("drop", "error", "use")), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
     wish = wish_of(reading, dtypes, missing, target)
-    found = _find(name_or_path, wish, max_bytes)
+    found = _find(name_or_path, wish)
     frame = found.frame
     columns = [str(column) for column in frame.columns]
     chosen = found.target if target is None else label_among(columns, target)
     if chosen is None and needs_target:
         raise InputError(
             f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
-            f"the columns are {listed(columns, LISTED_NAMES, IN_ALL)}"
+            f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
     notes = found.notes
     useless: dict[str, str] = {}
     if chosen is not None:
         require_column(chosen, columns, name)
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
-        frame, said = as_classes(frame, chosen, wish.options, found.from_file)
+        frame, said = _as_classes(frame, chosen, wish.options, found.from_file)
         notes = (*said, *notes, *remark)
     if found.from_file:
         useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
@@ -339,7 +421,7 @@ def available() -> list[DatasetInfo]:
 PLACES = ("own", "sklearn", "folder", "openml")
 """Where data sets come from; the first place that has a name wins."""
 
-KNOWN = {"own": shipped.SHIPPED, "sklearn": shipped.SKLEARN_SETS, "openml": shipped.NAMED}
+KNOWN = {"own": SHIPPED, "sklearn": SKLEARN_SETS, "openml": NAMED}
 """What is known of the tables of a place, by name."""
 
 
@@ -349,7 +431,7 @@ class _Table:
 
     frame: pd.DataFrame
     target: str | None
-    about: shipped.About
+    about: About
     notes: tuple[str, ...] = ()
     from_file: bool = False
 
@@ -358,7 +440,7 @@ def _names(place: str) -> Collection[str]:
     return _folder_files() if place == "folder" else KNOWN[place]
 
 
-def _find(name_or_path: str | os.PathLike[str], wish: Wish, max_bytes: int) -> _Table:
+def _find(name_or_path: str | os.PathLike[str], wish: Wish) -> _Table:
     """Return a table of a file, or of the first place that has its name."""
     from bayesclf.tables.reading import CONVERTED, ENDINGS
 
@@ -366,25 +448,25 @@ def _find(name_or_path: str | os.PathLike[str], wish: Wish, max_bytes: int) -> _
     if isinstance(name_or_path, str):
         prefix, colon, rest = name.partition(":")
         if colon and prefix in PLACES:
-            return _named(prefix, rest, wish, max_bytes)
+            return _named(prefix, rest, wish)
         if not os.path.isfile(name):
             place = next((place for place in PLACES if name in _names(place)), None)
             if place:
-                return _named(place, name, wish, max_bytes, prefixed=False)
+                return _named(place, name, wish, prefixed=False)
             if not os.path.exists(name) and not name.lower().endswith((*ENDINGS, *CONVERTED)):
                 _check_folder()
                 raise InputError(f"no file and no data set is called {name!r}{_known(name, PLACES)}")
-    return _of_file(name_or_path, f"the file {Path(name).name}", wish, max_bytes)
+    return _of_file(name_or_path, f"the file {Path(name).name}", wish)
 
 
-def _of_file(path: str | os.PathLike[str], description: str, wish: Wish, max_bytes: int = MAX_BYTES) -> _Table:
+def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Table:
     from bayesclf.tables.reading import read_file
 
-    found = read_file(path, wish, max_bytes)
-    return _Table(found.frame, None, _about(found.frame, description, os.fspath(path)), found.notes, from_file=True)
+    frame, notes = read_file(path, wish)
+    return _Table(frame, None, _about(frame, description, os.fspath(path)), notes, from_file=True)
 
 
-def _named(place: str, name: str, wish: Wish, max_bytes: int, prefixed: bool = True) -> _Table:
+def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     """Return a table of a place; `prefixed` is whether the user named the place too."""
     from bayesclf.tables.reading import as_wished, read_table
 
@@ -398,11 +480,11 @@ def _named(place: str, name: str, wish: Wish, max_bytes: int, prefixed: bool = T
         if name not in _names(place):
             raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
         if place == "folder":
-            table = _of_folder(name, wish, max_bytes)
+            table = _of_folder(name, wish)
         else:
             about = KNOWN[place][name]
-            readers = {"sklearn": _of_sklearn, "openml": shipped.read_named}
-            frame = readers[place](name) if place in readers else read_table(shipped.folder() / about.file)
+            readers = {"sklearn": _of_sklearn, "openml": _read_named}
+            frame = readers[place](name) if place in readers else read_table(folder() / about.file)
             table = _Table(frame, str(frame.columns[-1]), about)
     return table if table.from_file else replace(table, frame=as_wished(table.frame, wish, name))
 
@@ -437,6 +519,21 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     return labeled, (some,)
 
 
+def _as_classes(
+    frame: pd.DataFrame, target: str, options: ReadOptions, from_file: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table whose labels are classes, and what was done."""
+    from bayesclf.tables.remarks import cut, mended_labels, renamed
+
+    y = frame[target]
+    if options.classes:
+        return frame.assign(**{target: cut(y, options.classes)}), []
+    if not from_file or options.labels_as_written or y.dtype.kind in "iufb":
+        return frame, []
+    slips, notes = mended_labels(y)
+    return (frame.assign(**{target: renamed(y, slips)}) if slips else frame), notes
+
+
 def _of_sklearn(name: str) -> pd.DataFrame:
     import pandas as pd
     from sklearn import datasets
@@ -446,9 +543,43 @@ def _of_sklearn(name: str) -> pd.DataFrame:
     return bunch.data.assign(target=labels)  # type: ignore[no-any-return]
 
 
+def _fetch(name: str) -> Any:
+    """Return a data set by name or number, as `sklearn.datasets.fetch_openml` gives it."""
+    from sklearn.datasets import fetch_openml
+
+    if not name:
+        raise InputError("openml: needs a name or a number, such as openml:credit-g or openml:31")
+    which = {"data_id": int(name)} if name.isascii() and name.isdigit() else {"name": name}
+    try:
+        return fetch_openml(**which, as_frame=True, parser="auto", n_retries=0)
+    except (ValueError, OSError, HTTPException) as error:
+        raise InputError(
+            f"openml:{name} cannot be fetched ({error}); check its number and the network, or save the table to a file"
+        ) from error
+
+
+def _read_named(name: str) -> pd.DataFrame:
+    """Return the features of one of the `NAMED` tables and, last, its label column ``class``."""
+    import pandas as pd
+
+    try:
+        frame = _fetch(NAMED[name].source.rpartition("/")[2]).frame
+    except InputError as reason:
+        raise InputError(
+            f"{name} does not ship with bayesclf, as its license is not clear, and {reason}, "
+            f"{name}.csv, in a folder that BAYESCLF_DATA names"
+        ) from None
+    *features, label = (column for _, column in frame.items())
+    if pd.api.types.is_numeric_dtype(label):
+        label = (label > label.median()).map({True: "high", False: "low"})
+    # categories of digits are numbers here
+    numbers = {str(own.name).lower(): pd.to_numeric(own.astype(str)) for own in features}
+    return pd.DataFrame({**numbers, "class": label.astype("str").str.removeprefix("tested_")})
+
+
 def _fetched(name: str) -> _Table:
     """Return any data set of openml.org, by name or number."""
-    bunch = shipped.fetch(name)
+    bunch = _fetch(name)
     named = list(bunch.target_names)
     target = str(named[0]) if len(named) == 1 else _label_column(bunch.frame)
     source = f"https://www.openml.org/d/{bunch.details.get('id', name)}"
@@ -456,8 +587,8 @@ def _fetched(name: str) -> _Table:
     return _Table(bunch.frame, target, _about(bunch.frame, f"{name} from OpenML", source, license))
 
 
-def _about(frame: pd.DataFrame, description: str, source: str, license: str = "") -> shipped.About:
-    return shipped.About(len(frame), len(frame.columns), 0, description, "", source, license)
+def _about(frame: pd.DataFrame, description: str, source: str, license: str = "") -> About:
+    return About(len(frame), len(frame.columns), 0, description, "", source, license)
 
 
 def _check_folder() -> None:
@@ -486,11 +617,11 @@ def _folder_files() -> dict[str, Path]:
     return files
 
 
-def _of_folder(name: str, wish: Wish, max_bytes: int = MAX_BYTES) -> _Table:
+def _of_folder(name: str, wish: Wish) -> _Table:
     from bayesclf.tables.columns import column_kind
 
     path = _folder_files()[name]
-    table = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish, max_bytes)
+    table = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish)
     last = str(table.frame.columns[-1])
     target = _label_column(table.frame) or (None if column_kind(table.frame[last]) == "text" else last)
     return replace(table, target=target)

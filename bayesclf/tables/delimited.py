@@ -1,32 +1,108 @@
-"""Tables of text with separators, whole or batch by batch: the same layout, and the same meaning of cells, in both."""
+"""Tables of text with separators: how a file is laid out, what its cells mean, and its rows, batch by batch."""
 
 from __future__ import annotations
 
-import contextlib
+import codecs
+import csv
 import gzip
 import io
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import ALL, NoRows, Wanted, lacking_or_other, pieces_of_files
-from bayesclf.tables.kinds import require_kinds
-from bayesclf.tables.layout import HEAD_BYTES, Cleaned, Found, ReadOptions, check_rows, decoded, encoding_of, laid_out
-from bayesclf.tables.stream import Stream
-from bayesclf.tables.stream_paths import require_names
-from bayesclf.tables.writing import Meaning, Survey, cells_of
-from bayesclf.wording import did_you_mean, listed, one_line
+from bayesclf.files import regular
+from bayesclf.tables.columns import require_kinds
+from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, after_rows, pieces, require_same
+from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
+from bayesclf.wording import clipped, counted, did_you_mean, listed, one_line
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pyarrow as pa
+
+SEPARATORS = (",", ";", "\t", "|", " ")
+"""What may be between cells; " " is any number of blanks and tabs."""
+
+NAMES_OF = {"\t": "a tab", " ": "blanks"}
+"""How sentences call separators that cannot be seen."""
+
+HEAD_BYTES, HEAD_ROWS = 2**18, 200
+"""The part of a file by which its layout is found."""
+
+LONGEST_CELL = 2**31 - 1
+"""The most characters of a cell that csv can be told to read everywhere."""
 
 BLOCK = 2**24
 """Bytes of a file that are read at once."""
+
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+"""Bytes at the start of a file that name its encoding."""
+
+COMMENTS = ("#", "%")
+"""What comments begin with."""
+
+SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+LONE_RETURN = re.compile(r"\r(?!\n)")
+COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
+DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
+DATA = re.compile(r"@data\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the user says about how a file is read; None is found.
+
+    Attributes
+    ----------
+    encoding
+        Name of an encoding that Python knows, such as "cp1252".
+    separator
+        The character between cells; " " stands for any number of blanks.
+    decimal
+        "." or ",".
+    header
+        Whether the first row has names.
+    comment
+        What the lines begin with that are left out.
+    skip_rows
+        Numbers of lines that are left out, from 1.
+    missing
+        Words and numbers that stand for "missing" in every column.
+    keep
+        Columns that stay although they look useless.
+    labels_as_written
+        Whether labels that differ in blanks or in case stay different.
+    classes
+        Bounds that make classes of a label column of numbers.
+    """
+
+    encoding: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    comment: str | None = None
+    skip_rows: tuple[int, ...] = ()
+    missing: tuple[object, ...] = ()
+    keep: tuple[str, ...] = ()
+    labels_as_written: bool = False
+    classes: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise InputError(f"the encoding {self.encoding!r} is not known; use utf-8, cp1252 or utf-16") from None
+        if self.separator is not None and len(self.separator) != 1:
+            raise InputError(f"the separator must be one character, such as ';' or '\\t', not {self.separator!r}")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"the decimal mark must be '.' or ',', not {self.decimal!r}")
+        if any(line < 1 for line in self.skip_rows):
+            raise InputError(f"lines are counted from 1, so that none is {min(self.skip_rows)}")
 
 
 @dataclass(frozen=True)
@@ -120,46 +196,478 @@ def _many(value: Any) -> tuple[Any, ...]:
 
 
 @dataclass(frozen=True)
-class Read:
-    """A table that was read, and what was done; `emptied` lists columns with words that the user calls missing."""
+class Found:
+    """The layout of a file.
 
-    frame: pd.DataFrame
+    Attributes
+    ----------
+    encoding, separator, comment
+        As in `ReadOptions`.
+    names
+        Names of the columns; c1, c2, … where the file has none.
+    unnamed
+        Those of them that the file has no name for, although it has for others, and what they hold: "nothing", or
+        "rows" where they number or name these.
+    first
+        Number of the line in which rows begin, from 1.
+    quoted
+        Whether each line is in quotes as a whole.
+    quote
+        What quotes cells.
+    skipped
+        Numbers of lines that are left out.
+    plain
+        Whether the bytes can be parsed as they are, once the lines before the first row are left out.
+    kinds
+        Kinds of columns that the file declares.
+    notes
+        What was found that is not the usual.
+    """
+
+    encoding: str
+    separator: str
+    names: tuple[str, ...]
+    first: int
+    comment: str | None = None
+    unnamed: dict[str, str] = field(default_factory=dict)
+    quoted: bool = False
+    quote: str = '"'
+    skipped: frozenset[int] = frozenset()
+    plain: bool = True
+    kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    emptied: frozenset[str] = frozenset()
-    kinds: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def between(self) -> str:
+        """What is between cells once lines are cleaned."""
+        return "\t" if self.separator == " " else self.separator
+
+    def rows(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines of a file, with a blank one for each that holds no cells, so that numbers stay."""
+        for number, line in enumerate(lines, 1):
+            yield "\n" if number < self.first else self.row(number, line)
+
+    def row(self, number: int, line: str) -> str:
+        """Return a line of which the number is given, with the separator between its cells; blank if it is left out."""
+        if number in self.skipped or (self.comment and line.lstrip().startswith(self.comment)):
+            return "\n"
+        if self.quoted:
+            line = _without_quotes(line)
+        return "\t".join(line.split()) + "\n" if self.separator == " " else line
 
 
-def read_delimited(data: bytes, path: Path, default: str, wish: Wish) -> Read:
-    """Return the table of a text with separators."""
-    import pandas as pd
+def _without_quotes(line: str) -> str:
+    text = line.strip()
+    return f"{text[1:-1]}\n".replace('""', '"') if text[:1] == text[-1:] == '"' else line
+
+
+def encoding_of(data: bytes, whole: bool, path: Path) -> str:
+    """Return the encoding of a file by its mark, or by decoding: UTF-8 first, then UTF-16 by its zeros, then cp1252."""
+    for mark, name in MARKS.items():
+        if data.startswith(mark):
+            return name
+    zeros = data[1::2].count(0), data[::2].count(0)
+    if max(zeros) > len(data) / 8 and min(zeros) < max(zeros) / 8:
+        return "utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"
+    for name in ("utf-8", "cp1252"):
+        try:
+            codecs.getincrementaldecoder(name)().decode(data, final=whole)
+        except UnicodeDecodeError as wrong:
+            error = wrong
+        else:
+            return name
+    line = data.count(b"\n", 0, error.start) + 1
+    at = f"byte 0x{data[error.start]:02x} at offset {error.start} (line {line})"
+    raise InputError(f"{path} is neither UTF-8 nor cp1252 text: {at}; say its --encoding (encoding=…)")
+
+
+def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
+    """Return the text of a file, or of its start."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(data, final=whole).removeprefix("\ufeff")
+    except (UnicodeDecodeError, UnicodeError) as error:
+        at = f" at offset {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+        raise InputError(f"{path} is not {encoding} text{at}; say another --encoding (encoding=…)") from None
+    if "\0" in text:
+        raise InputError(
+            f"{path} is no text: a NUL character is in line {text.count(chr(10), 0, text.index(chr(0))) + 1}; say its "
+            "--encoding (encoding=…)"
+        )
+    if not text.strip():
+        raise InputError(f"{path} is empty; it needs column names and at least one row")
+    return text
+
+
+def laid_out(
+    head: str, encoding: str, asked: ReadOptions, path: Path, known: Collection[str] = (), default: str = ","
+) -> Found:
+    """Return the layout of a text; a first row with one of the `known` columns has names."""
+    notes = [] if encoding in ("utf-8", "utf-8-sig") else [f"the text is {encoding} (--encoding says another one)"]
+    if DATA.search(head) and DECLARED.search(head):
+        return _arff(list(io.StringIO(head, newline="")), encoding, path)
+    skipped = set(asked.skip_rows)
+    separator = asked.separator
+    lines = enumerate(io.StringIO(head, newline=""), 1)
+    used = list(islice(((n, line) for n, line in lines if line.strip() and n not in skipped), 4 * HEAD_ROWS))
+    own = SEPARATOR_LINE.fullmatch(used[0][1]) if used else None
+    if own:
+        skipped.add(used.pop(0)[0])
+        separator = separator or own[1]
+    comment = asked.comment or _comment([line for _, line in used])
+    if comment:
+        left = [(number, line) for number, line in used if not line.lstrip().startswith(comment)]
+        if asked.comment is None:
+            notes.append(f"lines that begin with {comment!r} are left out (--comment says another mark)")
+        used = left
+    texts = [line for _, line in used]
+    quoted = _whole_lines_quoted(texts, known)
+    if quoted:
+        texts = [_without_quotes(line) for line in texts]
+        notes.append("the quotes around each line are left out")
+    if separator is None:
+        separator = _separator(texts, default)
+        if separator != default:
+            said = NAMES_OF.get(separator, repr(separator))
+            notes.append(f"the separator is {said} (--separator says another one)")
+    found = Found(encoding, separator, (), 1, comment, quoted=quoted, skipped=frozenset(skipped))
+    numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
+    if not rows:
+        raise InputError(f"{path} is empty; it needs column names and at least one row")
+    cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
+    found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
+    return _named(found, asked, path, numbers, rows, known, notes)
+
+
+def _named(
+    found: Found,
+    asked: ReadOptions,
+    path: Path,
+    numbers: list[int],
+    rows: list[list[str]],
+    known: Collection[str],
+    notes: list[str],
+) -> Found:
+    """Return a layout with the names of its columns, which the first of some rows may have."""
+    top, rest = [cell.strip() for cell in rows[0]], rows[1:]
+    has_header = asked.header
+    if has_header is None:
+        has_header = bool(set(known) & set(top)) or not _looks_like_rows(top, rest)
+        if not has_header:
+            notes.append("the first row has no names, so columns are c1, c2, … (--header takes it for names)")
+    unnamed: dict[str, str] = {}
+    if not has_header:
+        names, first = [f"c{place}" for place in range(1, len(top) + 1)], numbers[0]
+        if not any(row[-1].strip() for row in rows):
+            unnamed[names[-1]] = "nothing"
+    else:
+        if {len(row) for row in rest} == {len(top) + 1}:
+            if not any(row[-1].strip() for row in rest):
+                top = [*top, ""]
+            elif _holds_row_names([row[0] for row in rest]):
+                top = ["", *top]  # as R writes the names of rows
+        names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
+        first = numbers[1] if rest else numbers[0] + 1
+        _refuse_second_header(names, rest, numbers[1:], path)
+        for place, (name, own) in enumerate(zip(names, top, strict=True)):
+            if not own:
+                cells = [row[place] for row in rest if len(row) == len(names)]
+                unnamed[name] = _unnamed(cells, place, name, asked, path)
+    return replace(found, names=tuple(names), first=first, unnamed=unnamed, notes=tuple(notes))
+
+
+def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, path: Path) -> str:
+    """Return what a column without a name holds: "nothing", or "rows" if it numbers or names them."""
+    if not any(cell.strip() for cell in cells):
+        return "nothing"
+    if _holds_row_names(cells):
+        return "rows"
+    if name in asked.keep:
+        return "kept"
+    raise InputError(
+        f"{path}: column {place + 1} has no name; name it in the file, or read it as {name!r} with --keep {name} "
+        f"(keep=[{name!r}])"
+    )
+
+
+def _comment(lines: Sequence[str]) -> str | None:
+    """Return what begins the comments at the start of a file, if it has some."""
+    for mark in COMMENTS:
+        own = [line for line in lines if line.lstrip().startswith(mark)]
+        others = [line for line in lines if not line.lstrip().startswith(mark)]
+        if own and len(others) > 1:
+            widths = {line.count(_separator(others, ",")) for line in others}
+            if not any(line.count(_separator(others, ",")) in widths - {0} for line in own):
+                return mark
+    return None
+
+
+def _whole_lines_quoted(lines: Sequence[str], known: Collection[str]) -> bool:
+    """Return whether each line is in quotes, with several cells inside; not of a column whose name is known."""
+    inside = [line.strip() for line in lines]
+    if len(inside) < 2 or not all(len(line) > 1 and line[0] == line[-1] == '"' for line in inside):
+        return False
+    separators = SEPARATORS[:-1]
+    if any(len(row) != 1 for sign in separators for row in _cells(inside, sign)):
+        return False
+    opened = [_without_quotes(line).strip() for line in inside]
+    if opened[0] in {name.strip() for name in known}:
+        return False
+    return any(_width(opened, sign) == len(_cells(opened[:1], sign)[0]) > 1 for sign in separators)
+
+
+def _cells(lines: Iterable[str], separator: str) -> list[list[str]]:
+    """Return the cells of the first records."""
+    return _records_of(list(lines), None, separator)[1]
+
+
+def _records_of(lines: list[str], numbers: Sequence[int] | None, separator: str) -> tuple[list[int], list[list[str]]]:
+    """Return the number of the first line, and the cells, of the first records; those after a wrong quote are none."""
+    reader = csv.reader(lines, delimiter=separator)
+    firsts, rows, line = [], [], 0
+    with suppress(csv.Error), cells_of_any_length():
+        for cells in reader:
+            if cells:
+                firsts.append(line if numbers is None else numbers[line])
+                rows.append(cells)
+            line = reader.line_num
+            if len(rows) > HEAD_ROWS:
+                break
+    return firsts, rows
+
+
+@contextmanager
+def cells_of_any_length() -> Iterator[None]:
+    """Let csv read long cells: its own limit, 128 KiB, is too low for documents."""
+    limit = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def check_rows(found: Found, text: str, path: Path) -> None:
+    """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
+    lines = found.rows(io.StringIO(text, newline=""))
+    reader = csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
+    row, line = 0, 1
+    wrong: tuple[int, int, int] | None = None
+    try:
+        with cells_of_any_length():
+            for cells in reader:
+                row += bool(cells)
+                if cells and wrong:
+                    break
+                if cells and len(cells) != len(found.names):
+                    wrong = row, line, len(cells)
+                line = reader.line_num + 1
+    except csv.Error:
+        raise InputError(
+            f"{path}: the quotes of the row that starts in line {line} do not match; "
+            "close each quoted cell and double the quotes inside it"
+        ) from None
+    if not row:
+        raise InputError(f"{path} has no rows below its column names; add at least one")
+    if wrong is not None:
+        number, line, size = wrong
+        last = number == row > 1
+        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if last else ""
+        raise InputError(
+            f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
+            f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
+        )
+
+
+def _width(lines: Sequence[str], separator: str) -> int:
+    """Return the number of cells that each row has; 1 where they differ, one cell more in each row aside."""
+    rows = [line.split() for line in lines] if separator == " " else _cells(lines, separator)
+    widths = [len(row) for row in rows]
+    if len(rows) < 2:
+        return widths[0] if widths else 1
+    same = set(widths[1:]) == {widths[0]} or (widths[0] > 1 and set(widths[1:]) == {widths[0] + 1})
+    return widths[1] if same else 1
+
+
+def _separator(lines: Sequence[str], default: str) -> str:
+    """Return the separator with which the rows have the same number of cells, the usual one if it does."""
+    widths = {sign: _width(lines, sign) for sign in SEPARATORS}
+    others = [sign for sign in SEPARATORS[:-1] if sign != default and widths[sign] > 1]
+    if widths[default] > 1:
+        # of "0,5;1,2" each cell has a comma too, which is then that of a number
+        for sign in others:
+            pieces = [cell.strip() for row in _cells(lines, sign)[1:] for cell in row if default in cell]
+            if pieces and all(COMMA_NUMBER.fullmatch(piece) for piece in pieces):
+                return sign
+        return default
+    if others:
+        return max(others, key=lambda sign: widths[sign])
+    if any(default in line for line in lines):
+        return default  # rows of several lengths, about which the reader has a sentence
+    cells = [cell for line in lines[1:] for cell in line.split()]
+    numbers = sum(bool(PLAIN.fullmatch(cell)) for cell in cells) > len(cells) / 3
+    return " " if widths[" "] > 2 and numbers and not any('"' in line for line in lines) else default
+
+
+def _looks_like_rows(top: Sequence[str], rest: Sequence[Sequence[str]]) -> bool:
+    """Return whether a first row holds cells like those below it: numbers in their range, words that recur."""
+    if not rest:
+        return False
+    alike = 0
+    for place, cell in enumerate(top):
+        if not cell:
+            continue
+        below = [row[place].strip() for row in rest if len(row) > place]
+        below = [word for word in below if word and word not in CODES]
+        numeric = bool(below) and sum(written(word) is not None for word in below) >= 0.9 * len(below)
+        if not written(cell):
+            if numeric and cell not in CODES:
+                return False
+            alike += below.count(cell) > 0 and len(set(below)) < len(below)
+        elif numeric:
+            values = [float(word) for word in below if PLAIN.fullmatch(word)]
+            plain = bool(PLAIN.fullmatch(cell))
+            inside = plain and values and min(values) <= float(cell) <= max(values) and cell in below
+            alike += bool(inside or not cell.lstrip("+-").isdecimal())
+    return alike > 0 and 2 * alike >= sum(map(bool, top))
+
+
+def _holds_row_names(cells: Sequence[str]) -> bool:
+    """Return whether cells count up from 0 or 1, or are different words."""
+    found = [cell.strip() for cell in cells]
+    if found in ([str(n) for n in range(len(found))], [str(n) for n in range(1, len(found) + 1)]):
+        return True
+    return len(found) == len(set(found)) > 1 and not any(map(written, found))
+
+
+def _refuse_second_header(names: Sequence[str], rows: Sequence[Sequence[str]], numbers: list[int], path: Path) -> None:
+    """Raise for a row of words below the names where the rows below it have numbers."""
+    if len(rows) < 5 or any(written(cell.strip()) for cell in rows[0]):
+        return
+    numeric = [
+        place
+        for place in range(min(len(names), *map(len, rows)))
+        if all(written(row[place].strip()) for row in rows[1:])
+    ]
+    words = [rows[0][place].strip() for place in numeric]
+    if len(numeric) > 1 and all(word and word not in CODES for word in words):
+        raise InputError(
+            f"{path}: line {numbers[0]} has {listed([repr(clipped(word, 20)) for word in words], 4)} where the rows "
+            f"below it have numbers, like a second row of names; leave it out with --skip-rows {numbers[0]} "
+            f"(skip_rows=[{numbers[0]}])"
+        )
+
+
+def _arff(lines: list[str], encoding: str, path: Path) -> Found:
+    """Return the layout of an ARFF file: its columns are declared before the rows."""
+    names, kinds = [], {}
+    for number, line in enumerate(lines, 1):
+        declared = DECLARED.match(line.strip())
+        if declared:
+            name = declared[1].strip("'\"")
+            names.append(name)
+            kinds[name] = declared[2].strip().lower()
+        elif DATA.fullmatch(line.strip()):
+            if any(row.lstrip().startswith("{") for row in lines[number : number + HEAD_ROWS]):
+                raise InputError(f"{path} is a sparse ARFF file; write its cells out, as scipy.io.arff.loadarff does")
+            numeric = ("numeric", "real", "integer")
+            types = {
+                name: "number" if kind.startswith(numeric) else "category"
+                for name, kind in kinds.items()
+                if not kind.startswith(("string", "date"))
+            }
+            found = Found(encoding, ",", tuple(names), number + 1, kinds=types)
+            return replace(found, comment="%", quote="'", plain=False)
+    raise InputError(f"{path} has no line @data; an ARFF file needs it before its rows")
+
+
+class _Lines:
+    """Lines of text as the UTF-8 bytes of a file."""
+
+    closed = False
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._rest = b""
+
+    def read(self, size: int) -> bytes:
+        """Read the next bytes."""
+        pieces, total = [self._rest], len(self._rest)
+        while total < size and (line := next(self._lines, "")):
+            pieces.append(line.encode())
+            total += len(pieces[-1])
+        data = b"".join(pieces)
+        self._rest = data[size:]
+        return data[:size]
+
+    def close(self) -> None:
+        """Leave the file, which its owner closes."""
+
+
+def require_names(names: Sequence[str], path: Path) -> None:
+    """Raise `InputError` for a column without a name, and for two of the same."""
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, start=1):
+        if not name.strip():
+            raise InputError(f"{path}: column {position} has no name; name it, or remove it if it numbers the rows")
+        if name in first:
+            raise InputError(f"{path}: columns {first[name]} and {position} are both named {name!r}; rename one")
+        first[name] = position
+
+
+def text_stream(
+    paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL, data: bytes | None = None
+) -> Stream:
+    """Return the stream of files of text, after a first pass that finds what the cells of each column mean.
+
+    The bytes of one file may be given as `data`: they are checked row by row, and the first pass keeps the rows.
+    """
     import pyarrow as pa
 
-    encoding = wish.options.encoding or encoding_of(data, True, path)
-    text = decoded(data, encoding, path)
-    cut = text.rfind("\n", 0, HEAD_BYTES) + 1 if len(text) > HEAD_BYTES else 0
-    found = laid_out(text[:cut] if cut else text, encoding, wish.options, path, wish.names, default)
-    require_names(found.names, path)
-    require_kinds(wish.kinds, found.names, str(path))
-    check_rows(found, text, path)
-    del text
-    names = _kept(found, wish)
-    wish = wish.among(names)
-    table = pa.Table.from_batches(_batches(path, found, names, max(len(data) + 1, BLOCK), io.BytesIO(data)))
-    surveys = _surveys(names, wish)
-    columns = {name: table[name].combine_chunks() for name in names}
-    for name, survey in surveys.items():
-        survey.add(columns[name])
-    meanings = settled(surveys, [found], wish)
-    cells = {}
-    for name in names:
-        own = cells_of(columns.pop(name), meanings[name], wish.codes(name), wish.as_written(name))
-        cells[name] = own.to_pandas() if meanings[name].held == "words" else own.to_numpy(zero_copy_only=False)
-    emptied = frozenset(name for name, survey in surveys.items() if survey.emptied)
-    return Read(pd.DataFrame(cells), notes_of(found, meanings, wish), emptied, found.kinds)
+    layouts = {path: _layout(path, wish, data) for path in paths}
+    first = layouts[paths[0]]
+    names = tuple(_kept(first, wish))
+    own, wish = wanted.of(names), wish.among(names)
+    for path in paths[1:]:
+        found = _kept(layouts[path], wish)
+        require_same(found, names, str(path), str(paths[0]), wanted)
+        names = (*names, *(name for name in found if name not in names))
+    surveys = {name: Survey(wish.codes(name), wish.as_written(name)) for name in own}
+    rows = dict.fromkeys(paths, 0)
+    held: list[pa.RecordBatch] = []
+    for path in paths:
+        for batch in _batches(path, layouts[path], own or names[:1], data):
+            rows[path] += batch.num_rows
+            held += [] if data is None else [batch]
+            for name, survey in surveys.items():
+                survey.add(batch.column(name))
+    if not sum(rows.values()):
+        raise NoRows(f"{where} has no rows below its column names; add at least one")
+    meanings = _settled(surveys, first, wish)
 
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield batches of some columns, after so many rows, each with its file's name."""
+        for path in paths:
+            if after >= rows[path]:
+                after -= rows[path]
+                continue
+            found = held or _batches(path, layouts[path], chosen)
+            for piece in after_rows((piece for batch in found for piece in pieces(batch)), after):
+                arrays = [
+                    cells_of(piece.column(name), meanings[name], wish.codes(name), wish.as_written(name))
+                    for name in chosen
+                ]
+                yield str(path), pa.RecordBatch.from_arrays(arrays, names=list(chosen))
+            after = 0
 
-def _surveys(names: Iterable[str], wish: Wish) -> dict[str, Survey]:
-    return {name: Survey(wish.codes(name), wish.as_written(name)) for name in names}
+    of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
+    return Stream(
+        *(where, names, sum(rows.values()), read),
+        from_file=True,
+        kinds=cast("Any", first.kinds),
+        written=of_words,
+        files=tuple(paths),
+        notes=_notes_of(first, meanings, wish),
+        emptied=frozenset(name for name, survey in surveys.items() if survey.emptied),
+    )
 
 
 def _kept(found: Found, wish: Wish) -> list[str]:
@@ -167,101 +675,56 @@ def _kept(found: Found, wish: Wish) -> list[str]:
     return [name for name in found.names if name not in found.unnamed or name in wish.options.keep]
 
 
-def settled(surveys: Mapping[str, Survey], layouts: Sequence[Found], wish: Wish) -> dict[str, Meaning]:
+def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> dict[str, Meaning]:
     """Return what the cells of each column mean; decimal commas in one column speak for the others."""
     decimal = wish.options.decimal
     if decimal is None and not any(survey.points() for survey in surveys.values()):
         sure = any(survey.comma() for survey in surveys.values())
-        likely = layouts[0].separator == ";" and any(survey.may_have_commas() for survey in surveys.values())
+        likely = layout.separator == ";" and any(survey.may_have_commas() for survey in surveys.values())
         decimal = "," if sure or likely else None
-    declared = {**layouts[0].kinds, **wish.kinds}
+    declared = {**layout.kinds, **wish.kinds}
     return {name: survey.meaning(decimal, declared.get(name)) for name, survey in surveys.items()}
 
 
-def notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple[str, ...]:
+def _notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple[str, ...]:
     """Return what was done, in sentences."""
     notes = list(found.notes)
     for name, what in found.unnamed.items():
         if name not in wish.options.keep:
             said = "is empty" if what == "nothing" else "numbers or names the rows"
-            notes.append(f"the column without a name at place {found.names.index(name) + 1} {said} and is left out "
-                         f"(--keep {name} reads it as {name!r})")  # fmt: skip
+            place, keep = found.names.index(name) + 1, f"--keep {name} reads it as {name!r}"
+            notes.append(f"the column without a name at place {place} {said} and is left out ({keep})")
     for name, meaning in meanings.items():
         notes += meaning.notes(name, name in wish.kinds)
     return tuple(notes)
 
 
-def csv_stream(paths: Sequence[Path], where: str, wish: Wish, wanted: Wanted = ALL) -> Stream:
-    """Return the stream of some files, after a first pass that finds what the cells of each column mean."""
-    from bayesclf.tables.batches import to_table
-
-    layouts = {path: _layout(path, wish) for path in paths}
-    first = layouts[paths[0]]
-    names = tuple(_kept(first, wish))
-    own, wish = wanted.of(names), wish.among(names)
-    for path in paths[1:]:
-        found = _kept(layouts[path], wish)
-        lacking_or_other(found, names, str(path), str(paths[0]), wanted)
-        names = (*names, *(name for name in found if name not in names))
-    surveys = _surveys(own, wish)
-    rows = dict.fromkeys(paths, 0)
-    for path in paths:
-        for batch in _batches(path, layouts[path], own or names[:1]):
-            rows[path] += batch.num_rows
-            for name, survey in surveys.items():
-                survey.add(batch.column(name))
-    if not sum(rows.values()):
-        raise NoRows(f"{where} has no rows below its column names; add at least one")
-    meanings = settled(surveys, [first], wish)
-
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, after so many rows, each with its file's name."""
-        import pyarrow as pa
-
-        def words(path: Path) -> Iterator[pa.RecordBatch]:
-            """Return the batches of one file."""
-            return _batches(path, layouts[path], chosen)
-
-        for path, piece in pieces_of_files(paths, rows, words, after):
-            arrays = [
-                cells_of(piece.column(name), meanings[name], wish.codes(name), wish.as_written(name)) for name in chosen
-            ]
-            yield path, to_table(pa.RecordBatch.from_arrays(arrays, names=list(chosen)))
-
-    of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
-    total, notes = sum(rows.values()), notes_of(first, meanings, wish)
-    return Stream(where, names, total, read, from_file=True, written=of_words, files=tuple(paths), notes=notes)
-
-
-def _layout(path: Path, wish: Wish) -> Found:
-    """Return the layout of a file by its first bytes."""
-    with _bytes(path) as file:
-        head = file.read(HEAD_BYTES)
+def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
+    """Return the layout of a file by its first bytes; where all are given, its rows are checked too."""
+    head, whole = data or b"", True
+    if data is None:
+        with _opened(path) as file:
+            head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
-    if not head.strip(b"\xef\xbb\xbf \r\n\t"):
-        raise InputError(f"{path} is empty; it needs column names and at least one row")
     encoding = wish.options.encoding or encoding_of(head, whole, path)
-    cut = len(head) if whole else head.rfind(b"\n") + 1 or len(head)
-    if not whole and encoding.startswith("utf-16"):
-        cut -= cut % 2
-        text = head[:cut].decode(encoding, errors="ignore")
-    else:
-        text = decoded(head[:cut], encoding, path)
-    found = laid_out(text, encoding, wish.options, path, wish.names, default_separator(path))
+    text = decoded(head, encoding, path, whole)
+    start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text
+    found = laid_out(start, encoding, wish.options, path, wish.names, default_separator(path))
     require_names(found.names, path)
+    if data is not None:
+        require_kinds(wish.kinds, found.names, str(path))
+        check_rows(found, text, path)
     return found
 
 
 def default_separator(path: Path) -> str:
     """Return the usual separator of files with this ending."""
-    return "\t" if path.name.lower().removesuffix(".gz").endswith(".tsv") else ","
+    return "\t" if re.search(r"\.tsv(\.gz|\.zip)?$", path.name, re.IGNORECASE) else ","
 
 
 @contextmanager
-def _bytes(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, unpacked where it is packed."""
-    from bayesclf.files import regular
-
     with regular(path, "a table") as file:
         packed = path.name.lower().endswith(".gz")
         try:
@@ -270,43 +733,33 @@ def _bytes(path: Path) -> Iterator[IO[bytes]]:
             raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
 
 
-def _batches(
-    path: Path, found: Found, names: Sequence[str], block: int = BLOCK, data: IO[bytes] | None = None
-) -> Iterator[pa.RecordBatch]:
+def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None = None) -> Iterator[pa.RecordBatch]:
     """Yield batches of columns of a file, whose bytes may be given, all cells as words."""
     import pyarrow as pa
-    from pyarrow import csv
+    from pyarrow import csv as arrow
 
-    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
-    parse = csv.ParseOptions(delimiter=found.between, quote_char=found.quote, newlines_in_values=True)
-    read = csv.ReadOptions(block_size=min(block, 2**31 - 1), column_names=list(found.names))
-    opened = _bytes(path) if data is None else contextlib.nullcontext(data)
-    with opened as file, _readable(path, found), contextlib.ExitStack() as stack:
-        if found.plain:
-            file.read(3) if found.encoding == "utf-8-sig" else None
-            for _ in itertools.repeat(None, found.first - 1):
-                file.readline()
-        else:
-            file = cast("IO[bytes]", stack.enter_context(Cleaned(file, found)))
-        try:
-            with csv.open_csv(pa.PythonFile(file, "r"), read, parse, convert) as reader:
-                yield from (batch for batch in reader if batch.num_rows)
-        except pa.ArrowInvalid as error:
-            if "mpty CSV" not in str(error):
-                raise
-
-
-@contextmanager
-def _readable(path: Path, found: Found) -> Iterator[None]:
-    """Say in a sentence why a file cannot be read."""
-    import pyarrow as pa
-
+    convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
+    parse = arrow.ParseOptions(delimiter=found.between, quote_char=found.quote, newlines_in_values=True)
+    size = max(BLOCK, len(data or b"") + 1)  # a cell must end in the block in which it begins
+    read = arrow.ReadOptions(block_size=min(size, 2**31 - 1), column_names=list(found.names))
     try:
-        yield
+        with _opened(path) if data is None else nullcontext(io.BytesIO(data)) as file, ExitStack() as stack:
+            source: Any = file
+            if found.plain:
+                file.read(3) if found.encoding == "utf-8-sig" else None
+                for _ in range(found.first - 1):
+                    file.readline()
+            else:
+                text = stack.enter_context(io.TextIOWrapper(file, found.encoding, newline=""))
+                source = _Lines(found.rows(text))
+            with arrow.open_csv(pa.PythonFile(source, "r"), read, parse, convert) as reader:
+                yield from (batch for batch in reader if batch.num_rows)
     except InputError:
         raise
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = one_line(error)
+        if "mpty CSV" in reason:
+            return
         if "UTF8" in reason.upper().replace("-", ""):
             raise InputError(f"{path} is not {found.encoding} text; say its --encoding (encoding=…)") from None
         raise InputError(

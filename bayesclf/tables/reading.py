@@ -1,31 +1,54 @@
-"""Tables: reading a file into a DataFrame, as its owner means it; what was done is said."""
+"""Files of tables: read whole into a DataFrame, or batch by batch, as their owner means them; what was done is said."""
 
 from __future__ import annotations
 
+import glob
 import gzip
 import io
 import json
 import os
 import zipfile
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pandas as pd
 
-from bayesclf.constraints import PATH, Instance, OrNone, Whole, require
+from bayesclf.arrays import most_bytes, require_bytes
+from bayesclf.constraints import PATH, Instance, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular
-from bayesclf.tables import parquet
-from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind
-from bayesclf.tables.delimited import Read, Wish, default_separator, read_delimited
-from bayesclf.tables.kinds import convert_columns, require_column
-from bayesclf.tables.layout import ReadOptions, decoded, encoding_of
-from bayesclf.tables.missing import emptied
-from bayesclf.tables.stream_paths import MAX_BYTES, TEXT_ENDINGS, require_names, too_large
-from bayesclf.wording import counted, listed, one_line, written
+from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, convert_columns, not_plain, require_column, require_kinds
+from bayesclf.tables.delimited import ReadOptions, Wish, decoded, encoding_of, require_names, text_stream, wish_of
+from bayesclf.tables.remarks import emptied
+from bayesclf.tables.streams import (
+    ALL,
+    NoRows,
+    Stream,
+    Wanted,
+    after_rows,
+    batch_rows,
+    is_of_source,
+    is_words,
+    require_same,
+    stream_of,
+    written_out,
+)
+from bayesclf.wording import LISTED_NAMES, counted, listed, one_line, written
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".data", ".dat")
+"""Endings of files of text with separators."""
+
+STREAMED_ENDINGS = (".parquet", *TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS))
+"""Endings of files that are read in batches."""
 
 SEPARATED = (*TEXT_ENDINGS, ".arff")
 PACKED_ENDINGS = tuple(f"{ending}{packed}" for ending in (*SEPARATED, ".jsonl", ".json") for packed in (".gz", ".zip"))
@@ -41,14 +64,19 @@ CONVERTED = {
 }
 """Lines that convert files of other programs."""
 
-PIECE = 2**20
-"""Bytes that are unpacked at once."""
+CELL = 8
+"""Bytes of a number, and of a reference to a word."""
+
+BATCH_WORDS = 2**25
+"""Bytes of words, as they are stored in a Parquet file, that are read at once."""
+
+INDEX = "__index_level_"
+"""How the names of columns begin that pandas writes for an index without a name."""
 
 
 def read_table(
     path: str | os.PathLike[str],
     dtypes: Mapping[str, ColumnKind] | None = None,
-    max_bytes: int = MAX_BYTES,
     options: ReadOptions | None = None,
 ) -> pd.DataFrame:
     """Read a table from a file of text, JSON, Parquet, ARFF or Excel; text and JSON also packed by gzip or zip.
@@ -67,9 +95,6 @@ def read_table(
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What the named columns are, whatever they look like. "category": words as written in the file ("01" stays
         "01") with a pandas categorical dtype. "text": strings. "number": every cell is missing or a number.
-    max_bytes : int, optional
-        The most bytes that a packed file is unpacked to, and that a parquet file declares for its cells; without effect
-        on other files, whose size everyone sees.
     options : ReadOptions, optional
         What the user says about the layout of the file.
 
@@ -81,8 +106,8 @@ def read_table(
     Raises
     ------
     InputError
-        If the file cannot be read as such a table, is not an ordinary file, such as a pipe, or is larger than allowed.
-        Rows are counted from 1, without the header.
+        If the file cannot be read as such a table, is not an ordinary file, such as a pipe, or takes more memory than
+        the environment variable BAYESCLF_MAX_BYTES allows. Rows are counted from 1, without the header.
 
     Examples
     --------
@@ -96,31 +121,33 @@ def read_table(
     1   02   NaN   no
     """
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
-    return read_file(path, Wish(options or ReadOptions(), dict(dtypes or {})), max_bytes).frame
+    return read_file(path, Wish(options or ReadOptions(), dict(dtypes or {})))[0]
 
 
-def read_file(path: str | os.PathLike[str], wish: Wish, max_bytes: int = MAX_BYTES) -> Read:
-    """Return the table of a file, and what was done to read it; parameters and errors as in `read_table`."""
+def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the table of a file, and what was done to read it, in sentences; errors as in `read_table`."""
     require(PATH, path=path)
-    require(Whole(1), max_bytes=max_bytes)
     path = Path(path)
     with regular(path, "a table") as file:
         ending = _ending(path)
-        data = _read_bytes(file, path, max_bytes)
+        data = _read_bytes(file, path)
     if ending == ".xlsx":
-        data, ending = _of_excel(data, path, max_bytes), ".csv"
+        data, ending = _of_excel(data, path), ".csv"
     if ending in SEPARATED:
-        read = read_delimited(data, path, "\t" if ending == ".tsv" else default_separator(path), wish)
-    elif ending in (".json", ".jsonl"):
-        encoding = wish.options.encoding or encoding_of(data, True, path)
-        read = Read(_parse_json(decoded(data, encoding, path), path, max_bytes, ending == ".jsonl"))
+        stream = text_stream([path], str(path), wish, data=data)
+    elif ending == ".parquet":
+        with _parquet(path) as parquet:
+            about = parquet.metadata
+            groups = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+            size = max(groups, CELL * about.num_rows * about.num_columns)
+        require_bytes(size, str(path), "read it in batches, as fit_stream does")
+        stream = _parquet_stream([path], str(path))
     else:
-        read = Read(parquet.read(data, path, max_bytes))
-    frame = read.frame
-    if frame.empty:
-        raise InputError(f"{path} has no rows below its column names; add at least one")
-    kinds: dict[str, Any] = {**read.kinds, **wish.kinds}
-    return replace(read, frame=as_wished(frame, replace(wish, kinds=kinds), str(path), read.emptied))
+        encoding = wish.options.encoding or encoding_of(data, True, path)
+        stream = stream_of(_parse_json(decoded(data, encoding, path), path))
+    frame = stream.whole()
+    kinds: dict[str, Any] = {**stream.kinds, **wish.kinds}
+    return as_wished(frame, replace(wish, kinds=kinds), str(path), stream.emptied), stream.notes
 
 
 def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
@@ -155,123 +182,302 @@ def _ending(path: Path) -> str:
     raise InputError(f"{path} has an ending that is not known; tables end in {listed(ENDINGS)}")
 
 
-def _read_bytes(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
-    """Return the bytes of a file, unpacked; at most `max_bytes` of what was packed."""
-    name = path.name.lower()
+def _read_bytes(file: IO[bytes], path: Path) -> bytes:
+    """Return the bytes of a file, unpacked as far as memory may be taken."""
+    name, most = path.name.lower(), most_bytes() + 1
     try:
         if name.endswith(".gz"):
-            data = _unpacked(file, path, max_bytes)
+            with gzip.GzipFile(fileobj=file) as packed:
+                data = packed.read(most)
+        elif name.endswith(".zip"):
+            with zipfile.ZipFile(file) as archive:
+                members = [one for one in archive.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
+                if len(members) != 1:
+                    raise InputError(f"{path} holds {len(members)} files; unpack it and give one of them")
+                with archive.open(members[0]) as member:
+                    data = member.read(most)
         else:
-            data = _of_zip(file, path, max_bytes) if name.endswith(".zip") else file.read()
+            data = file.read()
+    except (gzip.BadGzipFile, zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
+        kind = "zip" if name.endswith(".zip") else "gzip"
+        raise InputError(f"{path} is not a whole {kind} file ({one_line(error)}); copy or pack it again") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read ({error.strerror}); check the path and the disk") from error
+    if name.endswith((".gz", ".zip")):
+        require_bytes(len(data), f"{path}, unpacked,", "give a part of it")
     if not data:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     return data
 
 
-def _of_zip(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
-    """Return the only file of a zip archive."""
-    try:
-        with zipfile.ZipFile(file) as packed:
-            members = [one for one in packed.infolist() if not one.is_dir() and "__MACOSX" not in one.filename]
-            if len(members) != 1:
-                raise InputError(f"{path} holds {len(members)} files; unpack it and give one of them")
-            with packed.open(members[0]) as member:
-                data = member.read(max_bytes + 1)
-    except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{path} is not a whole zip file ({one_line(error)}); pack it again") from error
-    if len(data) > max_bytes:
-        raise InputError(too_large(f"{path} is packed and holds", max_bytes))
-    return data
-
-
-def _unpacked(file: IO[bytes], path: Path, max_bytes: int) -> bytes:
-    """Return what a gzip file holds, whose size is found first without keeping any of it."""
-    try:
-        size = 0
-        with gzip.GzipFile(fileobj=file) as packed:
-            while size <= max_bytes and (piece := packed.read(PIECE)):
-                size += len(piece)
-        if size > max_bytes:
-            raise InputError(too_large(f"{path} is packed and holds", max_bytes))
-        file.seek(0)
-        with gzip.GzipFile(fileobj=file) as packed:
-            return packed.read()
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is not a whole gzip file ({error}); copy or pack it again") from error
-
-
-def _of_excel(data: bytes, path: Path, max_bytes: int) -> bytes:
+def _of_excel(data: bytes, path: Path) -> bytes:
     """Return the first sheet of an Excel file as csv."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as packed:
-            if sum(one.file_size for one in packed.infolist()) > max_bytes:
-                raise InputError(too_large(f"{path} is packed and holds", max_bytes))
+            require_bytes(sum(one.file_size for one in packed.infolist()), f"{path}, unpacked,", "give a part of it")
         frame = pd.read_excel(io.BytesIO(data), header=None, dtype=str, keep_default_na=False, na_values=[""])
     except ImportError:
         raise InputError(f"{path} is an Excel file, which needs openpyxl; install it by pip install openpyxl") from None
     except (zipfile.BadZipFile, ValueError, KeyError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path} is not a whole Excel file ({one_line(error)}); save it again, or as csv") from error
     return frame.to_csv(index=False, header=False).encode()
 
 
-def _parse_json(text: str, path: Path, max_bytes: int, lines: bool) -> pd.DataFrame:
-    """Return the table of a text: an object a line, or, where `lines` is false, a list of objects."""
-    if lines or text.lstrip()[:1] == "{":
-        records = [
-            _parse_object(line, f"{path}: line {number}")
-            for number, line in enumerate(text.split("\n"), start=1)
-            if line.strip()
-        ]
-    else:
-        try:
-            found = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path} is not valid JSON ({one_line(error)}); write a list of objects") from None
-        if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
-            raise InputError(f"{path} is no list of objects such as [{{'a': 1}}]; write one object for each row")
-        records = found
+def _parse_json(text: str, path: Path) -> pd.DataFrame:
+    """Return the table of a text: an object a line, or a list of objects."""
+    whole = text.lstrip()[:1] != "{" and ".jsonl" not in path.name.lower()
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    records = _json(text, str(path)) if whole else [_json(line, f"{path}: line {number}") for number, line in lines]
+    for place, record in enumerate(records if isinstance(records, list) else [records]):
+        if not isinstance(record, dict):
+            where = f"item {place + 1}" if whole else f"line {lines[place][0]}"
+            found = "a list" if isinstance(record, list) else f"the value {written(record, LONGEST_VALUE)}"
+            raise InputError(f"{path}: {where} holds {found} where an object such as {{'a': 1}} is due; write one")
     names = list(dict.fromkeys(name for record in records for name in record))
     if not names:
         raise InputError(f"{path} has no columns; each line needs an object such as {{'a': 1}}")
     require_names(names, path)
-    absent = len(records) * len(names) - sum(map(len, records))
-    if absent > max_bytes // parquet.CELL:
-        size = f"{counted(len(records), 'line')} of {counted(len(names), 'key')} in all"
-        raise InputError(too_large(f"{path} has {size}, whose absent cells take", max_bytes))
-    columns = {name: [record.get(name) for record in records] for name in names}
-    return pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()})
+    size = f"{path} with {counted(len(records), 'row')} of {counted(len(names), 'key')} in all"
+    require_bytes(CELL * len(records) * len(names), size, "use the same keys in all rows")
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in records], dtype=object) for name in names})
 
 
-def _parse_object(line: str, where: str) -> dict[str, Any]:
-    """Return the object that a line of JSON holds; `where` is how messages call the line."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        """Return a record of pairs, or refuse a name that stands twice."""
-        record = dict(pairs)
-        if len(record) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"{where} names {twice!r} twice; rename or remove one")
-        return record
-
+def _json(text: str, where: str) -> Any:
+    """Return what a text of JSON holds; `where` is how messages call it."""
     try:
-        record = json.loads(line, object_pairs_hook=unique)
-    except InputError:
-        raise
+        found = json.loads(text)
+        if "\\ud" in text.lower():
+            json.dumps(found, ensure_ascii=False).encode()  # which fails for half a character
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at character {error.pos + 1}"
         raise InputError(f"{where} is not valid JSON ({problem}); write one object per line") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} cannot be read as JSON ({error}); write one object per line") from None
-    if not isinstance(record, dict):
-        found = "a list" if isinstance(record, list) else f"the value {written(record, LONGEST_VALUE)}"
-        raise InputError(f"{where} holds {found} where an object such as {{'a': 1}} is due; write one object per line")
-    if "\\ud" in line.lower():
-        try:
-            json.dumps(record, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            half = ascii(error.object[error.start])
-            raise InputError(f"{where} holds half a character ({half}); write it as UTF-8") from None
-    return record
+        raise InputError(f"{where} cannot be read as JSON ({one_line(error)}); write one object per line") from None
+    return found
+
+
+def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> Stream:
+    """Return the stream of Parquet files.
+
+    Only the headers are read at first: they say what each column holds and how many rows there are. Each file must have
+    all wanted columns, in any order, with numbers, or words, everywhere.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    names: tuple[str, ...] = ()
+    rows, plain = 0, frozenset[str]()
+    for path in paths:
+        with _parquet(path) as file:
+            schema = file.schema_arrow
+            own = tuple(name for name in schema.names if not name.startswith(INDEX))
+            if not own:
+                raise InputError(f"{path} has no columns; write the table again")
+            require_names(own, path)
+            for one in schema:
+                if one.name in wanted.of(own) and pa.types.is_nested(one.type):
+                    raise not_plain(f"cells of the type {one.type}", one.name, f"{path}: ")
+            if names:
+                require_same(own, names, str(path), str(paths[0]), wanted)
+            names = (*names, *(name for name in own if name not in names))
+            plain |= written_out(schema)
+            rows += file.metadata.num_rows
+    if not rows:
+        raise NoRows(f"{where} has no rows; give at least one")
+
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Yield batches of some columns, after so many rows, each with its file's name."""
+        for path in paths:
+            with _parquet(path) as file:
+                if after >= file.metadata.num_rows:
+                    after -= file.metadata.num_rows
+                    continue
+                # words that are not stored as a dictionary by choice are read as codes, which takes far less time
+                words = sorted(written_out(file.schema_arrow).intersection(chosen))
+                size = _rows_at_once(file, chosen)
+            with pq.ParquetFile(path, read_dictionary=words) as coded, _damage(path):
+                for batch in after_rows(coded.iter_batches(size, columns=list(chosen)), after):
+                    yield str(path), batch.select(list(chosen))
+            after = 0
+
+    return Stream(where, names, rows, read, from_file=True, written=plain, files=tuple(paths))
+
+
+def _rows_at_once(file: pq.ParquetFile, chosen: Sequence[str]) -> int:
+    """Return how many rows of some columns are read at once: fewer where words, such as documents, are long."""
+    about = file.metadata
+    long = {name for name in chosen if is_words(file.schema_arrow.field(name).type)}
+    places = [place for place in range(about.num_columns) if about.schema.column(place).path in long] if long else []
+    groups = [about.row_group(number) for number in range(about.num_row_groups)]
+    words = sum(int(group.column(place).total_uncompressed_size) for group in groups for place in places)
+    return max(1, min(batch_rows(len(chosen)), BATCH_WORDS * int(about.num_rows) // max(1, words)))
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Say in a sentence that a file is damaged."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:  # names and metadata of damaged files are not UTF-8
+        raise InputError(f"{path} is not a whole parquet file; copy or write it again") from error
+
+
+@contextmanager
+def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    import pyarrow.parquet as pq
+
+    with regular(path, "a table") as file, _damage(path), pq.ParquetFile(file) as found:
+        yield found
+
+
+def open_stream(
+    source: Any,
+    kinds: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    needed: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    reading: Mapping[str, Any] | None = None,
+    target: str | None = None,
+) -> Stream:
+    """Return a table as a stream.
+
+    Parameters
+    ----------
+    source
+        A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob; a pyarrow
+        data set, table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers
+        Arrow's stream interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
+    kinds
+        What columns hold, "number", "category" or "text", whatever they look like.
+    missing
+        By column, values that stand for "missing".
+    needed
+        Columns that a model needs; all where there are none.
+    drop
+        Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
+    reading
+        How files of text are read, by names of `bayesclf.tables.delimited.ReadOptions`.
+    target
+        The column of labels, if there is one.
+
+    Raises
+    ------
+    InputError
+        If it is not one of these, or cannot be read.
+    """
+    wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
+    kinds, given = dict(kinds or {}), dict(wish.missing)
+    try:
+        found = _opened(source, wish, Wanted(frozenset(needed), frozenset(drop)))
+    except Exception as error:
+        if not is_of_source(error):
+            raise
+        raise InputError(f"the source cannot be read ({one_line(error)}); look at what it reads") from error
+    lacking = [name for name in needed if name not in found.names]
+    if lacking:
+        some = listed(map(repr, lacking), LISTED_NAMES)
+        raise InputError(f"{found.where} lacks column {some}, which the model needs; add it, empty where unknown")
+    require_kinds(kinds, found.names, found.where)
+    for name in (*given, *drop):
+        require_column(name, found.names, found.where)
+    if wish.options.missing:
+        given = {name: [*given.get(name, ()), *wish.options.missing] for name in found.names}
+    whole = replace(found, kinds={**found.kinds, **kinds}, missing={**found.missing, **given})
+    return whole.select(needed or [name for name in whole.names if name not in drop])
+
+
+def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
+    """Return the stream of a source of any kind."""
+    if isinstance(source, Stream):
+        return source
+    if not isinstance(source, str | os.PathLike):
+        return stream_of(source, wanted)
+    path = os.fspath(source)
+    paths = files_of(path)
+    endings = {_streamed_ending(one) for one in paths}
+    if len(endings) > 1:
+        raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
+    return _parquet_stream(paths, path, wanted) if endings == {".parquet"} else text_stream(paths, path, wish, wanted)
+
+
+def is_streamed(table: str, most_bytes: int | None) -> bool:
+    """Return whether a path is one to read in batches: a folder, a glob, or files of more bytes, if given."""
+    if os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table)):
+        return True
+    return (
+        most_bytes is not None
+        and os.path.isfile(table)
+        and _streamed_ending(Path(table)) is not None
+        and os.path.getsize(table) > most_bytes
+    )
+
+
+def is_name(table: str) -> bool:
+    """Return whether what a command is given is no path, but the name of a data set."""
+    return not os.path.exists(table) and not glob.has_magic(table) and _streamed_ending(Path(table)) is None
+
+
+def files_of(path: str) -> list[Path]:
+    """Return the files of a path: itself, those in a folder or those that a glob matches, sorted."""
+    known = listed(STREAMED_ENDINGS)
+    if os.path.isdir(path):
+        inside = [file for file in sorted(Path(path).rglob("*")) if file.is_file() and _streamed_ending(file)]
+        parts = {file: file.relative_to(path).parts for file in inside}
+        found = [file for file in inside if not any(part.startswith((".", "_")) for part in parts[file])]
+        if not found:
+            raise InputError(f"{path} is a folder, and no file in it ends in {known}; choose another")
+        keyed = next((part for file in found for part in parts[file][:-1] if "=" in part), None)
+        if keyed is not None:
+            raise InputError(
+                f"{path} has folders such as {keyed}, whose names are cells; give "
+                f"pyarrow.dataset.dataset({path!r}, partitioning='hive') in Python"
+            )
+        return found
+    if os.path.exists(path) or not glob.has_magic(path):
+        found = [Path(path)]
+        if not os.path.exists(path):
+            raise InputError(f"{path} does not exist; check the path")
+    else:
+        found = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if os.path.isfile(file)]
+        if not found:
+            raise InputError(f"no file matches {path}; check the pattern")
+    for file in found:
+        if _streamed_ending(file) is None:
+            raise InputError(f"{file} has an ending that is not read in batches; such tables end in {known}")
+    return found
+
+
+def _streamed_ending(path: Path) -> str | None:
+    """Return the ending of a file without ".gz"; None for one that is not read in batches."""
+    name = path.name.lower()
+    return next((ending.removesuffix(".gz") for ending in STREAMED_ENDINGS if name.endswith(ending)), None)
+
+
+def require_elsewhere(output: Path, source: Any, option: str) -> None:
+    """Raise `InputError` if a result would replace a file of a stream, or become one when it is read again."""
+    own = Path(os.path.realpath(output))
+    if isinstance(source, list | tuple):
+        for part in source:
+            require_elsewhere(output, part, option)
+        return
+    if isinstance(source, str | os.PathLike):
+        path = os.fspath(source)
+        if os.path.isdir(path):
+            if _streamed_ending(own) is not None and own.is_relative_to(os.path.realpath(path)):
+                raise InputError(f"{option} {output} is in the folder {path}, which is read; choose another folder")
+        elif not os.path.exists(path) and fnmatch(str(own), os.path.abspath(path)):
+            raise InputError(f"{option} {output} matches {path}, which is read; choose another name")
+        files: list[Any] = [*files_of(path)] if os.path.exists(path) or glob.has_magic(path) else []
+    else:
+        files = [file for file in getattr(source, "files", None) or () if isinstance(file, str)]
+    for file in files:
+        if own == Path(os.path.realpath(file)) or (
+            own.exists() and os.path.exists(file) and os.path.samefile(own, file)
+        ):
+            raise InputError(f"{option} {output} is also {file}, which is read; choose another name")

@@ -1,96 +1,401 @@
-"""What a table that is read a batch at a time may be: files, Arrow's data sets, lazy tables, iterables of tables."""
+"""Tables that are read a batch at a time: Arrow's data sets, lazy tables, tables of memory, and iterables of them."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from bayesclf.arrays import require_bytes
 from bayesclf.errors import InputError
-from bayesclf.tables.batches import Wanted, batch_rows, lacking_or_other, pieces, to_table, written_out
-from bayesclf.tables.columns import ColumnKind, to_pandas
-from bayesclf.tables.delimited import Wish, csv_stream, wish_of
-from bayesclf.tables.kinds import require_column, require_kinds
-from bayesclf.tables.stream import Stream, is_of_source
-from bayesclf.tables.stream_paths import ending_of, files_of
+from bayesclf.tables.columns import ColumnKind, convert_columns, kinds_of, require_column, require_kinds, to_pandas
+from bayesclf.tables.remarks import emptied, renamed
 from bayesclf.wording import LISTED_NAMES, listed, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BATCH_ROWS, BATCH_CELLS = 2**18, 2**24
+"""The most rows of a batch, and the most cells, of which a wide table has fewer rows."""
 
-def open_stream(
-    source: Any,
-    kinds: Mapping[str, ColumnKind] | None = None,
-    missing: Mapping[str, Sequence[object]] | None = None,
-    needed: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    reading: Mapping[str, Any] | None = None,
-    target: str | None = None,
-) -> Stream:
-    """Return a table as a stream.
+LIBRARIES = ("polars", "duckdb", "_duckdb")
+"""Libraries whose errors a lazy table can raise whenever it is read."""
 
-    Parameters
+
+class NoRows(InputError):
+    """A file has column names and no row."""
+
+
+def batch_rows(columns: int) -> int:
+    """Return how many rows a batch of so many columns has."""
+    return max(1, min(BATCH_ROWS, BATCH_CELLS // max(1, columns)))
+
+
+def pieces(batch: Any) -> Iterator[Any]:
+    """Yield slices of a batch of Arrow or pandas, each of at most as many rows as a batch may have."""
+    size = batch_rows(batch.shape[1])
+    if len(batch) <= size:
+        yield batch
+        return
+    rows = getattr(batch, "iloc", batch)
+    for start in range(0, len(batch), size):
+        yield rows[start : start + size]
+
+
+def after_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
+    """Yield what batches of Arrow have after so many rows."""
+    for batch in batches:
+        if rows >= len(batch) > 0:
+            rows -= len(batch)
+            continue
+        kept, rows = batch if not rows else batch[rows:], 0
+        yield kept
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The columns of a stream that matter: those that a model needs, or all without those that are dropped."""
+
+    needed: Collection[str] = ()
+    drop: Collection[str] = ()
+
+    def of(self, names: Iterable[str]) -> list[str]:
+        """Return those of some columns that matter."""
+        if self.needed:
+            return [name for name in names if name in self.needed]
+        return [name for name in names if name not in self.drop]
+
+
+ALL = Wanted()
+"""All columns matter."""
+
+
+def require_same(found: Iterable[str], names: Sequence[str], where: str, other: str, wanted: Wanted = ALL) -> None:
+    """Raise `InputError` if a part of a stream lacks a column that another has, or has one more; order is free."""
+    own, expected = wanted.of(found), wanted.of(names)
+    for some, has, lacks in (
+        ([name for name in expected if name not in set(own)], other, where),
+        (sorted(set(own).difference(expected)), where, other),
+    ):
+        if some:
+            which = listed(map(repr, some), LISTED_NAMES)
+            raise InputError(f"{lacks} lacks column {which}, which {has} has; add it with empty cells, or drop it")
+
+
+def is_words(kind: pa.DataType) -> bool:
+    """Return whether the cells of a column of this type are words, written out or coded."""
+    import pyarrow as pa
+
+    types = pa.types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def written_out(schema: pa.Schema) -> frozenset[str]:
+    """Return the columns of words that are written out, not coded."""
+    import pyarrow as pa
+
+    return frozenset(f.name for f in schema if is_words(f.type) and not pa.types.is_dictionary(f.type))
+
+
+def to_table(batch: pa.RecordBatch | pa.Table, plain: Collection[str] = (), coded: bool = True) -> pd.DataFrame:
+    """Return a batch of Arrow as a table, with words as categoricals, or, unless `coded`, as words.
+
+    Dictionary columns keep their levels in order. Written-out words, and dictionaries in `plain`, have sorted levels
+    that occur. Integers with gaps are nullable, so that a level 1 stays 1.
+    """
+    columns: dict[str, Any] = {}
+    for place, name in enumerate(batch.schema.names):
+        columns[name] = _cells(batch.column(place), name in plain, coded)
+    return pd.DataFrame(columns, index=pd.RangeIndex(batch.num_rows), copy=False)
+
+
+def _cells(column: Any, plain: bool, coded: bool) -> Any:
+    import pyarrow as pa
+
+    types, kind = pa.types, column.type
+    if is_words(kind):
+        plain |= not types.is_dictionary(kind)
+        if plain and not coded:
+            return _words(column)
+        words = _categorical(column, plain)
+        return words if coded else pd.Categorical.from_codes(words.codes, words.categories.astype("str"))
+    if types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if types.is_decimal(kind):
+        column, kind = column.cast(pa.float64()), pa.float64()
+    if types.is_integer(kind) and column.null_count:
+        mask = column.is_null().to_numpy(zero_copy_only=False)
+        return pd.arrays.IntegerArray(column.fill_null(0).to_numpy(zero_copy_only=False), mask)
+    if types.is_integer(kind) or types.is_floating(kind):
+        return column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    cells = column.to_pandas()
+    return cells.to_numpy() if cells.dtype == object or cells.dtype == bool else cells.array
+
+
+def _words(column: Any) -> Any:
+    """Return words as strings; of a dictionary, equal words of any length may take few bytes until they are written."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type):
+        size = pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+        require_bytes(size, "the words of a column", "leave it out")
+        column = column.dictionary_decode()
+    return column.to_pandas().array
+
+
+def _categorical(column: Any, observed: bool) -> pd.Categorical:
+    """Return words as codes of levels: those that occur, sorted, or those of the dictionary in its order."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+    words = np.asarray(column.dictionary.to_pylist(), dtype=object)
+    codes = pc.fill_null(column.indices.cast(pa.int64()), len(words)).to_numpy(zero_copy_only=False)
+    known = np.array([word is not None for word in words], dtype=bool)
+    if observed:
+        known &= np.bincount(codes, minlength=len(words) + 1)[: len(words)] > 0
+    elif known.all() and len(set(words)) == len(words):
+        return pd.Categorical.from_codes(np.where(codes == len(words), -1, codes), pd.Index(words, dtype=object))
+    return pd.Categorical.from_codes(*_sorted_levels(words, codes, known))
+
+
+def _sorted_levels(
+    words: NDArray[Any], codes: NDArray[np.integer[Any]], kept: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], pd.Index]:
+    """Return codes (row) of the sorted kept words, −1 where a cell has none of them, and these words once each."""
+    levels, place = np.unique(words[kept], return_inverse=True)
+    moved = np.full(len(words) + 1, -1, dtype=np.intp)
+    moved[np.flatnonzero(kept)] = place
+    return moved[codes], pd.Index(levels, dtype=object)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of a stream."""
+
+    where: str
+    table: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A table that is read a batch at a time.
+
+    Attributes
     ----------
-    source
-        A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob; a pyarrow
-        data set, table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers
-        Arrow's stream interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
+    where
+        How messages call it.
+    names
+        Its columns.
+    rows
+        Number of rows, where it is known before they are read.
+    read
+        Reads columns of these names: yields how messages call each batch, and the batch, of Arrow or pandas. Of files,
+        its second argument is how many rows to leave out at the start.
+    from_file
+        Whether cells are converted as `bayesclf.tables.reading.read_table` does: truth values become words.
     kinds
-        What columns hold, "number", "category" or "text", whatever they look like.
+        Declared kinds of columns.
     missing
         By column, values that stand for "missing".
-    needed
-        Columns that a model needs; all where there are none.
-    drop
-        Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
-    reading
-        How files of text are read, by names of `bayesclf.tables.layout.ReadOptions`.
-    target
-        The column of labels, if there is one.
-
-    Raises
-    ------
-    InputError
-        If it is not one of these, or cannot be read.
+    written
+        Columns of words that are written out, whose levels are those that occur, though batches have them as codes.
+    again
+        Whether it can be read more than once.
+    expected
+        What columns hold, "number" or "category", where their cells do not say so, as all of them are missing.
+    files
+        The files that it is read from; of other sources none.
+    notes
+        What was done to read the files, in sentences.
+    emptied
+        Columns in which a cell had a word that the user calls missing, of files of text.
     """
-    wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
-    kinds, given = dict(kinds or {}), dict(wish.missing)
-    try:
-        found = _opened(source, wish, Wanted(frozenset(needed), frozenset(drop)))
-    except Exception as error:
-        if not is_of_source(error):
-            raise
-        raise InputError(f"the source cannot be read ({one_line(error)}); look at what it reads") from error
-    lacking = [name for name in needed if name not in found.names]
-    if lacking:
-        some = listed(map(repr, lacking), LISTED_NAMES)
-        raise InputError(f"{found.where} lacks column {some}, which the model needs; add it, empty where unknown")
-    require_kinds(kinds, found.names, found.where)
-    for name in given:
-        require_column(name, found.names, found.where)
-    if wish.options.missing:
-        given = {name: [*given.get(name, ()), *wish.options.missing] for name in found.names}
-    whole = replace(found, kinds={**found.kinds, **kinds}, missing={**(found.missing or {}), **given} or None)
-    return whole.select(needed) if needed else whole.without(drop)
+
+    where: str
+    names: tuple[str, ...]
+    rows: int | None
+    read: Callable[..., Iterator[tuple[str, Any]]]
+    from_file: bool = False
+    kinds: Mapping[str, ColumnKind] = field(default_factory=dict)
+    missing: Mapping[str, Sequence[object]] = field(default_factory=dict)
+    written: frozenset[str] = frozenset()
+    again: bool = True
+    expected: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+    emptied: frozenset[str] = frozenset()
+
+    def select(self, names: Sequence[str]) -> Stream:
+        """Return the stream of some of its columns; the others are not read."""
+        for name in names:
+            require_column(name, self.names, self.where)
+        kinds = {name: kind for name, kind in self.kinds.items() if name in names}
+        missing = {name: values for name, values in self.missing.items() if name in names}
+        return replace(self, names=tuple(names), kinds=kinds, missing=missing)
+
+    def whole(self) -> pd.DataFrame:
+        """Return all rows as they are read, with words that are not coded."""
+        tables = [_in_memory(batch, self.written, coded=False) for _, batch in self._read(0)]
+        frame = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
+        integer = pd.api.types.is_integer_dtype
+        gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
+        return frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
+
+    def batches(self, after: int = 0) -> Iterator[Batch]:
+        """Yield the rows in their order, at least one at a time, but for the first `after` ones of files."""
+        require_kinds(self.kinds, self.names, self.where)
+        kinds = {name: kind for name, kind in self.expected.items() if name in self.names}
+        if after:
+            kinds = self.found_kinds() | kinds
+        for batch in self._tables(after):
+            unknown = _note_kinds(batch.table, kinds)
+            if unknown and self.again:
+                kinds |= self.select(unknown).found_kinds()
+            if unknown:
+                kinds |= {name: kind for name, kind in kinds_of(batch.table).items() if name not in kinds}
+            yield Batch(batch.where, _same_kinds(batch.table, kinds, batch.where))
+
+    def found_kinds(self) -> dict[str, str]:
+        """Return what columns hold, read as far as needed, without those whose cells are all missing; as `expected`."""
+        kinds: dict[str, str] = {}
+        for batch in self._tables():
+            if not _note_kinds(batch.table, kinds):
+                break
+        return kinds
+
+    def _tables(self, after: int = 0) -> Iterator[Batch]:
+        """Yield the rows, cells that stand for missing ones emptied, and columns what they are declared to be."""
+        for where, batch in self._read(after):
+            if not len(batch):
+                continue
+            table = _in_memory(batch, self.written)
+            if tuple(table.columns) != self.names:
+                require_same(table.columns, self.names, where, self.where)
+                table = table[list(self.names)]
+            if self.missing:
+                table = emptied(table, self.missing, where)
+            if self.from_file or self.kinds:
+                table = _converted(table, self.kinds, where, self.from_file)
+            yield Batch(where, table)
+
+    def _read(self, after: int) -> Iterator[tuple[str, Any]]:
+        """Yield what the source reads; errors of reading are the source's, whatever is done with the rows."""
+        found = self.read(self.names, after) if after else self.read(self.names)
+        while True:
+            try:
+                one = next(found)
+            except StopIteration:
+                return
+            except Exception as error:
+                if not is_of_source(error):
+                    raise
+                raise InputError(
+                    f"{self.where} cannot be read to its end ({one_line(error)}); try again, or copy it"
+                ) from error
+            yield one
 
 
-def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
+def _in_memory(batch: Any, plain: Collection[str], coded: bool = True) -> pd.DataFrame:
+    return batch if isinstance(batch, pd.DataFrame) else to_table(batch, plain, coded)
 
-    if isinstance(source, Stream):
-        return source
-    if isinstance(source, str | os.PathLike):
-        return _of_files(os.fspath(source), wish, wanted)
+
+def relabeled(stream: Stream, name: str, slips: Mapping[str, str]) -> Stream:
+    """Return a stream with other words for some of a column."""
+
+    def read(names: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield batches of some columns, and how messages call each."""
+        for where, batch in stream.read(names, after):
+            table = _in_memory(batch, stream.written)
+            yield where, table.assign(**{name: renamed(table[name], slips)}) if name in table.columns else table
+
+    return replace(stream, read=read)
+
+
+def is_of_source(error: Exception) -> bool:
+    """Return whether an error is one of reading, of the disk or of the library that a source is from."""
+    import pyarrow as pa
+
+    library = type(error).__module__.partition(".")[0]
+    return isinstance(error, OSError | pa.ArrowException) or library in LIBRARIES
+
+
+def _converted(table: pd.DataFrame, kinds: Mapping[str, ColumnKind], where: str, from_file: bool) -> pd.DataFrame:
+    """Return columns as what they are declared to be; from files truth values and the like become words."""
+    words = {
+        name
+        for name, dtype in table.dtypes.items()
+        if isinstance(dtype, pd.CategoricalDtype) and all(isinstance(level, str) for level in dtype.categories)
+    }
+    wanted = {name: kind for name, kind in kinds.items() if name not in words or kind == "number"}
+    if from_file:
+        return convert_columns(table, wanted, where)
+    return table.assign(**convert_columns(table[list(wanted)], wanted, where)) if wanted else table
+
+
+def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:
+    """Note what columns hold, and return those of which nothing is known, as all cells are missing."""
+    unknown = []
+    for name, own in kinds_of(table).items():
+        if name in kinds:
+            continue
+        if pd.isna(table[name].iloc[0]) and table[name].isna().all():
+            unknown.append(name)
+        else:
+            kinds[name] = own
+    return unknown
+
+
+def _same_kinds(table: pd.DataFrame, kinds: Mapping[str, str], where: str) -> pd.DataFrame:
+    """Return a table with the kinds of the other batches, as a column without a value may have any type."""
+    empty: dict[str, pd.Series] = {}
+    for name, own in kinds_of(table).items():
+        known = kinds[name]
+        if own == known:
+            continue
+        if not table[name].isna().all():
+            said = {"number": "numbers", "category": "words"}
+            raise InputError(
+                f"column {name!r} holds {said[own]} in {where}, and {said[known]} in the rows before; declare what it "
+                f'is, with --kind {name}=category (kinds={{"{name}": "category"}} in Python)'
+            )
+        cells = [float("nan")] * len(table) if known == "number" else [None] * len(table)
+        empty[name] = pd.Series(cells, index=table.index, dtype=float if known == "number" else object)
+    return table.assign(**empty) if empty else table
+
+
+def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
+    """Return the stream of a table, a lazy table, or an iterable of tables."""
+    import pyarrow as pa
+
     if isinstance(source, pd.DataFrame):
-        return _of_frame(source)
+        return _of_parts("the table", source.columns, lambda names: [("the table", source)], len(source))
+    if hasattr(source, "partitions") and hasattr(source, "npartitions"):
+        total = source.npartitions
+        return _of_parts(
+            *("the dask.dataframe", source.columns),
+            lambda names: (
+                (f"partition {number + 1} of {total}", source[names].partitions[number].compute())
+                for number in range(total)
+            ),
+        )
     found = _of_arrow(source)
     if found is not None:
-        return found
-    if hasattr(source, "partitions") and hasattr(source, "npartitions"):
-        return _of_partitions(source)
+        where, schema, rows, run = found
+        stream = _of_parts(where, schema.names, lambda names: ((where, batch) for batch in run(names)), rows)
+        return replace(stream, written=written_out(schema), again=not isinstance(source, pa.RecordBatchReader))
     if isinstance(source, Iterable) or callable(source):
         return _of_iterable(source, wanted)
     raise InputError(
@@ -99,46 +404,33 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
     )
 
 
-def _of_files(path: str, wish: Wish, wanted: Wanted) -> Stream:
-    paths = files_of(path)
-    endings = {ending_of(one) for one in paths}
-    if len(endings) > 1:
-        raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
-    if endings == {".parquet"}:
-        from bayesclf.tables.parquet import stream
+def _of_parts(
+    where: str, columns: Iterable[Any], parts: Callable[[list[str]], Iterable[tuple[str, Any]]], rows: int | None = None
+) -> Stream:
+    """Return the stream of parts of some columns, each with how messages call it, a table of Arrow or of pandas."""
+    names = tuple(map(str, columns))
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{where} has several columns named {twice!r}; rename one")
 
-        return stream(paths, path, wanted)
-    return csv_stream(paths, path, wish, wanted)
-
-
-def _of_arrow(source: Any) -> Stream | None:
-    """Return the stream of a table or lazy table that offers batches of Arrow; None for another source."""
-    import pyarrow as pa
-
-    found = _batches_of(source)
-    if found is None:
-        return None
-    where, schema, rows, run = found
-
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
+    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         """Yield batches of some columns, and how messages call each."""
-        for whole in run(list(names)):
-            for batch in pieces(whole.select(list(names))):
-                yield where, to_table(batch)
+        for part, table in parts(list(chosen)):
+            own = table.set_axis(list(map(str, table.columns)), axis=1) if isinstance(table, pd.DataFrame) else table
+            for piece in pieces(own[list(chosen)] if isinstance(own, pd.DataFrame) else own.select(list(chosen))):
+                yield part, piece
 
-    again = not isinstance(source, pa.RecordBatchReader)
-    return Stream(where, _named(schema.names, where), rows, read, written=written_out(schema), again=again)
+    return Stream(where, names, rows, read)
 
 
-def _batches_of(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list[str]], Iterable[Any]]] | None:
-    """Return how messages call a source, its schema, its rows, where known, and what reads batches of some columns."""
+def _of_arrow(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list[str]], Iterable[Any]]] | None:
+    """Return how messages call a source of Arrow, its schema, its rows, where known, and what reads some columns."""
     import pyarrow as pa
 
     if isinstance(source, pa.RecordBatchReader):
         return "the reader", source.schema, None, lambda names: source
     if isinstance(source, pa.Table | pa.RecordBatch):
-        table = pa.table(source)
-        return "the table", table.schema, table.num_rows, lambda names: table.select(names).to_batches()
+        return "the table", source.schema, source.num_rows, lambda names: pa.table(source).select(names).to_batches()
     if hasattr(source, "scanner") and hasattr(source, "count_rows"):
         return (
             *("the data set", source.schema, source.count_rows()),
@@ -165,30 +457,6 @@ def _batches_of(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list
     return None
 
 
-def _of_partitions(source: Any) -> Stream:
-    """Return the stream of a dask.dataframe, one partition after the other."""
-
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, and how messages call each."""
-        for number in range(source.npartitions):
-            where = f"partition {number + 1} of {source.npartitions}"
-            for piece in pieces(source[list(names)].partitions[number].compute()):
-                yield where, piece
-
-    return Stream("the dask.dataframe", _named(source.columns, "the dask.dataframe"), None, read)
-
-
-def _of_frame(source: pd.DataFrame) -> Stream:
-    frame = source.set_axis([str(name) for name in source.columns], axis=1)
-
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, and how messages call each."""
-        for piece in pieces(frame[list(names)]):
-            yield "the table", piece
-
-    return Stream("the table", _named(frame.columns, "the table"), len(frame), read)
-
-
 def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wanted) -> Stream:
     """Return the stream of an iterable of tables, or of a function that returns one; an iterator is read once."""
     start = source if callable(source) else lambda: source
@@ -206,17 +474,17 @@ def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wa
             yield first
             yield from ahead
 
-    def read(names: tuple[str, ...]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield batches of some columns, and how messages call each."""
+    def parts(names: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield the tables, and how messages call each."""
         for number, table in enumerate(tables(), start=1):
             where = f"table {number} of the iterable"
             frame = _frame(table, where)
-            lacking_or_other(frame.columns, all_names, where, "the first one", wanted)
-            for piece in pieces(frame[list(names)]):
-                yield where, piece
+            require_same(map(str, frame.columns), stream.names, where, "the first one", wanted)
+            yield where, frame
 
-    all_names = _named(_frame(first, "the first table of the iterable").columns, "the iterable")
-    return Stream("the iterable", all_names, None, read, again=again)
+    columns = _frame(first, "the first table of the iterable").columns
+    stream = replace(_of_parts("the iterable", columns, parts), again=again)
+    return stream
 
 
 def _iterator(tables: Any) -> Iterator[Any]:
@@ -232,20 +500,10 @@ def _iterator(tables: Any) -> Iterator[Any]:
 def _frame(table: Any, where: str) -> pd.DataFrame:
     import pyarrow as pa
 
-    if isinstance(table, pa.Table | pa.RecordBatch):
-        return to_table(table)
-    frame = to_pandas(table)
+    frame = to_table(table) if isinstance(table, pa.Table | pa.RecordBatch) else to_pandas(table)
     if not isinstance(frame, pd.DataFrame):
         raise InputError(
             f"{where} is of type {type(table).__name__}; give DataFrames, whose columns have names, such as those of "
             "pandas.read_csv(…, chunksize=100_000)"
         )
-    return frame.set_axis([str(name) for name in frame.columns], axis=1)
-
-
-def _named(names: Iterable[Any], where: str) -> tuple[str, ...]:
-    given = tuple(map(str, names))
-    repeated = [name for name in given if given.count(name) > 1] if len(set(given)) < len(given) else []
-    if repeated:
-        raise InputError(f"{where} has several columns named {repeated[0]!r}; rename one")
-    return given
+    return frame

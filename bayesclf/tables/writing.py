@@ -18,7 +18,7 @@ CODES = frozenset(("NA", "N/A", "n/a", "nan", "NaN", "null", "NULL", "None", "?"
 """Words that stand for "missing" among numbers."""
 
 SAME_SIGN = 0.95
-"""The least share of cells with the same sign, such as %, in a column of numbers that are written with it."""
+"""The least share of cells with the same sign, such as %, in a column of numbers; "$70" and "70" are both money."""
 
 PLAIN = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?inf(inity)?", re.IGNORECASE)
 """A number as programs write it."""
@@ -262,8 +262,10 @@ class Survey:
             return Meaning("words", None, digits, *rest)
         if not self.signs:
             return Meaning("words" if self.codes else "nothing", None, False, *rest)
-        shapes, (sign, most) = self.shapes.keys(), self.signs.most_common(1)[0]
-        if (sign == "" and len(self.signs) > 1) or most < SAME_SIGN * self.signs.total() or len(self.signs) > 2:
+        shapes, signs = self.shapes.keys(), [sign for sign in self.signs if sign]
+        sign = signs[0] if signs else ""
+        few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
+        if len(signs) > 1 or few:
             return Meaning("words", None, False, *rest)
         if self.whole:
             return Meaning("whole" if not self.gaps and not self.codes else "number", None, False, *rest)

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.tables import batches
+from bayesclf.tables import streams as batches
 
 RNG = np.random.default_rng(5)
 ROWS = 120

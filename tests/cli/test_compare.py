@@ -51,7 +51,7 @@ def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
     base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
     words = " ".join(command(*base).out.split())
-    assert words.startswith("read: column 'id' has another value in almost every row and is left out (--keep id")
+    assert words.startswith("read: column 'id' has a different value in almost every row and is left out (--keep id")
     assert "M08" not in words
     base += ["--keep", "id"]
     words = " ".join(command(*base).out.split())

@@ -28,7 +28,7 @@ def test_help_shows_the_names_and_defaults_there_are():
     known = {"models": list(named_models()), "rules": list(RULES), "engines": ["auto", *ENGINES]}
     assert {what: names.split(", ") for what, names in options.NAMES.items()} == known
     assert all(names in " ".join(command("--help").out.split()) for names in options.NAMES.values())
-    mine, theirs = inspect.signature(cli.compare.compare).parameters, inspect.signature(comparison.compare).parameters
+    mine, theirs = inspect.signature(cli.commands.compare).parameters, inspect.signature(comparison.compare).parameters
     for own, other in (("cv", "cv"), ("repeats", "repeats"), ("seed", "random_state"), ("jobs", "n_jobs")):
         assert mine[own].default == theirs[other].default
     for name in ("compare", "fit", "predict"):

@@ -10,7 +10,7 @@ import pytest
 from helpers.commands import GOOD, command, table
 
 from bayesclf.tables import datasets
-from bayesclf.tables.shipped import SHIPPED
+from bayesclf.tables.datasets import SHIPPED
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 

@@ -3,11 +3,8 @@
 import os
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from helpers.commands import process
-
-import bayesclf as bc
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
@@ -38,22 +35,6 @@ cli.main()
 """
 """The program, which interrupts itself while NUTS samples."""
 
-READING = """
-import signal, sys, threading
-from bayesclf import cli
-
-def watch(event, details):
-    ahead = threading.current_thread().name.startswith("bayesclf reads ahead")
-    if event == "open" and ahead and str(details[0]).endswith("2.csv"):
-        signal.raise_signal(signal.SIGINT)
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.addaudithook(watch)
-sys.argv = ["bayesclf", *sys.argv[1:]]
-cli.main()
-"""
-"""The program, which interrupts itself while it reads the next rows of a table."""
-
 FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
 
 
@@ -61,7 +42,7 @@ FIT = ("fit", "play_tennis", "--model", "nb", "--output", "old.nc")
     ("moment", "name"),
     [
         ("import", "typer"),
-        ("import", "bayesclf.cli.models"),
+        ("import", "bayesclf.cli.commands"),
         *(pytest.param("import", late, marks=pytest.mark.slow) for late in ("pandas", "scipy", "sklearn", "xarray")),
         pytest.param("os.rename", "", marks=pytest.mark.slow),
     ],
@@ -74,19 +55,6 @@ def test_an_interruption_is_one_line(moment, name):
 def test_an_interruption_while_nuts_samples():
     arguments = ("fit", "play_tennis", "--model", "lr", "--inference", "nuts", "--output", "old.nc")
     check(SAMPLING, *arguments)
-
-
-@pytest.mark.slow
-def test_an_interruption_while_rows_are_read_ahead(tmp_path, monkeypatch):
-    rows = pd.DataFrame({"x": [1.0, 1.2, 3.1, 2.9], "y": ["low", "low", "high", "high"]})
-    for number in range(1, 4):
-        rows.to_csv(tmp_path / f"{number}.csv", index=False)
-    model, table = str(tmp_path / "m.nc"), str(tmp_path / "[123].csv")
-    bc.GaussianNB(random_state=1).fit(rows[["x"]], rows["y"]).save(model)
-    (tmp_path / "own").mkdir()
-    monkeypatch.chdir(tmp_path / "own")
-    arguments = ("predict", model, table, "--output", "old.csv")
-    check(READING, *arguments, old="old.csv")
 
 
 def check(program, *words, old="old.nc"):

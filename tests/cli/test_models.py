@@ -102,10 +102,12 @@ def test_models_and_tables_that_do_not_fit(fitted, refused):
     assert "gone.nc does not exist" in refused("predict", "gone.nc", path, "--output", "p.csv")
     table("few.csv", "outlook,wind\nsunny,weak\n")
     assert "lacks the columns 'temperature', 'humidity'" in refused("predict", model, "few.csv", "--output", "p.csv")
-    table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\n")
+    table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\nweak,Sunny,,high,1\n")
     said = command("predict", model, "new.csv", "--output", "-")
-    assert said.out.count("\n") == 2
-    assert said.err == "bayesclf: note: column 'outlook' has levels that the training rows lack: 'fog'\n"
+    assert said.out.count("\n") == 3
+    lacking = "levels that the training rows lack: 'Sunny', 'fog'"
+    assert said.err.count(f"bayesclf: note: column 'outlook' has {lacking}\n") == 1
+    assert "'outlook' has 'Sunny', which the training rows lack; did you mean 'sunny'?" in said.err
 
 
 def test_fit_refuses_in_one_sentence(refused):

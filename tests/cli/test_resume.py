@@ -15,7 +15,7 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.interpretation import prediction_files
-from bayesclf.tables import batches
+from bayesclf.tables import streams as batches
 
 pytestmark = [
     pytest.mark.usefixtures("own_folder"),
@@ -27,7 +27,7 @@ import json, os, signal, sys
 from importlib import import_module
 from bayesclf import cli
 from bayesclf.interpretation import prediction_files
-from bayesclf.tables import batches
+from bayesclf.tables import streams as batches
 
 for late in ("bayesclf.cli.inputs", "bayesclf.cli.inputs", "bayesclf.classifiers"):
     import_module(late)

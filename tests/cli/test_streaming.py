@@ -10,10 +10,10 @@ from helpers.suites import mainly
 from pyarrow.dataset import dataset
 
 import bayesclf as bc
-from bayesclf.cli import models
+from bayesclf.cli import commands
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.interpretation import prediction_files
-from bayesclf.tables import batches
+from bayesclf.tables import streams as batches
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 ROWS = 60
@@ -70,7 +70,7 @@ def test_csv_in_batches_gives_the_same_file(parts, monkeypatch):
     command("predict", "m.nc", "[t].csv", "--output", "p.csv")
     whole, streamed = pd.read_csv("whole.csv"), pd.read_csv("p.csv")
     pd.testing.assert_frame_equal(whole, streamed, rtol=1e-12)
-    monkeypatch.setattr(models, "STREAMED_BYTES", 10)
+    monkeypatch.setattr(commands, "STREAMED_BYTES", 10)
     assert command("predict", "m.nc", "t.csv", "--output", "-").out == Path("p.csv").read_text()
 
 
@@ -218,7 +218,7 @@ def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch):
         assert "60 rows predicted" in said
     answers = pd.read_parquet("a.parquet")
     pd.testing.assert_frame_equal(answers, pd.read_csv("a.csv"), check_dtype=False, rtol=1e-12)
-    monkeypatch.setattr(models, "STREAMED_BYTES", 10)
+    monkeypatch.setattr(commands, "STREAMED_BYTES", 10)
     command("predict", "m.nc", "t.csv", "--output", "b.parquet", "--rule", "gibbs")
     pd.testing.assert_frame_equal(pd.read_parquet("b.parquet"), answers)
     command("predict", "m.nc", "big", "--output", "c.parquet", "--rule", "gibbs")
@@ -226,7 +226,7 @@ def test_gibbs_is_written_to_parquet_of_a_whole_file(parts, monkeypatch):
 
 
 def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):
-    monkeypatch.setattr(models, "STREAMED_BYTES", 10)
+    monkeypatch.setattr(commands, "STREAMED_BYTES", 10)
     command("fit", "t.csv", *FIT[:4], "--model", "lr", "--inference", "map", "--output", "m.nc")
     assert len(bc.load("m.nc").model_.y)
 

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.tables.missing import emptied
 from bayesclf.tables.reading import read_table
+from bayesclf.tables.remarks import emptied
 
 
 def batches(table, seed, parts):
@@ -39,7 +39,7 @@ def test_a_learned_concentration_is_that_of_a_fit_in_memory(mixed_table, alpha):
 def test_of_many_rows_the_concentration_is_learned_by_the_same_ones(monkeypatch):
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.choice(list("abcdefghijklmnop"), 5200), "y": rng.integers(2, size=5200)})
-    monkeypatch.setattr("bayesclf.tables.batches.BATCH_ROWS", 700)
+    monkeypatch.setattr("bayesclf.tables.streams.BATCH_ROWS", 700)
     whole = bc.CategoricalNB(inference="map").fit(table[["x"]], table["y"])
     streamed = bc.CategoricalNB(inference="map").fit_stream(table, "y")
     assert streamed._learnt.blocks == whole._learnt.blocks
@@ -64,7 +64,7 @@ def test_a_batch_without_a_column_is_named(mixed_table):
     table = X[NUMBERS].assign(label=y)
     with pytest.raises(InputError, match=r"table 2 of the iterable lacks column 'dose', which the first one has"):
         bc.GaussianNB().fit_stream([table[:50], table[50:].drop(columns="dose")], "label")
-    with pytest.raises(InputError, match=r"table 2 of the iterable has column 'more', which the first one lacks"):
+    with pytest.raises(InputError, match=r"the first one lacks column 'more', which table 2 of the iterable has"):
         bc.GaussianNB().fit_stream([table[:50], table[50:].assign(more=1)], "label")
 
 

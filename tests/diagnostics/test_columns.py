@@ -9,7 +9,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf.diagnostics.columns import independence
 from bayesclf.errors import DoesNotExist
-from bayesclf.tables.useless import all_different, names_rows
+from bayesclf.tables.remarks import all_different, names_rows
 
 
 def found(case, code):

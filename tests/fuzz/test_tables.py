@@ -13,9 +13,8 @@ from helpers.strategies import COLUMNS, seldom
 from hypothesis import strategies as st
 
 from bayesclf.tables.datasets import read
-from bayesclf.tables.description import describe_columns
-from bayesclf.tables.reading import read_table
-from bayesclf.tables.streams import open_stream
+from bayesclf.tables.reading import open_stream, read_table
+from bayesclf.tables.remarks import describe_columns
 from bayesclf.tables.writing import CODES
 
 WRITABLE = [kind for kind in COLUMNS if kind not in ("complex", "periods", "mixed", "fractions", "sparse", "halves")]

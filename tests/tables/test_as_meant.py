@@ -8,8 +8,8 @@ import bayesclf as bc
 from bayesclf import datasets
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.streams import open_stream
-from bayesclf.tables.useless import useless
+from bayesclf.tables.reading import open_stream
+from bayesclf.tables.remarks import describe_columns, useless
 
 LABELS = ["yes", "no", "no"]
 
@@ -31,6 +31,11 @@ CASES = {
     "percent": (rows("{j}.5%,{y}", "a,cls\n"), {"a": "number"}, 0, "column 'a' is read as numbers, without '%'"),
     "unit": (rows("5{j} kg,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'kg' (--kind a=category"),
     "currency": (rows('"$1,{j}37.00",{y}', "a,cls\n"), {"a": "number"}, 0, "without '$' and without the marks"),
+    "currency in some cells": (
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\n$3,"),
+        *({"a": "number"}, 0, "column 'a' is read as numbers, without '$'"),
+    ),
+    "percent in some cells": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"), {"a": "category"}, 0, ""),
     "semicolon": (rows("{j};{k};{y}", "a;b;cls\n"), NUMBERS, 0, "the separator is ';'"),
     "sep=": (rows("{j}|{k}|{y}", "sep=|\na|b|cls\n"), NUMBERS, 0, ""),
     "blanks between": (rows("{j}  {k} {y}", "a b cls\n"), NUMBERS, 0, "the separator is blanks"),
@@ -51,7 +56,7 @@ CASES = {
         rows("w{i},{j},{y}", "who,a,cls\n"),
         {"a": "number"},
         0,
-        "'who' has another value in almost every row",
+        "'who' has a different value in almost every row",
     ),
     "dates": (rows("5-Jan-{i:02d},{j},{y}", "day,a,cls\n"), {"a": "number"}, 0, "column 'day' holds dates and is left"),
     "constant": (
@@ -62,7 +67,7 @@ CASES = {
     ),
     "text beside": (
         rows("please send the red boxes number {i} today to us,{j},{y}", "t,a,cls\n"),
-        *({"a": "number"}, 0, "column 't' holds free text and is left out (--keep t takes it; --models text --text t"),
+        *({"a": "number"}, 0, "column 't' holds free text and is left out (--keep t keeps it; --models text --text t"),
     ),
     "only text": (rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), {"t": "text"}, 0, ""),
     "padded": (rows("0010{k},{y}", "a,cls\n"), {"a": "category"}, 0, "column 'a' has digits padded with zeros"),
@@ -139,6 +144,15 @@ def test_what_is_said_undoes_what_was_done(tmp_path):
     assert sorted(set(datasets.read(path, "last", labels_as_written=True).y)) == ["NO ", "no", "yes"]
 
 
+def test_dates_that_are_kept_are_said_to_be_categories(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("2020-01-{i:02d},{j},{y}", "day,a,cls\n"))
+    assert "keeps it as categories; derive numbers" in datasets.read(path, "cls").notes[0]
+    found = datasets.read(path, "cls", keep=["day"])
+    note = "column 'day' holds dates and is kept as 40 categories, one for each date"
+    assert describe_columns(found.frame, "cls", keep=["day"])["note"].tolist() == [note, "", ""]
+
+
 def test_quantities_become_classes_by_bounds(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(rows("{j},{i}.5", "a,size\n"))
@@ -209,12 +223,12 @@ def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
     assert not any("'a'" in note for notes in comparison.notes.values() for note in notes)
     comparison.report(tmp_path / "r.md")
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
-    first = text.partition("What not to trust here")[2].strip().splitlines()[0]
-    assert "Column 'id' numbers the rows and is left out" in first
+    section = text.partition("What not to trust here")[2].partition("\n#")[0]
+    assert "Column 'id' numbers the rows and is left out" in section
 
 
 def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monkeypatch):
-    monkeypatch.setattr("bayesclf.tables.useless.LOOKED_AT", 30)
+    monkeypatch.setattr("bayesclf.tables.remarks.LOOKED_AT", 30)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
         {
@@ -231,7 +245,7 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
     assert comparison.read == told
     assert not any("X.drop" in note for notes in comparison.notes.values() for note in notes)
     assert (
-        "'id' has another value in almost every row, column 'when' holds dates; X.drop(columns=['id', 'when'])"
+        "'id' has a different value in almost every row, column 'when' holds dates; X.drop(columns=['id', 'when'])"
         in (told[0])
     )
     assert "column 'price' holds numbers with signs; " in told[1]

@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils import Bunch
 
 from bayesclf.errors import InputError
-from bayesclf.tables import datasets, shipped
+from bayesclf.tables import datasets
 from bayesclf.tables.datasets import available, load
 
 FOLDER = os.environ.get("BAYESCLF_DATA")
@@ -64,7 +64,7 @@ class TestOwn:
     def test_an_installed_package_has_its_tables_inside(self, tmp_path, monkeypatch):
         (tmp_path / "data").mkdir()
         (tmp_path / "data" / "play_tennis.csv").write_text("wind,play\nweak,yes\n")
-        monkeypatch.setattr(shipped.resources, "files", lambda package: tmp_path)
+        monkeypatch.setattr(datasets.resources, "files", lambda package: tmp_path)
         assert load("play_tennis").frame.shape == (1, 2)
 
 

@@ -9,9 +9,8 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
-from bayesclf.tables.description import describe_columns
-from bayesclf.tables.missing import emptied, spike
-from bayesclf.tables.shipped import SHIPPED
+from bayesclf.tables.datasets import SHIPPED
+from bayesclf.tables.remarks import describe_columns, emptied, spike
 
 TABLES, ROWS = 300, 1000
 
@@ -168,7 +167,7 @@ def test_other_words_still_do(with_na):
     na.write_text(na.read_text(encoding="utf-8").replace("NA", "none", 1), encoding="utf-8")
     found = datasets.load(na, "y", missing={"x": ["NA"]}).frame
     assert "none" in set(found["x"])
-    with pytest.raises(InputError, match="'x' is to be a number but has 'none'"):
+    with pytest.raises(InputError, match="'x' should be a number but contains 'none'"):
         datasets.load(na, "y", {"x": "number"}, missing={"x": ["NA"]})
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -18,10 +19,9 @@ from hypothesis import strategies as st
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets, reading
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.description import describe_columns
-from bayesclf.tables.kinds import convert_columns
-from bayesclf.tables.layout import ReadOptions
+from bayesclf.tables.delimited import ReadOptions
 from bayesclf.tables.reading import read_table
+from bayesclf.tables.remarks import describe_columns
 from bayesclf.tables.writing import CODES
 
 # any character of a text file: no half surrogates, and NUL is refused
@@ -82,29 +82,11 @@ class TestTypes:
         assert code.cat.categories.tolist() == ["01", "1", "1.0"]
         assert code.isna().tolist() == [False, False, False, True]
 
-    def test_text_is_strings(self, tmp_path):
-        frame = read_table(write(tmp_path, "t,y\n01,a\n2,b\n"), {"t": "text"})
-        assert frame["t"].tolist() == ["01", "2"]
-        assert isinstance(frame["t"].dtype, pd.StringDtype)
-
-    def test_number_accepts_numbers_and_gaps(self, tmp_path):
-        frame = read_table(write(tmp_path, "x,y\n1e3,a\n,b\n -2 ,c\n"), {"x": "number"})
-        np.testing.assert_array_equal(frame["x"], [1000, np.nan, -2])
-
     def test_number_names_the_cells_that_are_none(self, tmp_path):
         text = message(write(tmp_path, "age,y\n3,a\nold,b\nx,c\nold,c\nNA,c\n"), dtypes={"age": "number"})
         assert "column 'age'" in text
         assert "'old', 'x'" in text
         assert "rows 2, 3, 4" in text
-
-    def test_many_bad_rows_are_counted(self, tmp_path):
-        rows = "".join(f"w{row},a\n" for row in range(30))
-        text = message(write(tmp_path, f"x,y\n{rows}"), dtypes={"x": "number"})
-        assert "'w0', 'w1', 'w2', 'w3', … (30 in all)" in text
-        assert "rows 1, 2, 3, 4, 5, … (30 in all)" in text
-
-    def test_infinite_values_are_left_alone(self, tmp_path):
-        assert read_table(write(tmp_path, "x,y\ninf,a\n-inf,b\n"))["x"].tolist() == [np.inf, -np.inf]
 
     def test_integers_beyond_64_bits_are_numbers(self, tmp_path):
         assert read_table(write(tmp_path, f"x,y\n1,a\n{10**25},b\n"))["x"].tolist() == [1.0, 1e25]
@@ -147,10 +129,8 @@ class TestFiles:
         path = tmp_path / "t.csv.zip"
         path.write_bytes(b"no zip")
         assert "not a whole zip file" in message(path)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-            packed.writestr("t.csv", "a,b\n" + "1,2\n" * 10**5)
-        assert "more than 1,000 bytes" in message(path, max_bytes=1000)
-        with zipfile.ZipFile(path, "a") as packed:
+        with zipfile.ZipFile(path, "w") as packed:
+            packed.writestr("t.csv", "a,b\n1,2\n")
             packed.writestr("u.csv", "a,b\n1,2\n")
         assert "holds 2 files" in message(path)
 
@@ -164,12 +144,6 @@ class TestFiles:
         with zipfile.ZipFile(path, "w") as packed:
             packed.writestr("xl/workbook.xml", "<workbook/>")
         assert "pip install openpyxl" in message(path)
-
-    def test_a_missing_file(self, tmp_path):
-        assert "does not exist" in message(tmp_path / "none.csv")
-
-    def test_a_folder(self, tmp_path):
-        assert "is a folder" in message(tmp_path)
 
     @pytest.mark.parametrize("name", ["t.pickle", "t", "t.parquet.gz", "csv"])
     def test_an_unknown_ending_lists_the_known_ones(self, tmp_path, name):
@@ -208,9 +182,6 @@ class TestFiles:
         assert "byte 0x81 at offset 13 (line 3)" in text
         assert "NUL character is in line 2" in message(write(tmp_path, b"a,b\n1,\0x\n2,y\n"))
 
-    def test_a_byte_order_mark_is_not_part_of_a_name(self, tmp_path):
-        assert read_table(write(tmp_path, b"\xef\xbb\xbfa,b\n1,2\n")).columns.tolist() == ["a", "b"]
-
 
 class TestDelimited:
     def test_repeated_names(self, tmp_path):
@@ -227,19 +198,12 @@ class TestDelimited:
         assert kept.columns[position - 1] == f"c{position}"
         assert kept.shape == (2, 3)
 
-    def test_the_index_of_a_saved_frame(self, tmp_path):
-        pd.DataFrame({"a": [3, 3]}).to_csv(tmp_path / "t.csv")
-        assert read_table(tmp_path / "t.csv").columns.tolist() == ["a"]
-
     @pytest.mark.parametrize(
         ("row", "count"), [("1,2,3", "3 cells"), ("1", "1 cell"), ("1,2,", "3 cells"), (" ", "1 cell")]
     )
     def test_a_ragged_row(self, tmp_path, row, count):
         text = message(write(tmp_path, f'a,b\n1,"x\ny"\n\n{row}\n3,4\n'))
         assert f"row 2 (line 5) has {count} where the header has 2" in text
-
-    def test_all_rows_longer_than_the_header(self, tmp_path):
-        assert "row 1 (line 2) has 3 cells" in message(write(tmp_path, "a,b\n1,2,3\n4,5,6\n"))
 
     @pytest.mark.parametrize("row", ['"open,2', '"shut"x,2'])
     def test_quotes_that_do_not_match(self, tmp_path, row):
@@ -326,8 +290,7 @@ class TestJsonLines:
             ("[1, 2]", ["line 2", "a list", "object"]),
             ("null", ["line 2", "None", "object"]),
             ("3.5", ["line 2", "3.5"]),
-            ('{"a": 1, "a": 2}', ["line 2", "'a' twice"]),
-            ('{"a": "\\ud800"}', ["line 2", "half a character", "\\ud800"]),
+            ('{"a": "\\ud800"}', ["line 2", "cannot be read as JSON", "\\ud800"]),
             ('{"a": ' + "9" * 5000 + "}", ["line 2", "cannot be read as JSON"]),
             ("[" * 200_000, ["line 2", "cannot be read as JSON"]),
             ('{"": 1}', ["column 2 has no name"]),
@@ -400,8 +363,6 @@ class TestParquet:
             assert "not a whole parquet file" in message(write(tmp_path, broken, "t.parquet"))
 
     def test_no_rows_repeated_names_and_nested_cells(self, tmp_path):
-        pa = pytest.importorskip("pyarrow")
-        pq = pytest.importorskip("pyarrow.parquet")
         path = tmp_path / "t.parquet"
         pd.DataFrame({"a": []}).to_parquet(path)
         assert "no rows" in message(path)
@@ -411,19 +372,6 @@ class TestParquet:
         assert "column 'a'" in message(path)
         pq.write_table(pa.table({"a": [b"x"]}), path)
         assert "holds b'x' (row 1)" in message(path)
-
-
-class TestConvertColumns:
-    def test_the_table_is_not_changed(self):
-        frame = pd.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
-        found = convert_columns(frame, {"a": "category", "b": "text"}, "here")
-        assert found["a"].tolist() == ["1", "2"]
-        assert found["b"].tolist() == ["0.5", "1.5"]
-        assert frame["a"].dtype == "int64"
-
-    def test_the_place_is_named(self):
-        with pytest.raises(InputError, match=r"^here: column 'a' .* 'x' in row 2"):
-            convert_columns(pd.DataFrame({"a": ["1", "x"]}), {"a": "number"}, "here")
 
 
 class TestDescribeColumns:
@@ -458,7 +406,7 @@ class TestDescribeColumns:
     def test_levels_that_differ_in_case_alone_are_named(self):
         frame = pd.DataFrame({"unit": ["Sales", "sales", "HR", "Sales"], "y": list("aAbb")})
         notes = describe_columns(frame, "y")["note"].tolist()
-        said = "levels 'Sales' (2 rows) and 'sales' (1 row) of column 'unit' differ in case alone; write them one way"
+        said = "levels 'Sales' (2 rows) and 'sales' (1 row) of column 'unit' differ only in case; write them one way"
         assert notes == [f"{said} if they are one", ""]
 
     def test_rows_are_those_of_the_file(self, tmp_path):
@@ -480,9 +428,6 @@ class TestDescribeColumns:
         for cells in (["2025-01-01", "2025-02-01"] * 20, [f"{i}-{i}-x" for i in range(30)] * 2):
             assert (describe_columns(pd.DataFrame({"a": cells}))["note"] == "").all()
 
-    def test_words_in_which_numbers_are_rare_get_no_note(self):
-        assert (describe_columns(pd.DataFrame({"a": ["u", "v", "3"]}))["note"] == "").all()
-
     def test_a_column_without_values(self, tmp_path):
         line = describe_columns(read_table(write(tmp_path, "x,y\n,a\n,b\n"))).iloc[0]
         assert (line["kind"], line["distinct"], line["summary"]) == ("number", 0, "no values")
@@ -495,11 +440,6 @@ class TestDescribeColumns:
         table = describe_columns(frame)
         assert table["summary"][0].endswith(", …")
         assert table["summary"][1:].tolist() == ["x 6", "True 6"]
-
-    def test_what_the_user_says_goes_before_the_guess(self):
-        frame = pd.DataFrame({"t": ["short", "words"]})
-        assert describe_columns(frame)["kind"].tolist() == ["category"]
-        assert describe_columns(frame, dtypes={"t": "text"})["kind"].tolist() == ["text"]
 
     def test_an_unknown_target(self):
         with pytest.raises(InputError, match=r"no column 'plya' \(did you mean 'play'\?\); its columns are wind, play"):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bayesclf.tables import datasets, shipped
-from bayesclf.tables.shipped import SHIPPED
+from bayesclf.tables import datasets
+from bayesclf.tables.datasets import SHIPPED
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "data" / "README.md").read_text(encoding="utf-8")
@@ -17,7 +17,7 @@ MOST_BYTES = 2_000_000
 
 
 def text(name):
-    path = shipped.folder() / SHIPPED[name].file
+    path = datasets.folder() / SHIPPED[name].file
     return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
@@ -49,7 +49,7 @@ def test_a_table_is_canonical_csv_with_its_origin(name):
 
 
 def test_the_readme_says_the_same_of_what_does_not_ship():
-    for name, table in shipped.NAMED.items():
+    for name, table in datasets.NAMED.items():
         said = f"`{name}`: {table.description}. {table.creators}. {table.source}, version 1. Changes: {table.changes}."
         assert said in README
 

@@ -13,10 +13,8 @@ import pytest
 from helpers.suites import mainly
 
 from bayesclf.errors import InputError
-from bayesclf.tables import batches, parquet
-from bayesclf.tables.reading import read_table
-from bayesclf.tables.stream_paths import is_streamed
-from bayesclf.tables.streams import open_stream
+from bayesclf.tables import reading, streams
+from bayesclf.tables.reading import is_streamed, open_stream, read_table
 
 ROWS = 40
 
@@ -65,7 +63,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_each_source_has_the_rows(name, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 9)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 9)
     stream = open_stream(SOURCES[name](pa.Table.from_pandas(table), tmp_path))
     assert stream.names == tuple(table.columns)
     same(whole(stream.select(["word", "x", "gap", "n", "true"])), table[["word", "x", "gap", "n", "true"]])
@@ -80,7 +78,7 @@ def test_a_dask_dataframe_is_read_by_partition(table):
 
 @pytest.mark.parametrize("ending", [".parquet", ".csv", ".tsv", ".csv.gz"])
 def test_a_file_holds_what_reading_it_whole_finds(ending, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 9)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 9)
     path = tmp_path / f"t{ending}"
     if ending == ".parquet":
         table.to_parquet(path, row_group_size=13)
@@ -126,7 +124,7 @@ def test_a_column_is_what_it_is_declared_to_be(table, tmp_path):
     found = whole(open_stream(tmp_path / "t.parquet", kinds, {"word": ["wet"]}))
     assert found["n"].tolist() == table["n"].astype(str).tolist()
     assert found["word"].isna().sum() == (table["word"] == "wet").sum()
-    with pytest.raises(InputError, match="column 'word' is to be a number but has"):
+    with pytest.raises(InputError, match="column 'word' should be a number but contains"):
         whole(open_stream(tmp_path / "t.parquet", {"word": "number"}))
     with pytest.raises(InputError, match="no column 'm'"):
         open_stream(table, {"m": "category"})
@@ -261,7 +259,7 @@ def test_a_source_that_fails_is_said_to():
 @pytest.mark.parametrize("ending", mainly(["parquet", "csv", "tsv.gz"], "csv"))
 def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
     """What comes after some batches is what the whole stream has there, whatever the row groups."""
-    monkeypatch.setattr(batches, "BATCH_ROWS", 8)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 8)
     for number, group in enumerate((3, 11, 40)):
         part = table[number * 4 : number * 4 + 30].assign(gap=np.nan if number == 0 else 1.5)
         path = tmp_path / f"part{number}" / f"t.{ending}"
@@ -284,7 +282,7 @@ def test_files_are_read_on_from_any_batch(table, tmp_path, monkeypatch, ending):
 
 
 def test_long_words_are_read_a_few_rows_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "BATCH_WORDS", 2000)
+    monkeypatch.setattr(reading, "BATCH_WORDS", 2000)
     words = [f"{number} " + "long " * 20 for number in range(100)]
     pd.DataFrame({"text": words, "x": 1.0}).to_parquet(tmp_path / "t.parquet", compression=None)
     sizes = [len(batch.table) for batch in open_stream(tmp_path / "t.parquet").batches()]

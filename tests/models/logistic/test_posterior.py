@@ -10,7 +10,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf.engines import inference
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.tables import shipped
+from bayesclf.tables import datasets as shipped
 
 pytestmark = pytest.mark.slow
 

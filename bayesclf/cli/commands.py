@@ -1,20 +1,20 @@
-"""`bayesclf fit`, `predict` and `report`: one model, to a file and from it."""
+"""`bayesclf compare`, `fit`, `predict` and `report`: models on one table, and one model, to a file and from it."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bayesclf.cli import options
-from bayesclf.cli.console import complain, stdout
+from bayesclf.cli.console import complain, line_a_model, stdout
 from bayesclf.cli.options import AUTO, option
-from bayesclf.errors import InputError
-from bayesclf.files import STDOUT, output_file
+from bayesclf.errors import InputError, Refused
+from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
 from bayesclf.wording import counted, printable
 
@@ -24,6 +24,98 @@ if TYPE_CHECKING:
 
 STREAMED_BYTES = 2**27
 """Bytes of a file from which on it is read in batches."""
+
+
+@options.reads_files
+def compare(
+    context: typer.Context,
+    table: options.TableArgument,
+    target: options.Target = None,
+    models: Annotated[str, option("--models", "NAMES", "Classifiers, separated by commas.")] = options.DEFAULT_MODELS,
+    rules: Annotated[
+        str | None, option("--rules", "NAMES", "Rules, separated by commas; or all.", "map, bayes-optimal")
+    ] = None,
+    inference: Annotated[str, option("--inference", "NAME", "Engine; or MODEL=NAME,…")] = AUTO,
+    cv: Annotated[int, option("--cv", "K", "Number of folds.", least=2)] = 5,
+    repeats: Annotated[int | None, option("--repeats", "N", "Repetitions.", "up to 5", least=1)] = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    drop: options.Drop = None,
+    kind: options.Kinds = None,
+    text: options.TextColumn = None,
+    cost: options.CostFile = None,
+    reject: options.Reject = None,
+    peers: Annotated[
+        bool, typer.Option("--peers/--no-peers", help="Add gradient boosting.", show_default=False)
+    ] = True,
+    max_minutes: Annotated[float | None, option("--max-minutes", "M", "Start no fit later.", False, least=0)] = None,
+    report: Annotated[str | None, option("--report", "FILE.html", "Write a page; .md and .json too.")] = None,
+    json: Annotated[str | None, option("--json", "FILE", "Write numbers; - for stdout.")] = None,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Compare classifiers and rules on one table."""
+    start = time.perf_counter()
+    import numpy as np
+
+    from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
+    from bayesclf.engines.inference import ENGINES
+    from bayesclf.evaluation import comparison as evaluation
+    from bayesclf.report import write_comparison
+    from bayesclf.rules import RULES
+
+    chosen = options.names(models, options.named_models(), "--models")
+    engines = options.engines(inference, chosen, ENGINES)
+    wanted = None if rules is None else tuple(RULES) if rules == "all" else options.names(rules, RULES, "--rules")
+    outputs = _outputs(report, json, [table, *([cost] if cost else [])])
+    training = load_training(table, target, reading, drop, options.column_kinds(kind), text)
+    if models == options.DEFAULT_MODELS and all(own == "text" for own in training.kinds.values()):
+        engines = options.engines(inference, ["text"], ENGINES)
+    labels = [str(label) for label in np.unique(np.asarray(training.y))]
+    costs = None if cost is None else options.read_cost(cost, labels)
+    _outputs(report, json, source_files(training.dataset))
+    options.check_kinds(engines, training.kinds)
+    quiet = outputs["--json"] == STDOUT
+    if not quiet:
+        show_training(stdout(), training)
+    found = evaluation.compare(
+        {name: options.classifier(name, engine) for name, engine in engines.items()},
+        training.X,
+        training.y,
+        wanted,
+        cv=cv,
+        repeats=repeats,
+        random_state=seed,
+        n_jobs=jobs,
+        cost=costs,
+        reject=reject,
+        boosting=peers,
+        max_seconds=None if max_minutes is None else 60 * max_minutes,
+        data=Path(training.dataset.name).name,
+        progress=line_a_model(),
+    )
+    if all(answer.reason for answer in found.answers.values()):
+        (model, rule), answer = next(iter(found.answers.items()))
+        raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
+    issues = issues_of_columns(found)
+    if (path := outputs["--json"]) is not None:
+        settings: dict[str, Any] = {"models": list(engines), "rules": wanted, "inference": engines}
+        settings |= {"cv": cv, "repeats": repeats, "seed": seed}
+        write_text(path, comparison_json(found, issues, training, settings))
+    if (path := outputs["--report"]) is not None:
+        write_comparison(found, path, command=shlex.join(["bayesclf", *context.obj]))
+    if not quiet:
+        show_comparison(stdout(), found, issues, time.perf_counter() - start)
+        for path in outputs.values():
+            if path is not None:
+                stdout().print(f"written to {path}", soft_wrap=True)
+
+
+def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:
+    """Check the files to be written, against each other too."""
+    page = None if report is None else options.named_output(report, "--report", "report.html", inputs)
+    return {"--report": page, "--json": output_file(json, "--json", [*inputs, *([page] if page else [])])}
 
 
 @options.reads_files
@@ -45,10 +137,11 @@ def fit(
     """Fit a classifier and save it."""
     from bayesclf.classifiers.generative import GenerativeClassifier
     from bayesclf.cli.inputs import load_training, show_training, source_files
+    from bayesclf.cli.results import engine_name
     from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
     from bayesclf.tables.columns import notes_of
-    from bayesclf.tables.stream_paths import is_streamed, require_elsewhere
+    from bayesclf.tables.reading import is_streamed, require_elsewhere
 
     start = time.perf_counter()
     known = options.named_models()
@@ -70,7 +163,10 @@ def fit(
             classifier.fit(training.X, training.y)
         notes = [note for note in classifier.notes_ if note not in notes_of(training.X)]  # which stand above the fit
     save(classifier, path)
-    _say_fitted(classifier, model, notes, start, path)
+    for note in notes:
+        stdout().print(printable(f"note: {note}"))
+    how = f"{model} fitted by {engine_name(classifier)} in {time.perf_counter() - start:.1f} s"
+    stdout().print(f"{how}, written to {path}", soft_wrap=True)
 
 
 def _fit_stream(
@@ -88,23 +184,12 @@ def _fit_stream(
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
     missing = dict(reading["missing"])
     how = {**reading, "missing": missing.pop(None, ())}
-    how.pop("max_bytes")
     dropped = {name: values for name, values in missing.items() if name not in columns["drop"]}
     classifier.fit_stream(table, target, **columns, missing=dropped, reading=how)
     model: Any = classifier.model_
     labeled = " with a label" if columns["unlabeled"] == "drop" else ""
     rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
-
-
-def _say_fitted(classifier: Any, model: str, notes: Sequence[str], start: float, path: Path) -> None:
-    """Print notes, how the model was fitted since `start`, and where it is."""
-    from bayesclf.cli.results import engine_name
-
-    for note in notes:
-        stdout().print(printable(f"note: {note}"))
-    how = f"{model} fitted by {engine_name(classifier)} in {time.perf_counter() - start:.1f} s"
-    stdout().print(f"{how}, written to {path}", soft_wrap=True)
 
 
 @options.reads_files
@@ -126,7 +211,7 @@ def predict(
     from bayesclf.interpretation.predictions import Decision, Extras
     from bayesclf.rules import RULES
     from bayesclf.storage import load
-    from bayesclf.tables.stream_paths import is_name, is_streamed
+    from bayesclf.tables.reading import is_name, is_streamed
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
@@ -135,13 +220,11 @@ def predict(
     path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT
     classifier = load(model)
     costs = None if cost is None else options.read_cost(cost, [str(label) for label in classifier.classes_])
-    missing, most = dict(reading.pop("missing")), reading.pop("max_bytes")
+    missing = dict(reading.pop("missing"))
     how = {**reading, "missing": missing.pop(None, ())}
     source: Any = table
     if is_name(table) or not (parts or is_streamed(table, STREAMED_BYTES)):
-        source = read_features(
-            table, classifier, {**how, "max_bytes": most, "missing": {**missing, None: how["missing"]}}
-        )
+        source = read_features(table, classifier, {**how, "missing": {**missing, None: how["missing"]}})
         missing, how = {}, {}
     found = write_predictions(
         classifier,

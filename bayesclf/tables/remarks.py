@@ -1,0 +1,591 @@
+"""Remarks about columns: what each was taken for, and what is odd in it, such as codes for missing and row names."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from shlex import quote
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from bayesclf.arrays import Array
+from bayesclf.errors import InputError
+from bayesclf.tables.columns import (
+    LISTED_LEVELS,
+    ColumnKind,
+    as_words,
+    column_kind,
+    kind_of,
+    not_numbers,
+    require_column,
+    require_kinds,
+    row_numbers,
+)
+from bayesclf.tables.writing import PLAIN, Survey, written
+from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
+
+RARE = 0.05
+"""The largest share, of a class's usual spelling, of one that is taken for a slip."""
+
+MOST_WHOLE = 30
+"""The most whole numbers that are taken for classes; more are a quantity."""
+
+
+def alike(counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    """Return pairs of words that differ in case and blanks alone, the usual spelling first.
+
+    Examples
+    --------
+    >>> alike({"no": 60, "NO": 2, "yes": 30, "Yes": 20})
+    [('no', 'NO'), ('yes', 'Yes')]
+    """
+    found: dict[str, list[str]] = defaultdict(list)
+    for word in sorted(counts, key=lambda word: (-counts[word], word)):
+        found[" ".join(word.casefold().split())].append(word)
+    return [(usual, other) for usual, *others in found.values() for other in others]
+
+
+def _both(pair: tuple[str, str], counts: Mapping[str, int]) -> str:
+    """Return two words with the number of rows of each."""
+    return " and ".join(f"{word!r} ({counted(counts[word], 'row')})" for word in pair)
+
+
+def mended_labels(y: pd.Series[Any]) -> tuple[dict[str, str], list[str]]:
+    """Return the usual spelling of each label that is a slip, and sentences about labels that differ in case."""
+    counts = {str(label): int(count) for label, count in as_words(y.astype(object)).value_counts().items()}
+    pairs = alike(counts)
+    slips = {other: usual for usual, other in pairs if counts[other] <= RARE * counts[usual]}
+    notes = [
+        f"label {slip!r} ({counted(counts[slip], 'row')}) is taken for {usual!r} (--labels-as-written keeps both)"
+        for slip, usual in slips.items()
+    ]
+    unsure = [_both(pair, counts) for pair in pairs if pair[1] not in slips]
+    notes += [f"labels {pair} are two classes that differ only in case; write them one way if not" for pair in unsure]
+    return slips, notes
+
+
+def renamed(y: pd.Series[Any], names: Mapping[str, str]) -> pd.Series[Any]:
+    """Return labels with other names."""
+    words = y.astype(object).map(lambda label: names.get(label, label), na_action="ignore")
+    return words.astype("category") if isinstance(y.dtype, pd.CategoricalDtype) else words.astype(y.dtype)
+
+
+def cut(y: pd.Series[Any], bounds: Sequence[float]) -> pd.Series[Any]:
+    """Return classes of a column of numbers: below the first bound, from each to the next, and from the last on.
+
+    Examples
+    --------
+    >>> cut(pd.Series([17.0, 22.0, 31.0], name="bmi"), [18.5, 25]).tolist()
+    ['below 18.5', '18.5 to 25', 'from 25']
+    """
+    edges = [float(bound) for bound in bounds]
+    if edges != sorted(set(edges)):
+        raise InputError(f"--classes must rise, as in 18.5,25,30, not {', '.join(map(str, bounds))}")
+    if y.dtype.kind not in "iuf":
+        raise InputError(f"--classes makes classes of numbers, but the label column {y.name!r} holds words")
+    shown = [f"{edge:g}" for edge in edges]
+    names = [f"below {shown[0]}", *(f"{a} to {b}" for a, b in pairwise(shown)), f"from {shown[-1]}"]
+    codes = np.where(y.isna(), -1, np.digitize(y.to_numpy(dtype=float, na_value=np.nan), edges)).astype(np.intp)
+    return pd.Series(pd.Categorical.from_codes(codes, pd.Index(names), ordered=True), y.index, name=y.name)
+
+
+def require_classes(y: pd.Series[Any]) -> None:
+    """Raise for labels that are a quantity: numbers with fractions, or many different whole ones."""
+    if y.dtype.kind not in "iuf":
+        return
+    values = y.dropna()
+    fractions = y.notna() & (~np.isfinite(y) | (y != y.round()))
+    if fractions.any() or values.nunique() > MOST_WHOLE:
+        what = (
+            f"{y[fractions].iloc[0]} ({flagged_rows(fractions)})" if fractions.any() else f"{values.nunique()} numbers"
+        )
+        middle = f"{float(values[np.isfinite(values)].median()):g}"
+        raise InputError(
+            f"the label column {y.name!r} holds {what}: this is a quantity, not a class; make classes with "
+            f"--classes {middle}, choose another --target, or give --kind {y.name}=category"
+        )
+
+
+NEGATIVE_CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0)
+LARGE_CODES = (99.0, 999.0, 9999.0, 99999.0, 999999.0)
+"""Numbers that stand for "missing" in many tables, besides 0."""
+
+MIN_SPIKE, MAX_SHARE = 3, 0.5
+"""The fewest cells at the spike, and the largest share of them; a value of most cells is the usual case, not a gap."""
+
+MIN_OTHERS, MIN_DISTINCT = 20, 10
+"""The fewest other cells, and different values among them: of ranks and grades any may be far from the others."""
+
+MIN_RANGES = 2
+"""How many ranges of the others a code must be away where there are fewer different values: 99 among 1 to 5 is."""
+
+MIN_GAP = 0.5
+"""The least distance of the spike from the other cells, in their standard deviations."""
+
+MIN_RATIO = 3
+"""How many times the cells at the spike outnumber those of the nearest value; a natural tail has fewer."""
+
+MIN_STEPS, MIN_DISPERSION = 5, 1.5
+"""For whole numbers: the least distance, and the least variance over mean of the others. Counts, in which 0 is natural,
+come close to 0, or are about as variable as Poisson's, whose ratio is 1."""
+
+NO_ZERO, FAR = 30, 5
+"""The mean, and the distance from 0 in standard deviations, from which on 0 is natural for no count: Poisson's with
+that mean has it once in 10¹³ cells."""
+
+
+@dataclass(frozen=True)
+class Spike:
+    """A value that probably stands for "missing"."""
+
+    value: float
+    cells: int
+    nearest: float
+
+    def sentence(self, name: object) -> str:
+        """Say what was found, where, and what to do."""
+        return (
+            f"column {name!r} is {self.value:g} in {counted(self.cells, 'cell')}, far from the nearest other value "
+            f"({self.nearest:g}); if that means missing, read the table with "
+            f'--missing {quote(f"{name}={self.value:g}")} (missing={{"{name}": [{self.value:g}]}} in Python)'
+        )
+
+
+def spike(column: pd.Series[Any]) -> Spike | None:
+    """Return an isolated spike of a column of numbers at a value that often stands for "missing".
+
+    The value is a large code above all others, or 0 or a negative code below others that are positive (for a code, not
+    negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE`, and `MIN_RATIO` times as many as the
+    nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard deviations of the
+    others. Zeros among whole numbers must not look like zeros of a count. Among few different values, such as answers
+    from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
+
+    Examples
+    --------
+    >>> weight = pd.Series([0.0] * 5 + [48.0 + 0.7 * k for k in range(60)])
+    >>> spike(weight)
+    Spike(value=0.0, cells=5, nearest=48.0)
+    >>> spike(pd.Series([0, 0, 0, 0, 1, 1, 2, 3, 5, 8] * 10)) is None
+    True
+    """
+    if len(column) < MIN_OTHERS + MIN_SPIKE or column_kind(column, text=False) != "number":
+        return None
+    cells = column.to_numpy(dtype=float, na_value=np.nan)
+    cells = cells[np.isfinite(cells)]
+    if len(cells) < MIN_OTHERS + MIN_SPIKE:
+        return None
+    low, high = cells.min(), cells.max()
+    found = _isolated(cells, low) if low == 0 or low in NEGATIVE_CODES else None
+    return found or (_isolated(cells, high) if high in LARGE_CODES else None)
+
+
+def _isolated(cells: Array, value: float) -> Spike | None:
+    """Return the spike at the smallest or largest value of a column, if it is isolated."""
+    others = cells[cells != value]
+    size = len(cells) - len(others)
+    if size < MIN_SPIKE or size > MAX_SHARE * len(cells) or len(others) < MIN_OTHERS:
+        return None
+    values, counts = np.unique(others, return_counts=True)
+    end = 0 if value < values[0] else -1
+    nearest = float(values[end])
+    if len(values) < MIN_DISTINCT:
+        far = value != 0 and 0 < MIN_RANGES * np.ptp(values) < abs(nearest - value)
+        return Spike(float(value), size, nearest) if far else None
+    if size < MIN_RATIO * counts[end]:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers too large to be squared have no spike
+        sd = float(others.std())
+    alone = nearest >= 0 if value < 0 else abs(nearest - value) >= MIN_GAP * sd
+    if alone and value == 0 and (values == np.round(values)).all():
+        mean = float(others.mean())
+        of_no_count = sd * (sd / mean) >= MIN_DISPERSION or (mean >= NO_ZERO and nearest >= FAR * sd)
+        alone = nearest >= MIN_STEPS and of_no_count
+    return Spike(float(value), size, nearest) if alone else None
+
+
+def emptied(
+    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, required: Collection[str] = ()
+) -> pd.DataFrame:
+    """Return a table in which the cells with some values are empty; a `required` column must hold one of its values.
+
+    Examples
+    --------
+    >>> emptied(pd.DataFrame({"weight": [61.5, 0.0]}), {"weight": [0]}, "the example")["weight"].tolist()
+    [61.5, nan]
+    """
+    columns = {}
+    for name, values in missing.items():
+        require_column(name, list(frame.columns), where)
+        column, words = frame[name], [str(value) for value in values]
+        if column_kind(column, text=False) == "number":
+            flags = column.isin(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna())
+        else:
+            flags = as_words(column.astype(object)).isin(words)
+        if name in required and not flags.any():
+            said = " or ".join(words) or "no value"
+            raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
+        if not flags.any():
+            continue
+        emptied_column = column.mask(flags)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            # what stands for "missing" is no level
+            gone = column.cat.categories[np.unique(column.cat.codes[flags & column.notna()])]
+            emptied_column = emptied_column.cat.remove_categories(gone)
+        columns[name] = emptied_column
+    return frame.assign(**columns) if columns else frame
+
+
+FEWEST_ROWS = 20
+"""The fewest rows that tell: in fewer ones the values of any column may all be equal, or all be different."""
+
+MOST_DIFFERENT = 0.9
+"""The share of cells of words with a value of their own from which on a column names rows."""
+
+CHANCE = 0.01
+"""The largest probability that whole numbers that are all different are so by chance."""
+
+ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid)|.*[a-z](Id|ID)")
+"""Names of columns that name rows, where their values are all different."""
+
+LOOKED_AT = 1000
+"""Rows that are looked at first, so that most columns of a table in memory take no time."""
+
+AMOUNTS = {"whole", "point", "point?", "comma?", "commas", "commas, point"}
+"""Shapes of numbers that only signs and commas keep from being read as such."""
+
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([ T]\d.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{2}|\d{4})([ T]\d.*)?"
+    rf"|{MONTH} \d{{1,2}},? \d{{4}}|\d{{1,2}}[- ]{MONTH}[- ](\d{{2}}|\d{{4}})"
+    r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
+    re.IGNORECASE,
+)
+MANY_DATES = 20
+"""A column with at least so many values, all of this form, holds dates."""
+
+
+def useless(
+    frame: pd.DataFrame, target: str | None = None, keep: Collection[str] = (), every_row: bool = True
+) -> dict[str, str]:
+    """Return the columns that say nothing about new rows, and why; `keep` has columns that are not looked at.
+
+    The first rows of more, without `every_row`, do not tell whether a column has one value only, or none.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"id": range(40), "unit": "kg", "weight": [61.5, 70.0] * 20})
+    >>> useless(table)
+    {'id': 'numbers the rows', 'unit': 'has one value only'}
+    """
+    names = [str(name) for name in frame.columns if name != target]
+    found = {name: why for name in names if name not in keep and (why := why_useless(frame[name], every_row))}
+    texts = [name for name in names if name not in {*found, *keep} and column_kind(frame[name]) == "text"]
+    rest = [name for name in names if name not in {*found, *texts}]
+    return found | dict.fromkeys(texts if rest else [], "holds free text")
+
+
+def about_useless(frame: pd.DataFrame) -> list[str]:
+    """Say of a table in memory which columns say nothing about new rows, or hold numbers with signs, and what to do.
+
+    Examples
+    --------
+    >>> prices = [f"${number / 2:.2f}" for number in range(40)]
+    >>> print(*about_useless(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices})), sep="\\n")
+    column 'id' numbers the rows; X.drop(columns=['id']) leaves it out
+    column 'price' holds numbers with signs; X['price'].replace(r"[^0-9.-]", "", regex=True).astype(float) reads them
+    """
+    names = [str(name) for name in frame.columns]
+    named, amounts = frame.set_axis(names, axis=1), []
+    keep = [name for name in names if pd.api.types.is_float_dtype(named.dtypes[name])]
+    for part in [named.head(LOOKED_AT), named] if len(named) > LOOKED_AT else [named]:
+        amounts = [name for name in names if name not in keep and _holds_amounts(part[name])]
+        found = useless(part, None, [*keep, *amounts], every_row=False)
+        keep = [name for name in names if name not in {*found, *amounts}]
+    said = [
+        f'column {name!r} holds numbers with signs; X[{name!r}].replace(r"[^0-9.-]", "", regex=True).astype(float) '
+        "reads them"
+        for name in amounts
+    ]
+    if not found:
+        return said
+    whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
+    derive = "; derive numbers from dates, such as the year" if "holds dates" in found.values() else ""
+    them = "it" if len(found) == 1 else "them"
+    return [f"{whys}; X.drop(columns={list(found)!r}) leaves {them} out{derive}", *said]
+
+
+def _holds_amounts(column: pd.Series[Any]) -> bool:
+    """Return whether nearly all words of a column are numbers with signs or commas, as in $1,137.00."""
+    if isinstance(column.dtype, pd.CategoricalDtype) or not (
+        column.dtype == object or pd.api.types.is_string_dtype(column.dtype)
+    ):
+        return False
+    words = pd.unique(column.dropna())
+    if len(words) < FEWEST_ROWS or not all(isinstance(word, str) for word in words):
+        return False
+    shapes = [written(word.strip()) for word in words]
+    return all(found and found[1] in AMOUNTS for found in shapes) and not all(map(PLAIN.fullmatch, words))
+
+
+def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
+    """Return why a column says nothing about new rows; empty for one that may."""
+    values = pd.unique(column.dropna())
+    if len(values) < 2 and not every_row:
+        return ""
+    if not len(values):
+        return "has no values"
+    if len(column) < FEWEST_ROWS:
+        return ""
+    if len(values) == 1:  # whether a cell is missing may say something
+        return "" if column.isna().any() else "has one value only"
+    if holds_dates(column):
+        return "holds dates"
+    text = not isinstance(column.dtype, pd.CategoricalDtype) and column_kind(column) == "text"
+    return "" if text else names_rows(column)
+
+
+def holds_dates(column: pd.Series[Any]) -> bool:
+    """Return whether a column has many values, all of which are written as dates."""
+    values = pd.unique(column.dropna())
+    if len(values) < MANY_DATES or pd.api.types.is_float_dtype(column.dtype):
+        return False
+    return all(DATE.fullmatch(str(value)) for value in values)
+
+
+def names_rows(column: pd.Series[Any]) -> str:
+    """Return how a column names or numbers the rows; empty if it does neither.
+
+    Words name the rows if nearly all are different and they are no numbers. Whole numbers do if they only rise or fall.
+    Different ones do if measured ones would not differ (`all_different`), or if the column is called an identifier.
+    """
+    values = column.dropna()
+    if len(values) < FEWEST_ROWS:
+        return ""
+    different, named = values.nunique(), bool(ROW_NAMES.fullmatch(str(column.name)))
+    if kind_of(column) == "category":
+        if different <= MOST_DIFFERENT * len(values) or _mostly_numbers(values):
+            return ""
+        return "has a different value in almost every row"
+    if different < len(values):
+        return ""
+    x = values.to_numpy(dtype=float)
+    if not np.isfinite(x).all() or not (x == np.floor(x)).all():
+        return ""
+    steps = np.diff(x)
+    counts = all_different(len(x), np.ptp(x) + 1) < CHANCE or (steps > 0).all() or (steps < 0).all()
+    return "numbers the rows" if counts or named else ""
+
+
+def _mostly_numbers(values: Iterable[Any]) -> bool:
+    words = [str(value) for value in values]
+    return sum(bool(PLAIN.fullmatch(word.strip())) for word in words) >= MOST_DIFFERENT * len(words)
+
+
+def all_different(values: int, span: float) -> float:
+    """Return the largest probability that independent whole numbers in a range are all different.
+
+    It is Π(1 − i/R) over i < n, that of uniform numbers: no distribution has fewer collisions.
+
+    Parameters
+    ----------
+    values
+        Their number n.
+    span
+        Number of whole numbers from the smallest to the largest; the range R is taken to be wider by (n + 1)/(n − 1),
+        as the extremes of n uniform numbers lie inside it.
+
+    References
+    ----------
+    Munford (1977), A note on the uniformity assumption in the birthday problem, The American Statistician 31.
+
+    Examples
+    --------
+    >>> round(all_different(23, 365 * 22 / 24), 2)
+    0.49
+    """
+    span *= (values + 1) / (values - 1)
+    if span <= values:
+        return 0.0
+    return float(np.exp(gammaln(span + 1) - gammaln(span - values + 1) - values * np.log(span)))
+
+
+def left_out(
+    frame: pd.DataFrame, target: str | None, keep: Collection[str], where: str, every_row: bool = True
+) -> tuple[dict[str, str], list[str]]:
+    """Return the columns of a file that are not fitted, and why; and sentences about them."""
+    for name in keep:
+        require_column(name, [str(column) for column in frame.columns], where)
+    if target is not None and (why := names_rows(frame[target])):
+        raise InputError(
+            f"{where}: the label column {target!r} {why}, and so does not say a class; choose another --target"
+        )
+    found = useless(frame, target, keep, every_row)
+    if found and len(found) == len(frame.columns) - (target is not None):
+        names = " ".join(f"--keep {quote(name)}" for name in found)
+        raise InputError(
+            f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; {names} "
+            f"(keep={list(found)!r}) keeps them"
+        )
+    return found, [_sentence(name, why) for name, why in found.items()]
+
+
+def _sentence(name: str, why: str) -> str:
+    derived = " as categories; derive numbers from it, such as the year" if why == "holds dates" else ""
+    alone = f"; --models text --text {quote(name)} fits it alone" if why == "holds free text" else ""
+    return f"column {name!r} {why} and is left out (--keep {quote(name)} keeps it{derived}{alone})"
+
+
+ALMOST_NUMBERS = 0.5
+"""A column of categories in which more than this share of the cells are numbers gets a note."""
+
+NUMERIC = re.compile(r"\d|inf", re.IGNORECASE)
+"""What every number has."""
+
+SUMMARY_WIDTH = 48
+"""The most characters of a cell in a summary."""
+
+
+def describe_columns(
+    frame: pd.DataFrame,
+    target: str | None = None,
+    dtypes: Mapping[str, ColumnKind] | None = None,
+    keep: Collection[str] = (),
+) -> pd.DataFrame:
+    """Show what each column of a table was taken for, so that a wrong guess is noticed before a model is fitted.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        A table, as from `read_table`.
+    target : str, optional
+        The column with the labels.
+    dtypes : mapping of str to {"number", "category", "text"}, optional
+        What the user has said the columns are; the others are guessed by `column_kind`.
+    keep : collection of str
+        Columns that the user keeps although they look useless; of dates the note says what they are kept as.
+
+    Returns
+    -------
+    DataFrame
+        One row per column of `frame`: ``column`` (its name), ``kind`` ("number", "category", "text" or "label"),
+        ``dtype``, ``missing`` (number of cells), ``distinct`` (number of different values, missing ones aside),
+        ``summary`` (the range, the most frequent levels with their counts, or the start of a text)
+        and ``note`` (empty, or one sentence about something that deserves attention).
+
+    Raises
+    ------
+    InputError
+        If `target` or a name in `dtypes` is not a column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": ["31", "old", "45"], "rain": [0.5, 2.0, None], "play": ["no", "yes", "yes"]})
+    >>> table = describe_columns(frame, target="play")
+    >>> table[["column", "kind", "missing", "distinct", "summary"]]
+      column      kind  missing  distinct            summary
+    0    age  category        0         3  31 1, old 1, 45 1
+    1   rain    number        1         2           0.5 to 2
+    2   play     label        0         2        yes 2, no 1
+    >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
+    column 'age' is read as categories because of 'old' (row 2); leave that cell empty (--missing age=old,
+    missing={'age': ['old']} in Python) to read the column as numbers, or declare that this is meant, with --kind
+    age=category (dtypes={'age': 'category'} in Python)
+    """
+    dtypes = dtypes or {}
+    if target is not None:
+        require_column(target, list(frame.columns), "the table")
+    require_kinds(dtypes, list(frame.columns), "the table")
+    lines = []
+    for name, column in frame.items():
+        kind = "label" if name == target else dtypes.get(str(name)) or column_kind(column)
+        missing = column.isna().to_numpy()
+        cells = column.to_numpy()[~missing].tolist() if missing.any() else column.tolist()
+        levels = Counter(cells)  # pandas counts a short column in a hundred times as long
+        lines.append(
+            {
+                "column": name,
+                "kind": kind,
+                "dtype": str(column.dtype),
+                "missing": len(column) - len(cells),
+                "distinct": len(levels),
+                "summary": _summary(cells, levels, kind),
+                "note": _note(name, column, kind, levels, name in keep),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def _summary(cells: list[Any], levels: Counter[Any], kind: str) -> str:
+    if not cells:
+        return "no values"
+    if kind == "number":
+        return f"{min(levels):.6g} to {max(levels):.6g}"
+    if kind == "text":
+        return _start(cells[0])
+    return listed((f"{_start(level)} {count}" for level, count in levels.most_common()), LISTED_LEVELS)
+
+
+def _start(cell: object) -> str:
+    return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
+
+
+def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any], kept: bool) -> str:
+    if not levels:
+        return f"column {name!r} has no values at all; leave it out"
+    if found := spike(column) if kind == "number" else None:
+        return found.sentence(name)
+    if kind != "category":
+        return ""
+    why = why_useless(column)
+    if kept and why == "holds dates":
+        return f"column {name!r} holds dates and is kept as {len(levels)} categories, one for each date"
+    if why and not kept and why != "has one value only":
+        return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quote(str(name))})"
+    almost = "" if isinstance(column.dtype, pd.CategoricalDtype) else _almost_numbers(name, column, levels)
+    if almost:
+        return almost
+    counts = {str(level): count for level, count in levels.items()}
+    pairs = listed((_both(pair, counts) for pair in alike(counts)), LISTED_LEVELS, AND_MORE)
+    return f"levels {pairs} of column {name!r} differ only in case; write them one way if they are one" if pairs else ""
+
+
+def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> str:
+    """Say which cells keep a column from being read as numbers, if the others are numbers."""
+    if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
+        return ""
+    words, most = as_words(column), (1 - ALMOST_NUMBERS) * column.notna().sum()
+    bad = not_numbers(words)
+    if bad.sum() >= most:  # with decimal commas or signs, all are words to a program
+        bad = words.map(lambda word: written(word.strip()) is None, na_action="ignore").fillna(False).astype(bool)
+        if not _are_numbers(words[~bad]):
+            return ""
+    if not 0 < bad.sum() < most:
+        return ""
+    rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
+    found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
+    cells = "that cell" if bad.sum() == 1 else "those cells"
+    remedy = f"write numbers into {cells}, or leave them empty,"
+    if len(bad_words) <= LISTED_LEVELS:
+        options = " ".join(f"--missing {quote(f'{name}={word}')}" for word in bad_words)
+        remedy = f"leave {cells} empty ({options}, missing={{{str(name)!r}: {bad_words!r}}} in Python)"
+    return (
+        f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
+        f"read the column as numbers, or declare that this is meant, with --kind {quote(str(name))}=category "
+        f"(dtypes={{{str(name)!r}: 'category'}} in Python)"
+    )
+
+
+def _are_numbers(words: pd.Series[Any]) -> bool:
+    """Return whether a file with these words alone in a column would be read as numbers."""
+    import pyarrow as pa
+
+    survey = Survey()
+    survey.add(pa.array(words.dropna(), pa.string()))
+    return survey.meaning(None).held in ("whole", "number")
