@@ -162,8 +162,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.seed_ = seed_of(self.random_state)
         fit, rest = train_test_split(rows, test_size=aside, random_state=split_seed(self.seed_))
         given = {"classes": known, "sample_weight": None if sample_weight is None else weight[fit]}
-        unfitted, own = base.seeded(self.classifier, self.seed_), _safe_indexing(X, fit)
-        fitted = base.fitted_with(unfitted, own, labels[fit], **given)
+        unfitted = base.seeded(self.classifier, self.seed_)
+        fitted = base.fitted_with(unfitted, _safe_indexing(X, fit), labels[fit], **given)
         return self._calibrate(fitted, _safe_indexing(X, rest), labels[rest])
 
     def calibrate(self, X: Any, y: Any) -> Self:
@@ -192,8 +192,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "thresholds_")
         # a row that equals a calibration row has its score, but perhaps other last digits: these must not cost coverage
         limit = self.thresholds_ + TOLERANCE * (1 + np.abs(self.thresholds_))
-        member = self._scores(self.classifier_, X) <= limit
-        return PredictionSets(member, self.classes_, self.level)
+        return PredictionSets(self._scores(self.classifier_, X) <= limit, self.classes_, self.level)
 
     def coverage_interval(self, ci_prob: float = CI_PROB) -> Array:
         """Return the equal-tailed interval of the coverage given the calibration rows, (outcome, bound).
@@ -203,9 +202,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_between("ci_prob", ci_prob)
         check_is_fitted(self, "thresholds_")
-        tails = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
         ranks = [(n, rank(n, self.level)) for n in self.n_calibration_.tolist()]
-        return np.array([beta.ppf(tails, k, n + 1 - k) if k <= n else (1.0, 1.0) for n, k in ranks])
+        return np.array([beta.interval(ci_prob, k, n + 1 - k) if k <= n else (1.0, 1.0) for n, k in ranks])
 
     def _check(self) -> None:
         """Raise for options that cannot be used."""
@@ -221,8 +219,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _calibrate(self, fitted: Any, X: Any, y: NDArray[Any]) -> Self:
         """Set the thresholds from calibration rows and their labels."""
-        unknown = y[~np.isin(y, fitted.classes_)]
-        if unknown.size:
+        if (unknown := y[~np.isin(y, fitted.classes_)]).size:
             remedy = "whose sets can never hold it; fit it with classes=[…], all labels that can occur"
             raise InputError(f"label {str(unknown[0])!r} is unknown to the classifier, {remedy}")
         codes = np.searchsorted(fitted.classes_, y)
@@ -237,9 +234,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if few:
             there = f"{', '.join(few)}: these classes are" if self.by_class else f"{len(own)}: every class is"
             needed = math.ceil(round(self.level / (1 - self.level), ROUNDED))
-            wanted = f"a coverage of {self.level} needs at least {needed} calibration rows"
-            remedy = "calibrate on more rows, or lower the level"
-            warn(f"{wanted}, but there are {there} in every set; {remedy}", PredictionWarning)
+            wanted = f"a coverage of {self.level} needs at least {needed} calibration rows, but there are {there}"
+            warn(f"{wanted} in every set; calibrate on more rows, or lower the level", PredictionWarning)
         return self
 
     def _scores(self, fitted: Any, X: Any) -> Array:

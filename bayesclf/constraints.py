@@ -145,10 +145,8 @@ def Text() -> Constraint:
     return Constraint("text", lambda value: isinstance(value, str))
 
 
-def Several(what: str, least: int = 0, pairs: bool = False) -> Constraint:
-    """A list, a tuple or an array of names or labels, at least so many; of `pairs` of them where that is said.
-
-    `what` says in messages what they are.
+def Several(what: str, least: int = 0) -> Constraint:
+    """A list, a tuple or an array of names or labels, at least so many; `what` says in messages what they are.
 
     Examples
     --------
@@ -159,8 +157,7 @@ def Several(what: str, least: int = 0, pairs: bool = False) -> Constraint:
     def allows(value: Any) -> bool:
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
             return False  # the letters of a word are no items
-        items = [tuple(item) if pairs and isinstance(item, list) else item for item in value]
-        return len(items) >= least and all(map(_is_plain, items))
+        return len(value) >= least and all(map(_is_plain, value))
 
     return Constraint(f"a list of {what}", allows)
 

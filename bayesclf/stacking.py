@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import pandas as pd
@@ -25,18 +25,20 @@ from bayesclf.classifiers.base import (
 )
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
-from bayesclf.constraints import Whole
+from bayesclf.constraints import Instance, Whole, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.inputs import as_table
+from bayesclf.evaluation.cross_validation import as_table
 from bayesclf.evaluation.leave_one_out import loo, scored, stacking_weights
 from bayesclf.evaluation.score_table import Key
-from bayesclf.evaluation.stack import best_weights, chosen_lines
 from bayesclf.progress import shown
 from bayesclf.wording import joined
 
 PREFIT = "prefit"
+
+DRAWN = "its probabilities are those of one drawn hypothesis for each row, and have no log score"
+"""Why the Gibbs classifier is not part of a stack."""
 
 ROW_BYTES = 64
 """Memory that a repeated row takes at least."""
@@ -190,8 +192,7 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.parts_ = dict(self._parts())
         self.left_out_ = {}
         self.log_scores_ = self._one_by_one(X, y) if one_by_one else self._fold_by_fold(X, y, weight)
-        found = stacking_weights(self.log_scores_, weight)
-        self.weights_ = dict(zip(self.parts_, found.tolist(), strict=True))
+        self.weights_ = dict(zip(self.parts_, stacking_weights(self.log_scores_, weight).tolist(), strict=True))
         return self
 
     def summary(self) -> pd.DataFrame:
@@ -244,7 +245,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _one_by_one(self, X: Any, y: Any) -> Array:
         """Return the log scores of rows, each left out by itself, (row, part)."""
-        fits = {name: (_inside(model), transformed(model, X)) for name, model in self.models_.items()}
+        fits = {
+            name: (cast(BayesClassifier, innermost(model)), transformed(model, X))
+            for name, model in self.models_.items()
+        }
         return np.column_stack([loo(*fits[name], y, rule).elpd_i for name, rule in self.parts_.values()])
 
     def _fold_by_fold(self, X: Any, y: Any, weight: Array | None) -> Array:
@@ -336,7 +340,7 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
 
     The weights maximize the log score of the answers to held-out rows, which the comparison has. The models are its
-    fits on all rows. ``bayesclf.compare(…, stack=True)`` shows how well such a mixture predicts.
+    fits on all rows. To see how well such a mixture predicts, compare a `StackedClassifier` like any other model.
 
     To fit the classifier anew, `fit` fits copies of the models on all rows and in the folds of the comparison; in the
     first repeat of several.
@@ -365,12 +369,18 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
     """
     fits = {**comparison.fits, **comparison.peers}
-    keys, left_out = chosen_lines(comparison.answers, lines)
+    keys, left_out = _chosen(comparison, lines)
     left_out |= {key: "the model cannot be fitted to all rows" for key in keys if key[0] not in fits}
     keys = [key for key in keys if key[0] in fits]
     if not keys:
         raise Refused("no line can be part of a stack, as no model can be fitted to all rows")
-    weights, log_scores = best_weights(comparison, keys)
+    losses = [np.concatenate([part.log_loss for part in comparison.answers[key].scores]) for key in keys]
+    log_scores = -np.column_stack(losses)
+    impossible = np.flatnonzero(np.isneginf(log_scores).all(axis=1))
+    if impossible.size:
+        row = np.concatenate(comparison.tested)[impossible[0]] + 1
+        raise Refused(f"every line gave the label of row {row} the probability 0, so that no mixture of them is best")
+    weights = stacking_weights(log_scores)
     models = {name: fits[name] for name, _ in keys}
     rules = {name: [rule for model, rule in keys if model == name] for name in models}
     stack = StackedClassifier(
@@ -387,19 +397,39 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     return stack
 
 
+def _chosen(comparison: Comparison, lines: Iterable[Key] | None) -> tuple[list[Key], dict[Key, str]]:
+    """Return the lines that a stack mixes, and why others are left out."""
+    found = comparison.answers
+    left_out = {key: DRAWN if key[1] == "gibbs" else answer.reason for key, answer in found.items()}
+    left_out = {key: reason for key, reason in left_out.items() if reason}
+    if lines is None:
+        chosen = [key for key in found if key not in left_out]
+    else:
+        require(Instance(Iterable, "lines, such as [('nb', 'map')]"), lines=lines)
+        chosen = list(lines)
+        wrong = [repr(line) for line in chosen if not isinstance(line, tuple) or line not in found]
+        if wrong or not chosen:
+            raise InputError(
+                f"lines must be pairs of a model and a rule of this comparison, {joined(map(str, found))}, not "
+                f"{wrong[0] if wrong else 'empty'}"
+            )
+        chosen = list(dict.fromkeys(chosen))
+        for key in chosen:
+            if key in left_out:
+                raise Refused(f"{peers.line_name(*key)} cannot be part of a stack: {left_out[key]}")
+        left_out = {}
+    if not chosen:
+        key, reason = next(iter(left_out.items()))
+        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
+    return chosen, left_out
+
+
 def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:
     """Return log P(k | x) of a model under a rule, (row, outcome)."""
     name, rule = part
     if rule == peers.NO_RULE:
         return peers.log_proba(fits[name], as_table(X), classes)
     return np.asarray(fits[name].predict_log_proba(X, rule=rule))
-
-
-def _inside(model: Any) -> BayesClassifier:
-    """Return the classifier of bayesclf inside a model, which there is."""
-    found = innermost(model)
-    assert found is not None
-    return found
 
 
 def _repeated(X: Any, y: Any, weight: Array) -> tuple[Any, Any]:

@@ -280,9 +280,9 @@ def percent(share: float, error: float = float("nan")) -> str:
     Examples
     --------
     >>> percent(0.9733), percent(0.9733, 0.0105)
-    ('97.3 %', '97.3 ± 1.1 %')
+    ('97.3%', '97.3 ± 1.1%')
     """
-    return f"{pair(100 * share, 100 * error, 1)} %" if math.isfinite(share) else "n/a"
+    return f"{pair(100 * share, 100 * error, 1)}%" if math.isfinite(share) else "n/a"
 
 
 def first_upper(sentence: str) -> str:

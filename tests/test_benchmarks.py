@@ -6,10 +6,8 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.dummy import DummyClassifier
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 CHAINS, DRAWS, PARAMETERS = 4, 500, 6
@@ -174,27 +172,6 @@ def test_the_page_of_held_out_losses_has_the_results():
     assert held_out.page() == held_out.PAGE.read_text(encoding="utf-8")
 
 
-def test_held_out_losses_are_of_rows_that_were_left_out():
-    held_out = import_module("held_out")
-    X, y = some_rows()
-
-    def ways(rows, labels):
-        assert len(rows) == len(labels) == 48
-        return {"shares": DummyClassifier(strategy="prior"), "refused": Refusing()}
-
-    found = held_out.losses(held_out.Study("", None, ways), X, y)
-    assert list(found) == ["shares"]
-    assert len(found["shares"]["log_loss"]) == 5
-    assert np.mean(found["shares"]["log_loss"]) == pytest.approx(
-        stats.entropy(np.unique(y, return_counts=True)[1]), abs=0.02
-    )
-
-
-class Refusing:
-    def fit(self, X, y):
-        raise ValueError("no")
-
-
 class TestChecks:
     """False alarms and power of `diagnose`, by few simulations of what is cheap."""
 
@@ -218,26 +195,9 @@ class TestChecks:
         page = checks.table(first, (30,))
         assert all(f"{code} " in page for code in simulated)
 
-    def test_rates_count_answers_and_any_report_and_leave_faults_apart(self, checks):
-        found = [{"M01": False, "Y01": True}, {"M01": False}, {"M01": True, "Y01": True}]
-        lines = [{"kind": "numbers", "rows": 30, "check": "", "found": one} for one in found]
-        lines.append({"kind": "fault", "rows": 30, "check": "Y01", "found": {"Y01": True}})
-        rates = checks.rates(lines)
-        assert rates["M01", "numbers", 30, False] == (1, 3)
-        assert rates["Y01", "numbers", 30, False] == (2, 2)
-        assert rates["any", "numbers", 30, False] == rates["any", checks.TOGETHER, 30, False] == (2, 3)
-        assert rates["Y01", "fault", 30, True] == (1, 1)
-
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["numbers", "weights"])
     def test_well_specified_tables_of_few_rows_seldom_have_a_report(self, checks, kind):
         """`docs/checks/false_alarms.md` in small: of 16 tables of 30 rows, at most 20 % and three standard errors."""
         reported = [any(checks.Cell(kind, 30).simulate(seed).values()) for seed in range(16)]
         assert np.mean(reported) <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / 16)
-
-
-def some_rows(rows=60):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.standard_normal((rows, 3)), columns=["a", "b", "c"])
-    y = np.where(X["a"] - X["b"] + rng.logistic(size=rows) > 0, "yes", "no")
-    return X, y

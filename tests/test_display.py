@@ -11,7 +11,7 @@ import xarray as xr
 from helpers.pages import Page
 
 import bayesclf as bc
-from bayesclf.display import MOST_LINES, WIDTH, Concise, Display
+from bayesclf.display import MOST_LINES, WIDTH, Display
 from bayesclf.evaluation.cross_validation import Answers
 from bayesclf.experiments.runner import Figure, Outcome
 from bayesclf.tables.datasets import Dataset
@@ -123,12 +123,6 @@ def test_prediction_sets_show_their_sizes_and_labels():
     assert "1 label in 50.0 % and 2 labels in 50.0 %" in repr(found)
 
 
-def test_a_classifier_with_a_posterior_as_prior_shows_its_size(play_tennis):
-    clf = bc.NaiveBayes(random_state=1).fit(play_tennis.X, play_tennis.y).as_prior()
-    assert repr(clf.prior) == "FrozenPrior(2 classes, 4 features)"
-    assert "prior=FrozenPrior(2 classes, 4 features)" in repr(clf)
-
-
 def test_what_does_not_fit_is_counted():
     shown = Display("Rows", ("row",), [[row] for row in range(MOST_LINES + 3)], left_out=1_000)
     assert shown.text().split("\n")[-1] == "  … and 1,003 more"
@@ -150,11 +144,6 @@ def test_families_and_engines_print_what_differs_from_the_defaults_as_it_was_wri
     assert repr(CONCISE[words]) == words
     names = vars(bc.families) | vars(bc.engines) | {name: getattr(bc, name) for name in bc.__all__}
     assert eval(words, names) == CONCISE[words]
-
-
-@pytest.mark.parametrize("family", bc.families.FAMILIES.values())
-def test_every_family_prints_itself_so(family):
-    assert family.__repr__ is Concise.__repr__
 
 
 def test_a_family_with_arrays_prints_these_and_its_own_settings():

@@ -58,7 +58,7 @@ def test_blocks_run_and_print_what_the_page_shows(page, tmp_path, monkeypatch):
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=name_of)
 def test_each_block_is_found_and_text_follows_what_prints_it(page):
     text = page.read_text(encoding="utf-8")
     found = blocks(text)
@@ -106,6 +106,14 @@ def test_what_is_shown_is_compared_to_the_digits_shown():
     assert differences("n 3", "n 4")
     assert not differences("1.2e-03", "1.3e-03")
     assert differences("1.2e-03", "1.2e-02")
+
+
+def test_blocks_are_read_as_they_are_printed():
+    text = "a\n<!-- not run by the tests: no -->\n```sh\nx\n```\n```console\n$ y 1\nanswer\n```\n```python\nz\n```\n"
+    first, second, third = blocks(text)
+    assert (first.reason, first.commands) == ("no", ["x"])
+    assert (second.reason, second.commands) == (None, ["y 1"])
+    assert (third.language, third.code) == ("python", "z\n")
 
 
 def test_text_belongs_to_the_block_right_above_it():

@@ -162,23 +162,19 @@ class Told(list):
         return [news[1:] for news in self] == [(done, total) for done in range(1, total + 1)]
 
 
-def test_leave_one_out_tells_of_refits(rows):
-    told = Told()
-    bc.GaussianNB(random_state=1).fit(*rows).loo(*rows, method="exact", progress=told)
-    assert told.is_complete(30)
+WORK = {
+    "leave-one-out": (30, lambda rows: bc.GaussianNB(random_state=1).fit(*rows).loo(*rows, method="exact")),
+    "stacking": (6, lambda rows: bc.StackedClassifier({"a": bc.GaussianNB(), "b": bc.NaiveBayes()}, cv=3).fit(*rows)),
+    "checks": (3, lambda rows: bc.GaussianNB(random_state=1).fit(*rows).diagnose(checks=["P01", "P08", "M06"])),
+}
 
 
-def test_stacking_tells_of_folds(rows, default):
-    told = Told()
+@pytest.mark.parametrize("name", WORK)
+def test_work_of_several_units_is_told_of(name, rows, default):
+    told, (units, work) = Told(), WORK[name]
     bc.set_progress(told)
-    bc.StackedClassifier({"a": bc.GaussianNB(), "b": bc.GaussianNB("feature")}, cv=3).fit(*rows)
-    assert told.is_complete(6)
-
-
-def test_a_diagnosis_tells_of_checks(rows):
-    told = Told()
-    bc.GaussianNB(random_state=1).fit(*rows).diagnose(checks=["P01", "P08", "M06"], progress=told)
-    assert told.is_complete(3)
+    work(rows)
+    assert told.is_complete(units)
 
 
 @pytest.mark.slow

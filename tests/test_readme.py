@@ -12,7 +12,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.documents import ROOT, SHELLS, blocks
+from helpers.documents import ROOT, blocks
 
 import bayesclf as bc
 from bayesclf.tables import datasets
@@ -24,27 +24,11 @@ BLOCKS = blocks(README)
 RUN = [block for block in BLOCKS if block.reason is None]
 
 
-def test_every_block_is_found_and_of_a_language_that_is_run():
-    assert len(BLOCKS) == len(re.findall(r"^```\w+$", README, re.MULTILINE)) == README.count("```") // 2
-    assert {block.language for block in BLOCKS} <= {"python", *SHELLS}
-    assert README.count("not run by the tests") == len(BLOCKS) - len(RUN)
-    assert [block.language for block in RUN].count("python") >= 1
-    assert sum(len(block.commands) for block in RUN if block.language in SHELLS) >= 2
-
-
 def test_blocks_that_are_not_run_say_why():
     said = {block.commands[0].split("  ")[0]: block.reason for block in BLOCKS if block.reason}
     assert said == {
         "pip install -c constraints.txt .": "it installs the package, as .ci/run does with the wheel",
     }
-
-
-def test_blocks_are_read_as_they_are_printed():
-    text = "a\n<!-- not run by the tests: no -->\n```sh\nx\n```\n```console\n$ y 1\nanswer\n```\n```python\nz\n```\n"
-    first, second, third = blocks(text)
-    assert (first.reason, first.commands) == ("no", ["x"])
-    assert (second.reason, second.commands) == (None, ["y 1"])
-    assert (third.language, third.code) == ("python", "z\n")
 
 
 def made_up_table(rows):

@@ -141,29 +141,20 @@ def test_parts_at_different_scales_add_up_in_any_order(name, last):
         assert_same(probabilities(clf, table(NEW, last)), probabilities(whole, table(NEW, last)))
 
 
-@pytest.mark.parametrize("scale", SCALES)
-def test_explicit_priors_are_in_the_units_of_the_columns(scale):
-    def made(c):
-        return {
-            "m": bc.GaussianNB(m=c, a=2.0),
-            "psi": bc.GaussianDiscriminantAnalysis(m=[c, c, c]),
-        }
-
-    for name, clf in made(scale).items():
-        expected = made(1.0)[name].set_params(random_state=1).fit(table(X), Y)
-        found = clf.set_params(random_state=1).fit(table(X, scale), Y)
-        assert_same(probabilities(found, table(NEW, scale)), probabilities(expected, table(NEW)))
+PRIORS = (
+    lambda c: bc.GaussianNB(m=c, a=2.0, random_state=1),
+    lambda c: bc.GaussianDiscriminantAnalysis(m=[c, c, c], random_state=1),
+    lambda c: bc.GaussianNB(m=c, b=2.0 * c**2, random_state=1),
+    lambda c: bc.GaussianNB("shared", m=0.0, b=2.0 * c**2, random_state=1),
+    lambda c: bc.GaussianDiscriminantAnalysis(m=0.0, psi=np.array([1.0, 2.0, 0.5]) * c**2, random_state=1),
+)
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_explicit_variances_are_in_squared_units(scale):
-    for make in (
-        lambda c: bc.GaussianNB(m=c, b=2.0 * c**2, random_state=1),
-        lambda c: bc.GaussianNB("shared", m=0.0, b=2.0 * c**2, random_state=1),
-        lambda c: bc.GaussianDiscriminantAnalysis(m=0.0, psi=np.array([1.0, 2.0, 0.5]) * c**2, random_state=1),
-    ):
-        expected, found = make(1.0).fit(table(X), Y), make(scale).fit(table(X, scale), Y)
-        assert_same(probabilities(found, table(NEW, scale)), probabilities(expected, table(NEW)))
+@pytest.mark.parametrize("make", PRIORS)
+def test_explicit_means_are_in_the_units_of_the_columns_and_variances_in_squared_ones(make, scale):
+    expected, found = make(1.0).fit(table(X), Y), make(scale).fit(table(X, scale), Y)
+    assert_same(probabilities(found, table(NEW, scale)), probabilities(expected, table(NEW)))
 
 
 def test_a_prior_far_above_the_rows_decides():

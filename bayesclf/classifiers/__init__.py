@@ -1,12 +1,11 @@
 """What a user fits: scikit-learn classifiers on top of models, engines and rules."""
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.bayes_net import BayesNetClassifier, JointBayes
+from bayesclf.classifiers.bayes_net import AODE, BayesNetClassifier, JointBayes
 from bayesclf.classifiers.counts import BernoulliNB, MultinomialNB
 from bayesclf.classifiers.discriminant import GaussianDiscriminantAnalysis
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import CategoricalNB, GaussianNB, NaiveBayes
-from bayesclf.classifiers.one_dependence import AODE
 from bayesclf.classifiers.text import TextNB
 
 CLASSIFIERS: dict[str, type[BayesClassifier]] = {

@@ -1,27 +1,37 @@
-"""Fitted attributes under scikit-learn's names: the parameters of one hypothesis, computed on first use.
+"""Fitted attributes under scikit-learn's names, and the logistic regression that a linear generative model implies.
 
-Nothing is stored. Where an attribute does not apply, or does not exist, it raises an AttributeError that says why.
+Attributes are the parameters of one hypothesis, computed on first use, and nothing is stored. Where one does not apply,
+or does not exist, it raises an AttributeError that says why.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Parameters
-from bayesclf.classifiers.implied import linear_weights
-from bayesclf.classifiers.predictor import Predictor
-from bayesclf.errors import DoesNotExist, Refused
+from bayesclf.constraints import Choice, require
+from bayesclf.display import MOST_LINES, Display, Displayed
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Categorical, MultivariateGaussian
 from bayesclf.families.selected import plain
+from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.models.base import Block
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import HypothesisSet
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, to_dataset
 from bayesclf.tables.columns import Rows
+from bayesclf.wording import pair
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def joint_log_proba(self: Any, X: Any, rule: str | None, class_prior: Any) -> Array:
@@ -128,40 +138,6 @@ def log_theta(block: Block, own: Parameters) -> Array:
         return np.asarray(np.log(own["theta"][0]))
 
 
-class LogisticAttributes(Predictor):
-    """Those of logistic regression, whose log-odds are linear in the columns."""
-
-    @property
-    def coef_(self) -> Array:
-        """Weights per unit of a column, (1, feature) for two classes, else (outcome, feature) that add up to 0.
-
-        The posterior mean or the requested point; 0 for a column of one value.
-        """
-        model, weight = self._numbers("coef_")
-        names = model.design.names[: weight.shape[1]]
-        return symmetric(self._by_column(weight, names, 0.0), len(self.classes_))
-
-    @property
-    def intercept_(self) -> Array:
-        """Log-odds at x = 0 in the columns' own units, (1) for two classes, else (outcome) that add up to 0."""
-        model, weight = self._numbers("intercept_")
-        at_means = self._point_parameters("intercept_")["intercept"][0]
-        at_zero = at_means - weight @ model.design.centre[: weight.shape[1]]
-        return symmetric(at_zero, len(self.classes_))
-
-    def _numbers(self, attribute: str) -> tuple[LogisticModel, Array]:
-        """Return the model, and the weights of the numbers that vary, (outcome, feature)."""
-        if "model_" not in vars(self):
-            raise AttributeError(f"{attribute} exists after fit only; call fit first")
-        model: Any = self.model_
-        if model.design.category_names:
-            raise AttributeError(
-                f"{attribute} has one number for each column, but {model.design.category_names[0]!r} has a weight for "
-                "each level; posterior_ has them all"
-            )
-        return model, self._point_parameters(attribute)["weight"][0][:, : len(model.design.varying)]
-
-
 def symmetric(values: Array, labels: int) -> Array:
     """Return log-odds (outcome, …) against the reference class as scikit-learn shows them.
 
@@ -199,3 +175,186 @@ def _averaged_joint(hypotheses: HypothesisSet, rows: Rows, frame: Any) -> Array:
                 own = np.flatnonzero(pattern == number)
                 joint[own] = _averaged_joint(hypotheses, rows[own], frame.iloc[own])
     return averaging.log_joint(hypotheses, rows) if joint is None else joint
+
+
+SOURCES = ("posterior", "map", "mle")
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Log-odds against the reference class; `offset` leaves the intercept where a cell is missing."""
+
+    intercept: Array
+    weight: Array
+    offset: Array
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ImpliedLogistic(Displayed):
+    """log P(y = k | x, θ)/P(y = reference | x, θ) = intercept_k + weight_k · (x − centre), for each θ.
+
+    It is exact for each hypothesis, not for averages over them: the mean of logistic functions is not logistic.
+    For a feature with variance σ_i² the weight is (μ_ik − μ_i,ref)/σ_i² (Mitchell, eqs 21, 22), for a level
+    log θ_kjl/θ_ref,jl.
+
+    Attributes
+    ----------
+    labels
+        Names of the classes.
+    reference
+        The class with weights 0: the last, or the first of two, as in `LogisticRegression`.
+    columns
+        Names of the columns: numbers, and "column=level".
+    centre
+        Where the intercept is taken, (feature), in each column's units.
+    weights
+        Weights by source, ``"posterior"``, ``"map"`` and ``"mle"``; or why there are none.
+    chains
+        Number of chains of the posterior's draws.
+
+    References
+    ----------
+    Mitchell, eqs 16 to 22 (of the opposite sign) and exercise 3; CS4780; Ng & Jordan.
+    """
+
+    labels: tuple[str, ...]
+    reference: str
+    columns: tuple[str, ...]
+    centre: Array
+    weights: Mapping[str, Weights | DoesNotExist]
+    chains: int = 1
+    _designs: tuple[LinearDesign, ...] = field(default=(), repr=False)
+    _encode: Callable[[Any], Rows] | None = field(default=None, repr=False)
+
+    def _display(self) -> Display:
+        others = [label for label in self.labels if label != self.reference]
+        sources = {name: found for name, found in self.weights.items() if isinstance(found, Weights)}
+        source = next(iter(sources), "")
+        lines: list[tuple[str, ...]] = []
+        if source:
+            found = sources[source]
+            values = np.concatenate([found.intercept[:, :, None], found.weight], axis=2)[:, :, :MOST_LINES]
+            means, spreads = values.mean(axis=0), values.std(axis=0)
+            lines = [
+                (name, *(pair(float(means[k, j]), float(spreads[k, j]) or np.nan) for k in range(len(others))))
+                for j, name in enumerate(("(intercept)", *self.columns)[:MOST_LINES])
+            ]
+        what = "posterior mean ± standard deviation" if source == "posterior" else source
+        return Display(
+            f"Implied logistic regression, log-odds against {self.reference}: {what or 'no weights'}",
+            ("column", *others),
+            lines,
+            left_out=1 + len(self.columns) - len(lines),
+            sentences=tuple(f"{name}: {why}" for name, why in self.weights.items() if isinstance(why, DoesNotExist)),
+        )
+
+    @cached_property
+    def posterior_(self) -> xr.DataTree:
+        """The weights as those of `LogisticRegression`: groups `posterior`, `map` and `mle`, as far as they exist."""
+        import xarray as xr
+
+        dims = {"intercept": ("outcome",), "weight": ("outcome", "feature")}
+        others = [label for label in self.labels if label != self.reference]
+        coords = {"outcome": others, "feature": list(self.columns)}
+        groups: dict[str, xr.Dataset] = {}
+        for source, found in self.weights.items():
+            if isinstance(found, DoesNotExist):
+                groups[source] = xr.Dataset(attrs={"does_not_exist": str(found)})
+                continue
+            values = {"intercept": found.intercept, "weight": found.weight}
+            groups[source] = to_dataset(values, dims, coords, self.chains if source == "posterior" else 1)
+        return xr.DataTree.from_dict(groups)
+
+    def predict_log_proba(self, X: Any, source: str = "posterior") -> Array:
+        """Return log P(y = k | x, θ) of each hypothesis, (draw, row, outcome).
+
+        Parameters
+        ----------
+        X
+            Table (row, feature). A missing number takes its part of the intercept with it, as it is integrated out.
+        source
+            ``"posterior"``, ``"map"`` or ``"mle"``.
+
+        Raises
+        ------
+        DoesNotExist
+            For weights that do not exist, or are infinite.
+        """
+        if source not in self.weights:
+            raise InputError(f"source must be one of {', '.join(map(repr, self.weights))}, not {source!r}")
+        found = self.weights[source]
+        if isinstance(found, DoesNotExist):
+            raise DoesNotExist(str(found))
+        assert self._encode is not None
+        rows = self._encode(X)
+        scores = np.zeros((len(found.intercept), len(rows), len(self.labels)))
+        others = [k for k, label in enumerate(self.labels) if label != self.reference]
+        log_odds = np.repeat(found.intercept[:, None], len(rows), axis=1)
+        start = 0
+        for design, part in zip(self._designs, rows.parts, strict=True):
+            cells = slice(start, start := start + len(design.centre))
+            terms = LinearTerms(found.weight[:, :, cells], found.offset[:, :, cells])
+            log_odds += design.scores(part, terms)
+        scores[:, :, others] = log_odds
+        return np.asarray(log_softmax(scores, axis=2))
+
+
+def implied_logistic(self: Any, intercept_at: str) -> ImpliedLogistic:
+    """Return the logistic regression that a fitted model implies; see `GenerativeClassifier.to_logistic`."""
+    require(Choice(("means", "zero")), intercept_at=intercept_at)
+    check_is_fitted(self, "classes_")
+    model: GenerativeModel = self.model_
+    designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
+    weights: dict[str, Weights | DoesNotExist] = {}
+    for source in SOURCES if self.draws_ is not None else SOURCES[1:]:
+        try:
+            found = self.hypotheses(source)
+            if not isinstance(found, Hypotheses):
+                what = f"{len(found)} draws of the weights are too large to keep in memory"
+                raise DoesNotExist(f"{what}; fit with fewer, as in Exact(draws=10)")
+            weights[source] = _weights(model, found.parameters, designs)
+        except DoesNotExist as reason:
+            weights[source] = reason
+    return ImpliedLogistic(
+        labels=model.labels,
+        reference=model.labels[_reference(len(model.labels))],
+        columns=tuple(name for design in designs for name in design.names),
+        centre=np.concatenate([design.centre for design in designs] or [np.zeros(0)]),
+        weights=weights,
+        chains=1 if self.draws_ is None else self.draws_.chains,
+        _designs=designs,
+        _encode=self.rows,
+    )
+
+
+def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
+    """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks."""
+    designs = tuple(block.family.linear_design(block.statistics, False) for block in model.blocks)
+    return _weights(model, parameters, designs), designs
+
+
+def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[LinearDesign, ...]) -> Weights:
+    """Return the log-odds of one source's hypotheses."""
+    log_prior = model.log_class_prior(parameters)
+    labels = log_prior.shape[1]
+    terms = [
+        block.family.linear_terms(block.own(parameters), design)
+        for block, design in zip(model.blocks, designs, strict=True)
+    ]
+    nothing = np.zeros((len(log_prior), labels, 0))
+    weight = np.concatenate([term.weight for term in terms] or [nothing], axis=2)
+    offset = np.concatenate([term.offset for term in terms] or [nothing], axis=2)
+    reference = _reference(labels)
+    others = np.arange(labels) != reference
+    with np.errstate(invalid="ignore"):
+        prior, weight, offset = (values[:, others] - values[:, [reference]] for values in (log_prior, weight, offset))
+    if not all(np.isfinite(values).all() for values in (prior, weight, offset)):
+        raise DoesNotExist(
+            "a class or a level of probability 0 makes a logistic weight infinite; take the rule 'map' with α above 1, "
+            "or the posterior"
+        )
+    return Weights(prior + offset.sum(axis=2), weight, offset)
+
+
+def _reference(labels: int) -> int:
+    return 0 if labels == 2 else labels - 1

@@ -6,8 +6,9 @@ import inspect
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import numpy as np
 from sklearn.base import clone
@@ -33,47 +34,43 @@ if TYPE_CHECKING:
 PARAMETERS, ATTRIBUTES = "Parameters", "Attributes"
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def classifier[C: type](cls: C) -> C:
+    """Return a class as a dataclass whose own options come first, with its bases' entries in its docstring."""
+    made: Any = dataclass(eq=False, repr=False)(cls)
+    shared = {option.name for base in cls.__mro__[1:] if is_dataclass(base) for option in fields(base)}
+    signature = inspect.signature(made.__init__)
+    ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))
+    made.__init__.__signature__ = signature.replace(parameters=ordered)
+    complete_docstring(made)
+    return made  # type: ignore[no-any-return]
+
+
 def complete_docstring(cls: type) -> None:
     """Add to a class's docstring its bases' entries, as scikit-learn's display reads the class's docstring alone."""
-    parts = sections(cls.__doc__)
+    own = _sections(cls.__doc__)
     accepted = set(inspect.signature(cls).parameters)
-    for section in (PARAMETERS, ATTRIBUTES):
-        known = entries(parts.get(section, []))
-        for base in cls.__mro__[1:]:
+    for heading in (PARAMETERS, ATTRIBUTES):
+        known: dict[str, str] = {}
+        for base in cls.__mro__:
             if base.__module__.startswith("bayesclf."):
-                inherited = entries(sections(base.__doc__).get(section, []))
-                known |= {name: lines for name, lines in inherited.items() if name not in known}
-        kept = [lines for name, lines in known.items() if section == ATTRIBUTES or name in accepted]
-        parts[section] = [line for lines in kept for line in lines]
+                known = {**known, **_entries(_sections(base.__doc__).get(heading, "")), **known}  # own ones first
+        kept = [entry for name, entry in known.items() if heading == ATTRIBUTES or name in accepted]
+        own[heading] = "\n".join([heading, "-" * len(heading), *kept])
     first = ("", PARAMETERS, ATTRIBUTES)
-    ordered = [*first, *(heading for heading in parts if heading not in first)]
-    texts = ["\n".join([heading, "-" * len(heading)] * bool(heading) + parts[heading]) for heading in ordered]
-    cls.__doc__ = "\n\n".join(texts)
+    cls.__doc__ = "\n\n".join(own[heading] for heading in (*first, *(name for name in own if name not in first)))
 
 
-def sections(docstring: str | None) -> dict[str, list[str]]:
-    """Return the lines of each section of a numpydoc docstring by its heading; what comes first has the heading ""."""
-    lines = inspect.cleandoc(docstring or "").splitlines() or [""]  # python -OO leaves no docstring
-    found: dict[str, list[str]] = {"": []}
-    heading = ""
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if line and re.fullmatch("-{3,}", following):
-            heading = line
-            found[heading] = []
-        elif not re.fullmatch("-{3,}", line):
-            found[heading].append(line)
-    return {heading: "\n".join(body).strip("\n").splitlines() for heading, body in found.items()}
+def _sections(docstring: str | None) -> dict[str, str]:
+    """Return the sections of a numpydoc docstring by their headings; what comes first has the heading ""."""
+    first, *others = re.split(r"\n\n(?=[^\n]+\n-{3,}\n)", inspect.cleandoc(docstring or ""))
+    return {"": first, **{section.partition("\n")[0]: section for section in others}}
 
 
-def entries(lines: list[str]) -> dict[str, list[str]]:
-    """Return the lines of each entry of a section, ``name : type`` and the indented ones after it, by its name."""
-    found: dict[str, list[str]] = {}
-    name = ""
-    for line in lines:
-        if line and not line[0].isspace():
-            name = line.partition(" :")[0]
-        found.setdefault(name, []).append(line)
-    return found
+def _entries(section: str) -> dict[str, str]:
+    """Return the entries of a section, ``name : type`` and the indented lines after it, by their names."""
+    found = re.split(r"^(?=\S)", "\n".join(section.splitlines()[2:]), flags=re.MULTILINE)
+    return {entry.partition(" :")[0]: entry.strip("\n") for entry in found if entry}
 
 
 NO_PARAMETER = "the model has none, as no column is informative and the class prior is known"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 from bayesclf.arrays import Array
-from bayesclf.classifiers.generative import GenerativeClassifier, is_exact, own_options_first
+from bayesclf.classifiers.base import classifier
+from bayesclf.classifiers.generative import GenerativeClassifier, is_exact
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.families import MultivariateGaussian
 
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@own_options_first
-@dataclass(eq=False, repr=False)
+@classifier
 class GaussianDiscriminantAnalysis(GenerativeClassifier):
     """P(x, y) = π_y Normal(x; μ_y, Σ): linear discriminant analysis, or quadratic with a Σ of each class's own.
 

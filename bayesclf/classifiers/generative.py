@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -19,8 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
 from bayesclf.classifiers import attributes, updating
-from bayesclf.classifiers.base import BayesClassifier, complete_docstring
-from bayesclf.classifiers.implied import ImpliedLogistic, implied_logistic
+from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import UNLABELED, checked_labels
 from bayesclf.classifiers.passes import Reading
 from bayesclf.classifiers.predictor import CI_PROB
@@ -36,6 +34,7 @@ from bayesclf.classifiers.training import (
     about_unknown,
     block_cells,
     decoded,
+    given_lengths,
     indicators,
     kept_rows,
     known_class_prior,
@@ -50,7 +49,7 @@ from bayesclf.constraints import Choice, Whole, require
 from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
 from bayesclf.engines.unlabeled import PartlyLabeled, found_point, infer_partly
-from bayesclf.errors import DoesNotExist, InputError, Refused, may_be_absent
+from bayesclf.errors import InputError, Refused, may_be_absent
 from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaussian
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
@@ -150,6 +149,10 @@ class GenerativeClassifier(BayesClassifier):
     _learned_with: dict[str, Any] | None = field(init=False)
     left_out_: LeftOut | None = field(init=False)
     _takes_text = False
+    _draws_lengths = False
+    """Whether the model is of the words of documents one by one, so that it needs to know how many there are."""
+    _of_counts = False
+    """Whether there is one block of numbers, perhaps sparse, so that of a hundred thousand columns names are enough."""
 
     @abstractmethod
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
@@ -316,7 +319,7 @@ class GenerativeClassifier(BayesClassifier):
         )
         return clone(self).set_params(prior=frozen)  # type: ignore[no-any-return]
 
-    def to_logistic(self, intercept_at: str = "means") -> ImpliedLogistic:
+    def to_logistic(self, intercept_at: str = "means") -> attributes.ImpliedLogistic:
         """Return the logistic weights that a linear model implies: a posterior over θ is one over them.
 
         Parameters
@@ -337,21 +340,16 @@ class GenerativeClassifier(BayesClassifier):
         >>> clf.to_logistic().posterior_["mle"]["weight"].values.ravel()  # (μ_low − μ_high)/σ², against "high"
         array([-4.])
         """
-        check_is_fitted(self, "classes_")
+        return attributes.implied_logistic(self, intercept_at)
 
-        def parameters(source: str) -> Parameters:
-            """Return the parameters that a rule needs, all draws at once."""
-            found = self.hypotheses(source)
-            if not isinstance(found, Hypotheses):
-                what = f"{len(found)} draws of the weights are too large to keep in memory"
-                raise DoesNotExist(f"{what}; fit with fewer, as in Exact(draws=10)")
-            return found.parameters
-
-        chains = 1 if self.draws_ is None else self.draws_.chains
-        return implied_logistic(self.model_, parameters, self.rows, intercept_at=intercept_at, chains=chains)
-
-    def sample(self, n: int, y: Any = None, random_state: Any = 0) -> tuple[pd.DataFrame, NDArray[Any]]:
+    def sample(
+        self, n: int, y: Any = None, random_state: Any = 0, lengths: Any = None
+    ) -> tuple[pd.DataFrame, NDArray[Any]]:
         """Generate labeled rows, each from a hypothesis of its own drawn from the posterior.
+
+        The words of a document are drawn independently given its class, as the model has it, in this order. How many
+        there are the model does not say: their number is drawn from the training documents of the class, those behind
+        a prior included, or given.
 
         Parameters
         ----------
@@ -361,20 +359,37 @@ class GenerativeClassifier(BayesClassifier):
             Labels (row) to generate rows for; drawn from the class prior where None.
         random_state : int, Generator or None
             Seed.
+        lengths : int, array of shape (row,) or None
+            Of `MultinomialNB` and `TextNB`: number of words, one for all documents or (row); drawn where None.
 
         Returns
         -------
         tuple
-            The table (row, feature), columns that the model does not use left empty, and the labels (row).
-        """
-        return self._sampled(n, y, random_state)
+            The table (row, feature), columns that the model does not use left empty, and the labels (row). Of documents
+            it is a table of counts (row, word), or of one column of text.
 
-    def _sampled(
-        self, n: int, y: Any, random_state: Any, lengths: Integers | None = None
-    ) -> tuple[pd.DataFrame, NDArray[Any]]:
-        """Generate labeled rows as `sample` does; documents may have given lengths (row)."""
+        Raises
+        ------
+        InputError
+            For lengths that are no whole numbers, and for those of a model of which words a document has.
+
+        Examples
+        --------
+        >>> import bayesclf as bc
+        >>> texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"]
+        >>> clf = bc.TextNB(random_state=1).fit(texts, ["spam", "spam", "ham", "ham"])
+        >>> table, labels = clf.sample(2, ["spam", "ham"], lengths=[3, 5])
+        >>> [len(document.split()) for document in table["text"]]
+        [3, 5]
+        """
         require(Whole(1), n=n)
         require_number(CELL_BYTES * len(self.columns_), n=n)
+        if lengths is not None and not self._draws_lengths:
+            raise InputError(
+                "lengths cannot be given: this model does not draw words one by one; leave them out, or take "
+                "MultinomialNB, or TextNB with event_model='multinomial'"
+            )
+        own_lengths = None if lengths is None else given_lengths(lengths, n)
         hypotheses = self.hypotheses("posterior" if self.draws_ is not None else "map")
         rng = np.random.default_rng(seed_of(random_state))
         drawn = rng.integers(len(hypotheses), size=n)
@@ -386,7 +401,7 @@ class GenerativeClassifier(BayesClassifier):
             rows = np.flatnonzero(drawn == value)
             if y is None:
                 labels[rows] = rng.choice(len(self.classes_), size=len(rows), p=np.exp(one.log_class_prior()[0]))
-            own = None if lengths is None else lengths[rows]
+            own = None if own_lengths is None else own_lengths[rows]
             for part, values in zip(parts, self._cells(one.parameters, labels[rows], rng, own), strict=True):
                 part.append(values)
             order.append(rows)
@@ -400,7 +415,15 @@ class GenerativeClassifier(BayesClassifier):
         self, parameters: Parameters, y: Integers, rng: np.random.Generator, lengths: Integers | None
     ) -> tuple[NDArray[Any], ...]:
         """Draw each block's cells (row, feature) of rows with label codes y (row), from one hypothesis."""
-        return self.model_.sample(parameters, y, rng)
+        if not self._draws_lengths:
+            return self.model_.sample(parameters, y, rng)
+        if lengths is None:
+            known = self._document_lengths
+            assert known is not None  # whoever draws lengths has learned them
+            lengths = known.draw(y, rng)
+        (block,) = self.model_.blocks
+        assert isinstance(block.family, Multinomial)  # the others do not draw lengths
+        return (block.family.sample_lengths(lengths, y, block.own(parameters), rng),)
 
     def _generated(self, table: dict[str, Any], n: int, rng: np.random.Generator) -> pd.DataFrame:
         """Return generated columns of n rows as a training table has them, numbers missing where indicators say so."""
@@ -418,7 +441,12 @@ class GenerativeClassifier(BayesClassifier):
     def columns_(self) -> tuple[Column, ...]:
         """The training columns, with what each holds and its levels."""
         check_is_fitted(self, "classes_")
-        return tuple(self._learnt.columns.values())
+        return tuple(self._learnt.columns.values()) or tuple(Column(name, "number") for name in self._column_names)
+
+    @property
+    @override
+    def _column_names(self) -> tuple[str, ...]:
+        return tuple(self._learnt.columns) or self._learnt.blocks[0].names
 
     def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
         return self._model_of(self._learn(frame, y, sample_weight, None, every_row=True), frame, y, sample_weight)
@@ -570,7 +598,7 @@ class GenerativeClassifier(BayesClassifier):
             blocks = self._blocks(frame)
             if self.missing == "level":
                 blocks += indicators(blocks)
-        training = self._training_columns(frame, blocks)
+        training = {} if self._of_counts else self._training_columns(frame, blocks)
         counts = np.bincount(y, weight, minlength=len(self.classes_)).astype(float)
         learnt = Learnt(self.classes_, training, blocks, counts, ())
         if self.prior is not None:
@@ -587,15 +615,13 @@ class GenerativeClassifier(BayesClassifier):
             if self.prior is not None and family.kind == "mixed":
                 family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
             statistics.append(family.statistics(X, y, learnt.axes(block), weight))
-        lengths = self._lengths(cells, y, weight)
+        lengths = None
+        if self._draws_lengths:
+            lengths = DocumentLengths.of(np.ravel(cells[0].sum(axis=1)), y, weight, len(self.classes_))
         learnt = replace(learnt, statistics=tuple(statistics), lengths=lengths, unknown=unknown)
         if self.prior is not None or not every_row:
             return learnt
         return learnt.learned_from_rows(cells, y, weight, self._class_prior(counts).posterior(counts))
-
-    def _lengths(self, cells: list[Any], y: Integers, weight: Array | None) -> DocumentLengths | None:
-        """Return the lengths of documents, of training cells (row, feature) of each block; None for other rows."""
-        return None
 
     @property
     def _document_lengths(self) -> DocumentLengths | None:
@@ -892,16 +918,6 @@ def about_temper(T: Array, learned: bool) -> str:
 def is_exact(inference: str | Engine) -> bool:
     """Return whether an engine takes models in closed form only."""
     return inference == "exact" or isinstance(inference, Exact)
-
-
-def own_options_first[C: type[GenerativeClassifier]](cls: C) -> C:
-    """Return the class with its own options first; a dataclass would put its bases' fields first."""
-    shared = {option.name for option in fields(GenerativeClassifier)}
-    signature = inspect.signature(cls.__init__)
-    ordered = sorted(signature.parameters.values(), key=lambda option: (option.kind, option.name in shared))
-    cls.__init__.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
-    complete_docstring(cls)
-    return cls
 
 
 def _number(family: Family[Any], used: dict[str, int]) -> int:

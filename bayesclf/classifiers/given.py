@@ -36,8 +36,9 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
 
     Everything that rests on the posterior does: the rules ``bayes-optimal``, ``gibbs``, ``mean`` (the average of the
     draws) and ``predictive`` (averaged over the draws), intervals, reports, saved files. ``mle`` is that of the fit,
-    and so are the priors of `prior_summary` and `to_datatree`. The prior of the draws is not known, so that `diagnose`
-    skips what looks at it; held-out rows are answered by fits with the classifier's own prior, as its findings say.
+    and so are the priors that `prior_summary` and `to_pymc` show. The prior of the draws is not known, so that
+    `to_datatree` has none and `diagnose` skips what looks at it; held-out rows are answered by fits with the
+    classifier's own prior, as its findings say.
 
     Parameters
     ----------

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, field, fields, replace
 from typing import Any, Self, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.classifiers.attributes import LogisticAttributes
-from bayesclf.classifiers.base import BayesClassifier, complete_docstring
+from bayesclf.classifiers.attributes import fitted_model, symmetric
+from bayesclf.classifiers.base import BayesClassifier, classifier
 from bayesclf.classifiers.logistic_stream import EncodedTable
 from bayesclf.classifiers.passes import Reading, StreamedTable, decided, settle
 from bayesclf.classifiers.predictor import CI_PROB
@@ -20,9 +20,9 @@ from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
-from bayesclf.models.logistic.centered import Matrix
 from bayesclf.models.logistic.design import (
     LogisticDesign,
+    Matrix,
     WeightedRows,
     about_joined,
     encoded,
@@ -30,10 +30,10 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, not_learnable
+from bayesclf.models.logistic.likelihood import Parts
+from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, StreamedModel, moments_of, not_learnable
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, not_meaningful
-from bayesclf.models.logistic.streamed import Parts, StreamedModel, moments_of
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
@@ -72,8 +72,8 @@ UNSEEN_STREAM = 2
 """Number of the random stream from which weights of unseen levels are drawn, next to the Gibbs classifier's 0 and 1."""
 
 
-@dataclass(eq=False, repr=False)
-class LogisticRegression(LogisticAttributes, BayesClassifier):
+@classifier
+class LogisticRegression(BayesClassifier):
     """P(y = k | x) ∝ exp(b_k + w_k·x) with normal priors on K − 1 weight vectors.
 
     For two classes the weights are log-odds of ``classes_[1]``; for more, against the last class. The default prior is
@@ -181,6 +181,34 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         """The training columns, with what each holds and its levels."""
         check_is_fitted(self, "classes_")
         return self._columns
+
+    @property
+    def coef_(self) -> Array:
+        """Weights per unit of a column, (1, feature) for two classes, else (outcome, feature) that add up to 0.
+
+        The posterior mean or the requested point; 0 for a column of one value.
+        """
+        model, weight = self._numbers("coef_")
+        names = model.design.names[: weight.shape[1]]
+        return symmetric(self._by_column(weight, names, 0.0), len(self.classes_))
+
+    @property
+    def intercept_(self) -> Array:
+        """Log-odds at x = 0 in the columns' own units, (1) for two classes, else (outcome) that add up to 0."""
+        model, weight = self._numbers("intercept_")
+        at_means = self._point_parameters("intercept_")["intercept"][0]
+        at_zero = at_means - weight @ model.design.centre[: weight.shape[1]]
+        return symmetric(at_zero, len(self.classes_))
+
+    def _numbers(self, attribute: str) -> tuple[LogisticModel, Array]:
+        """Return the model, and the weights of the numbers that vary, (outcome, feature)."""
+        model: Any = fitted_model(self, attribute)
+        if model.design.category_names:
+            raise AttributeError(
+                f"{attribute} has one number for each column, but {model.design.category_names[0]!r} has a weight for "
+                "each level; posterior_ has them all"
+            )
+        return model, self._point_parameters(attribute)["weight"][0][:, : len(model.design.varying)]
 
     def __add__(self, other: object) -> LogisticRegression:
         """Refuse: the posterior given the rows of both is not a function of both posteriors."""
@@ -388,6 +416,3 @@ class LogisticRegression(LogisticAttributes, BayesClassifier):
         model: Any = self.model_
         unseen = model.unseen_prior(parameters).draw(rng, len(parameters["intercept"]))
         return {**parameters, "unseen": unseen}
-
-
-complete_docstring(LogisticRegression)

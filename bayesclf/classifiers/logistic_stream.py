@@ -16,7 +16,6 @@ from bayesclf.arrays import Array
 from bayesclf.classifiers.labels import require_same_labels
 from bayesclf.classifiers.passes import Counted, StreamedTable, added
 from bayesclf.families.moments import Moments
-from bayesclf.models.logistic.centered import CenteredRows, with_ones
 from bayesclf.models.logistic.design import (
     LogisticDesign,
     WeightedRows,
@@ -27,7 +26,7 @@ from bayesclf.models.logistic.design import (
     names_of,
     training_columns,
 )
-from bayesclf.models.logistic.likelihood import Likelihood
+from bayesclf.models.logistic.likelihood import Likelihood, with_ones
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column
 
@@ -91,7 +90,7 @@ def likelihood(survey: Survey, missing: str, rows: Counted) -> Likelihood:
     merged = WeightedRows(encoded(survey.columns, rows.frame, missing), y, _weights(rows)).merged()
     X: Any = with_ones(design.matrix(merged.rows))
     if sum(design.sizes) > SPARSE_LEVELS * len(design.varying):
-        X = CenteredRows.of(sparse.csr_array(X), np.zeros(X.shape[1]))
+        X = sparse.csr_array(X)
     return Likelihood(X, merged.y, merged.weight, others)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array
-from bayesclf.classifiers.generative import GenerativeClassifier, own_options_first
+from bayesclf.classifiers.base import classifier
+from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.training import LEARNED, LEAST_LEVELS, ColumnBlock, Concentration, Learnt, concentration
 from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@own_options_first
-@dataclass(eq=False, repr=False)
+@classifier
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
 
@@ -210,8 +210,7 @@ class NaiveBayes(GenerativeClassifier):
         return Selected(family, self.inclusion)
 
 
-@own_options_first
-@dataclass(eq=False, repr=False)
+@classifier
 class CategoricalNB(GenerativeClassifier):
     """Naive Bayes with every column categorical: P(x_j = l | y = k) = θ_jkl, θ_jk ~ Dirichlet(α).
 
@@ -256,8 +255,7 @@ class CategoricalNB(GenerativeClassifier):
         return (ColumnBlock(Categorical(alpha, self.basis), tuple(map(str, frame.columns))),)
 
 
-@own_options_first
-@dataclass(eq=False, repr=False)
+@classifier
 class GaussianNB(GenerativeClassifier):
     """Naive Bayes with every column Gaussian: x_i | y = k ~ Normal(μ_ik, σ²), normal-inverse-gamma prior.
 

@@ -35,7 +35,8 @@ from bayesclf.classifiers.training import accuracy, kept_rows, known_class_prior
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
-from bayesclf.engines.inference import Draws, Engine, Optimizer
+from bayesclf.engines.inference import Draws, Engine
+from bayesclf.engines.optimizers import Optimizer
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
@@ -44,6 +45,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypot
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
+from bayesclf.tables.useless import about_useless
 from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
@@ -113,8 +115,13 @@ CI_PROB = 0.89
 """Default probability of credible intervals, ArviZ's."""
 
 
-FOR_ROOMS = frozenset({"encode", "frame", "known_codes", "posterior_draws", "requested_rule", "spread"})
-"""Methods that other rooms of the package call, and no user: `dir` leaves them out."""
+FOR_ROOMS = frozenset(
+    [
+        *("encode", "frame", "hypotheses", "known_codes", "log_likelihood", "posterior_draws", "requested_rule"),
+        *("rows", "spread", "work", "get_metadata_routing"),
+    ]
+)
+"""Methods that other rooms of the package or scikit-learn call, and few users: `dir` leaves them out."""
 
 
 class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -231,6 +238,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
             else:
                 self._infer_partly(frame, codes, weight)
             words = [] if sparse.issparse(X) else columns.about_words(frame, self.columns_)
+            if hasattr(self, "feature_names_in_") and not columns.is_described(X):
+                words += about_useless(frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
 
@@ -614,7 +623,11 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
     def __dir__(self) -> list[str]:
         # not BaseEstimator's, which looks each attribute up; what a fit finds is offered after it only
         fitted = "classes_" in vars(self)
-        names = (name for name in object.__dir__(self) if name not in FOR_ROOMS)
+        names = (
+            name
+            for name in object.__dir__(self)
+            if name not in FOR_ROOMS and not (name.startswith("set_") and name.endswith("_request"))
+        )
         return [name for name in names if fitted or name.startswith("_") or not name.endswith("_")]
 
     def __getstate__(self) -> dict[str, Any]:

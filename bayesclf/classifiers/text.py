@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, Any, override
 
 import numpy as np
@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.counts import DocumentClassifier
-from bayesclf.classifiers.generative import own_options_first
+from bayesclf.classifiers.base import classifier
+from bayesclf.classifiers.counts import of_counts
+from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration, require_room
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
@@ -37,9 +38,8 @@ NAME = "text"
 """Name of the column where documents come without one."""
 
 
-@own_options_first
-@dataclass(eq=False, repr=False)
-class TextNB(DocumentClassifier):
+@classifier
+class TextNB(GenerativeClassifier):
     """Naive Bayes on raw strings, by which words they have (``"bernoulli"``) or how often (``"multinomial"``).
 
     The vocabulary is that of the training documents; at prediction, words outside it are skipped. `partial_fit` adds
@@ -60,6 +60,15 @@ class TextNB(DocumentClassifier):
         Set after a fit, it matters to the next one.
     Attributes
     ----------
+    feature_count_ : ndarray of shape (outcome, feature)
+        Weight of the occurrences of each feature in each class.
+    feature_log_prob_ : ndarray of shape (outcome, feature)
+        log θ, of the posterior mean or the requested point.
+    coef_ : ndarray of shape (1, feature) or (outcome, feature)
+        Weights of the log-odds of a linear model: of the second of two classes, or of each of more, adding up to
+        0. The average of `to_logistic` over the posterior, or that of the requested point.
+    intercept_ : ndarray of shape (1,) or (outcome,)
+        The log-odds at x = 0, likewise.
     vocabulary_ : tuple of str
         The words that count, in order.
 
@@ -81,7 +90,7 @@ class TextNB(DocumentClassifier):
     _: KW_ONLY
     vectorizer: dict[str, Any] | None = None
     missing: str = field(default="ignore", init=False)
-    _takes_text = True
+    _takes_text = _of_counts = True
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -90,7 +99,7 @@ class TextNB(DocumentClassifier):
 
     @property
     @override
-    def _draws_lengths(self) -> bool:
+    def _draws_lengths(self) -> bool:  # type: ignore[override]
         return self.event_model == "multinomial"
 
     @property
@@ -252,7 +261,7 @@ class TextNB(DocumentClassifier):
         return pd.DataFrame({self.columns_[0].name: texts})
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = of_counts(super().__sklearn_tags__(), self.missing)
         tags.input_tags.two_d_array = False
         tags.input_tags.sparse = False
         tags.input_tags.string = True

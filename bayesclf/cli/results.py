@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from bayesclf.cli.options import Settings
     from bayesclf.diagnostics import Finding
     from bayesclf.evaluation.comparison import Comparison
-
-NUMBER = re.compile(r"\d[\d.e+-]*")
 
 OF_COLUMNS = ("M07", "M08", "M09")
 """Checks that are about the columns, not about a model."""
@@ -50,10 +47,12 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
         Time that the command took.
     """
     display, said = overview(comparison), verdict(comparison, comparison.table)
-    scores = replace(display, sentences=display.sentences[:-1])  # the last one is the start of the verdict
+    scores = replace(display, sentences=())  # the verdict says more
     console.print(scores.text(console.width, most_lines=None), soft_wrap=True)
     sentences = [f"{models}: {note}" for models, note in _notes(comparison)]
     sentences.append(" ".join([said.headline, *said.findings]))
+    if said.cautions:
+        sentences.append(" ".join(["What not to trust:", *said.cautions]))
     sentences += [
         f"{issue.finding.code} {issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
         for issue in issues
@@ -87,22 +86,12 @@ def engine_name(classifier: BayesClassifier) -> str:
 
 
 def _notes(comparison: Comparison) -> list[tuple[str, str]]:
-    """Return each note once, with its models; of notes that say the same of several fits, the first.
-
-    Two notes of a model say the same if they are equal up to the colon, apart from numbers.
-    """
+    """Return each note once, with its models."""
     models: dict[str, list[str]] = {}
-    alike: dict[tuple[str, str], list[str]] = {}
     for model, notes in comparison.notes.items():
         for note in notes:
             models.setdefault(note, []).append(model)
-            start, colon, _ = note.partition(":")
-            alike.setdefault((model, NUMBER.sub("", start) if colon else note), []).append(note)
-    shown = {group[0]: len(group) - 1 for group in alike.values()}
-    return [
-        (", ".join(models[note]), f"{note} ({more} more like this; --json has all)" if more else note)
-        for note, more in shown.items()
-    ]
+    return [(", ".join(own), note) for note, own in models.items()]
 
 
 def _time(comparison: Comparison, seconds: float) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse, stats
+from scipy import stats
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context, check
@@ -22,8 +22,7 @@ from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.models.base import Model
 from bayesclf.models.generative import independent_groups
-from bayesclf.models.logistic.centered import CenteredRows
-from bayesclf.models.logistic.identifiability import extremes
+from bayesclf.models.logistic.identifiability import separating_columns
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables import columns, missing, useless
 from bayesclf.wording import named
@@ -279,7 +278,9 @@ def separated_classes(context: Context) -> Answer:
     model = context.classifier.model_
     if not isinstance(model, LogisticModel):
         raise NotApplicable("a generative model fits no weights")
-    found = _separated_by_one_column(model)
+    model.require_rows()
+    present = model.sample_weight > 0
+    found = [model.design.names[j] for j in separating_columns(model.X[present], model.y[present])]
     reason = f"{named(found)} alone separate{'s' * (len(found) == 1)} a class, and the likelihood has no maximum"
     if not found:
         separable = _why_separable(context, model)
@@ -299,21 +300,6 @@ def separated_classes(context: Context) -> Answer:
         f"{signs}; see that no column holds the answer; {scale}",
         {"separable": 1, "columns": ", ".join(found)},
     )
-
-
-def _separated_by_one_column(model: LogisticModel) -> list[str]:
-    """Return the columns whose values in one class all lie on one side of those of all other rows, or at their end."""
-    model.require_rows()
-    present = model.sample_weight > 0
-    X, y = model.X[present], model.y[present]
-    cells: Array | sparse.csr_array = X.cells if isinstance(X, CenteredRows) else X
-    smallest, largest = extremes(cells)
-    found = np.zeros(X.shape[1], dtype=bool)
-    for k in range(len(model.labels)):
-        if (y == k).any() and (y != k).any():
-            (least, most), (least_other, most_other) = extremes(cells[y == k]), extremes(cells[y != k])
-            found |= ((least >= most_other) | (most <= least_other)) & (largest > smallest)
-    return [name for name, yes in zip(model.design.names, found, strict=True) if yes]
 
 
 def _why_separable(context: Context, model: LogisticModel) -> str:

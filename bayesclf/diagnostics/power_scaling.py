@@ -132,17 +132,17 @@ def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> It
 
 def _of_block(block: Block, index: int, parameters: Parameters, training: Labelled | None) -> tuple[Density, Density]:
     """Return prior and likelihood of a block: in closed form, or computed from all rows where there is none."""
+    family, statistics = block.family, block.statistics
     try:
-        prior = block.family.log_prior(parameters)
+        own = family.log_prior(parameters)
     except Refused as reason:
         raise NotApplicable(str(reason)) from None
-    likelihood = block.family.log_likelihood(block.statistics, parameters)
-    prior = block.family.log_scaled_prior(parameters)
-    if likelihood is not None:
-        return prior, likelihood
+    prior = family.log_scaled_prior(parameters)
+    if not family.not_conjugate(statistics):
+        return prior, family.posterior(statistics).log_prior(parameters).ratio(own)
     if training is None:
         raise Skipped(NO_ROWS)
-    log_density = block.family.log_density(training.rows.parts[index], parameters)
+    log_density = family.log_density(training.rows.parts[index], parameters)
     total = log_density[:, np.arange(len(training)), training.y].sum(axis=1)
     whole = {name: np.zeros_like(part) for name, part in prior.part_of.items()}
     return Density(prior.log_density.sum(axis=1, keepdims=True), whole), Density(total[:, None], whole)

@@ -4,10 +4,9 @@ from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.inference import MAP, MLE, Auto, Exact
 from bayesclf.engines.laplace import Laplace
 from bayesclf.engines.nuts import NUTS
-from bayesclf.engines.optimizers import LBFGS, ConjugateGradient, GradientAscent, Newton, Trace
+from bayesclf.engines.optimizers import ConjugateGradient, GradientAscent, Newton, Trace
 
 __all__ = [
-    "LBFGS",
     "MAP",
     "MLE",
     "NUTS",

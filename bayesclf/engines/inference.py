@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
-from bayesclf.engines.optimizers import LBFGS, ZERO, ConjugateGradient, GradientAscent, Newton, Trace, in_own_units
+from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models.base import Model
 from bayesclf.models.generative import GenerativeModel
@@ -113,8 +113,7 @@ def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> 
         proposals = laplace.enough(model, settings, rng, pilot)
         if proposals.khat <= settings.limit and proposals.ess >= wanted:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
-            quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
-            return laplace.resample(proposals, settings, rng), f"{how}: {quality}"
+            return laplace.resample(proposals, settings, rng), f"{how}: {_worth(proposals)}"
     how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
     if not _learns(model):
         return nuts_settings, how
@@ -132,9 +131,12 @@ def roughly(model: LogisticModel, settings: Laplace, seed: int) -> tuple[Laplace
     ways = [(own, laplace.pilot(own, rng)) for own in (model, model.near_normal())]
     own, pilot = min(ways, key=lambda way: way[1].khat)
     proposals = laplace.propose(own, ROUGH * settings.draws * settings.chains, rng, pilot.of_z)
-    quality = f"k̂ = {proposals.khat:.2f}, {proposals.ess:,.0f} effective of {len(proposals):,} proposals"
     how = "the posterior was drawn from a normal (Laplace), as NUTS would take too long, and may be off"
-    return laplace.resample(proposals, settings, rng, COUNTING), f"{how}: {quality}"
+    return laplace.resample(proposals, settings, rng, COUNTING), f"{how}: {_worth(proposals)}"
+
+
+def _worth(proposals: laplace.Proposals) -> str:
+    return f"worth {proposals.ess:,.0f} independent draws"
 
 
 ROUGH, COUNTING = 2, 0.5
@@ -186,11 +188,6 @@ class Exact(Concise):
 
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains)
-
-
-type Optimizer = GradientAscent | ConjugateGradient | LBFGS | Newton
-
-OPTIMIZERS = (GradientAscent, ConjugateGradient, LBFGS, Newton)
 
 
 OPTIMIZER = OrNone(Instance(OPTIMIZERS, "an optimizer, such as bc.engines.GradientAscent()"))
@@ -499,19 +496,7 @@ NUMBER = 8
 """Bytes of a number."""
 
 
-class Sampler(Protocol):
-    """Settings of an engine that draws."""
-
-    @property
-    def draws(self) -> int:
-        """Draws per chain."""
-
-    @property
-    def chains(self) -> int:
-        """Number of chains."""
-
-
-def require_room(model: Model, engine: Sampler) -> None:
+def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS) -> None:
     """Raise `Refused` where the draws of an engine would take too much memory; the message says how many would not.
 
     Exact draws that are stored as a seed keep the class prior alone. Laplace draws proposals, and NUTS also those by

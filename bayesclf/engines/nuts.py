@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
 
-__all__ = ["NUTS", "MachineCode", "Sample", "sample", "sample_machine_code", "sample_statistics"]
+    from bayesclf.models.logistic.density import LogisticDensity
+
+__all__ = ["NUTS", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
 TARGET_ACCEPT = 0.8
 """Mean acceptance rate that the step size is adapted to."""
@@ -128,37 +130,6 @@ class Sample:
     stats: xr.Dataset
 
 
-class MachineCode(Protocol):
-    """A log density on unconstrained space, in coordinates in which its target is nearly standard normal."""
-
-    @property
-    def size(self) -> int:
-        """Number of coordinates."""
-
-    @property
-    def function(self) -> Any:
-        """What has the ``address`` of a C function ``int f(size, z, gradient, value, data)``.
-
-        It reads z and writes the gradient and the log density up to a constant; it returns 0, or a positive number
-        where the density is not finite. It may be called from several threads at once.
-        """
-
-    @property
-    def addresses(self) -> NDArray[np.uintp]:
-        """What `data` points to."""
-
-    @property
-    def target_accept(self) -> float | None:
-        """Mean acceptance rate that the step size is adapted to where the user says none."""
-
-    @property
-    def nutpie_options(self) -> Mapping[str, Any]:
-        """Further options of nutpie."""
-
-    def parameters(self, z: Array, rng: np.random.Generator, /) -> Mapping[str, Array]:
-        """Return the model's parameters (..., outcome, ...) at points z (..., coordinate); some may be drawn."""
-
-
 def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -> Sample:
     """Draw from the posterior of a PyMC model.
 
@@ -181,7 +152,7 @@ class TooLongError(Exception):
     """The chains take more steps than they may."""
 
 
-def sample_machine_code(density: MachineCode, settings: NUTS, seed: int, most_steps: float = np.inf) -> Sample:
+def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int, most_steps: float = np.inf) -> Sample:
     """Draw from the target of a log density that is machine code, by nutpie.
 
     `density`: The log density, in coordinates in which its target is nearly standard normal. `most_steps`: How many
@@ -225,7 +196,7 @@ def _python_model(log_density: LogDensity, origin: Array) -> Any:
     )
 
 
-def nutpie_model(density: MachineCode, initial_point: Any) -> Any:
+def nutpie_model(density: LogisticDensity, initial_point: Any) -> Any:
     """Return what `nutpie.sample` takes; its draws are named ``x``.
 
     nutpie has no public way to sample a compiled function that did not come from PyMC, so this fills the fields of its

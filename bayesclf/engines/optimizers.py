@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, sparse
 
 from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Display, Displayed
-from bayesclf.models.logistic.centered import CenteredRows, gram
 from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
 from bayesclf.wording import counted, first_upper
@@ -191,12 +190,10 @@ class GradientAscent:
         """Return θ after one pass over the rows in random order, `batch` at a time."""
         assert self.batch is not None
         likelihood, prior = _parts(objective)
-        order = rng.permutation(len(likelihood.X))
+        order = rng.permutation(len(likelihood.y))
         for first in range(0, len(order), self.batch):
-            rows = order[first : first + self.batch]
-            weight = likelihood.weight[rows] * (len(order) / len(rows))
-            some = replace(likelihood, X=likelihood.X[rows], y=likelihood.y[rows], weight=weight)
-            slope = some.gradient(theta)[1]
+            some = likelihood.of(order[first : first + self.batch])
+            slope = some.gradient(theta)[1] * (len(order) / len(some.y))
             theta = theta + eta * (slope if prior is None else slope + prior.prior.gradient(theta))
         return theta
 
@@ -214,24 +211,22 @@ class ConjugateGradient:
 
     def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
         """Maximize from a start θ (outcome, 1 + column)."""
-        return _by_scipy("CG", objective, start, self.tolerance, {"maxiter": self.steps, "norm": 2})
+        recorder = _Recorder(objective)
+        recorder.look(start)
 
+        def negative(raveled: Array) -> tuple[float, Array]:
+            """Return the negative log density and its gradient, raveled."""
+            value, slope = objective.gradient(raveled.reshape(start.shape))
+            return -value, -slope.ravel()
 
-@dataclass(frozen=True)
-class LBFGS:
-    """Limited-memory BFGS, which builds up curvature from gradients."""
+        def record(raveled: Array) -> None:
+            """Record a step."""
+            recorder.look(raveled.reshape(start.shape))
 
-    steps: int = 10_000
-    tolerance: float = 1e-6
-
-    def __post_init__(self) -> None:
-        require(Whole(1), steps=self.steps)
-        require(Number(above=0), tolerance=self.tolerance)
-
-    def run(self, objective: Objective, start: Array, rng: np.random.Generator) -> Trace:
-        """Maximize from a start θ (outcome, 1 + column)."""
-        options = {"maxiter": self.steps, "maxfun": 2 * self.steps, "ftol": 0.0, "maxcor": 20}
-        return _by_scipy("L-BFGS-B", objective, start, self.tolerance / np.sqrt(start.size), options)
+        options: Any = {"gtol": self.tolerance, "maxiter": self.steps, "norm": 2}
+        minimize: Any = optimize.minimize
+        found = minimize(negative, start.ravel(), jac=True, method="CG", callback=record, options=options)
+        return recorder.trace(found.x.reshape(start.shape), self.tolerance * max(1.0, np.sqrt(start.size)))
 
 
 @dataclass(frozen=True)
@@ -255,8 +250,8 @@ class Newton:
 
         optimum = newton(objective, start, give_up=record)
         recorder.look(optimum.theta)
-        stuck = not (optimum.converged or optimum.at_rounding)
-        return recorder.trace(optimum.theta, self.tolerance, "Newton's method did not converge" if stuck else "")
+        trouble = "" if optimum.found else "Newton's method did not converge"
+        return recorder.trace(optimum.theta, self.tolerance, trouble)
 
 
 def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Array) -> Likelihood | LogPosterior:
@@ -268,38 +263,14 @@ def in_own_units(objective: Likelihood | LogPosterior, centre: Array, scale: Arr
         rows = in_own_units(cast(Likelihood, objective.likelihood), centre, scale)
         return LogPosterior(cast(Likelihood, rows), objective.prior.in_units(centre, scale))
     X, unit = objective.X, np.append(1.0, scale)
-    if isinstance(X, CenteredRows):
-        return replace(objective, X=replace(X.scaled(unit), shift=np.zeros(X.shape[1])))  # what is stored is x/sd
+    if not isinstance(X, np.ndarray):
+        return replace(objective, X=sparse.csr_array(X.multiply(unit)), shift=None)  # what is stored is x/sd
     return replace(objective, X=X * unit + np.append(0.0, centre))
 
 
-OPTIMIZERS = {
-    "gradient-ascent": GradientAscent,
-    "conjugate-gradient": ConjugateGradient,
-    "l-bfgs": LBFGS,
-    "newton": Newton,
-}
-"""Optimizers by name."""
+type Optimizer = GradientAscent | ConjugateGradient | Newton
 
-
-def _by_scipy(method: str, objective: Objective, start: Array, tolerance: float, options: dict[str, float]) -> Trace:
-    """Maximize by one of SciPy's methods, recording each accepted step."""
-    recorder = _Recorder(objective)
-    recorder.look(start)
-
-    def negative(raveled: Array) -> tuple[float, Array]:
-        """Return the negative log density and its gradient, raveled."""
-        value, slope = objective.gradient(raveled.reshape(start.shape))
-        return -value, -slope.ravel()
-
-    def record(raveled: Array) -> None:
-        """Record a step."""
-        recorder.look(raveled.reshape(start.shape))
-
-    settings: Any = {"gtol": tolerance, **options}
-    minimize: Any = optimize.minimize
-    found = minimize(negative, start.ravel(), jac=True, method=method, callback=record, options=settings)
-    return recorder.trace(np.asarray(found.x).reshape(start.shape), tolerance * max(1.0, np.sqrt(start.size)))
+OPTIMIZERS = (GradientAscent, ConjugateGradient, Newton)
 
 
 def largest_curvature(objective: Objective) -> float:
@@ -309,7 +280,7 @@ def largest_curvature(objective: Objective) -> float:
     """
     likelihood, posterior = _parts(objective)
     share = 0.25 if likelihood.vectors == 1 else 0.5
-    largest = share * float(np.linalg.eigvalsh(gram(likelihood.X, likelihood.weight))[-1])
+    largest = share * float(np.linalg.eigvalsh(likelihood.gram(likelihood.weight))[-1])
     if posterior is not None:
         largest += float(np.linalg.eigvalsh(posterior.prior.precision())[-1])
     return largest

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import decisions
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Integers
 from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
@@ -25,28 +25,26 @@ from bayesclf.decisions import Costs
 from bayesclf.display import Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
-from bayesclf.evaluation.cross_validation import Answers, Evaluation, Question, Split
-from bayesclf.evaluation.inputs import Folds, as_table, checked_rules, folds_of, labeled_table
-from bayesclf.evaluation.score_table import BASELINE, Key, mean, score_table, standings, train_size
-from bayesclf.evaluation.stack import STACK, Stack, with_line
+from bayesclf.evaluation.cross_validation import (
+    Answers,
+    Evaluation,
+    Folds,
+    Question,
+    Split,
+    checked_rules,
+    class_order,
+    folds_of,
+    labeled_table,
+)
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import resolve
-from bayesclf.tables.columns import notes_of
+from bayesclf.tables.columns import is_described, notes_of
+from bayesclf.tables.useless import about_useless
 from bayesclf.workers import require_jobs
 
-__all__ = [
-    "Comparison",
-    "Folds",
-    "Key",
-    "as_table",
-    "checked_rules",
-    "compare",
-    "folds_of",
-    "mean",
-    "score_table",
-]
-
+__all__ = ["Comparison", "compare"]
 
 BOOSTING_SECONDS = 10.0
 """Time that gradient boosting may take, even where it takes longer than the models."""
@@ -60,7 +58,7 @@ MOST_REPEATS, MOST_ANSWERS = 5, 5_000
 
 @with_methods
 @dataclass(frozen=True, repr=False)
-class Comparison(Displayed, ComparisonMethods):
+class Comparison(Displayed, HeldOut, ComparisonMethods):
     """Classifiers × rules on one table.
 
     Attributes
@@ -90,10 +88,10 @@ class Comparison(Displayed, ComparisonMethods):
         Names of what is predicted and of the table, empty if unknown; a report shows them.
     date
         Day of the comparison, as in 2026-01-31.
-    mixture
-        Weights of the stack, where it is a line of the comparison (``"stack"``, with the rule "—").
     left_out
         Names of the models that the time limit left no time for.
+    order
+        Codes of the classes as tables and pages show them: sorted, or in the order of an ordered categorical.
     read
         What was done to read the table, in sentences, where `bayesclf.datasets` read it from a file.
     """
@@ -115,19 +113,9 @@ class Comparison(Displayed, ComparisonMethods):
     target: str = ""
     data: str = ""
     date: str = ""
-    mixture: Stack | None = None
     left_out: tuple[str, ...] = ()
+    order: tuple[int, ...] = ()
     read: tuple[str, ...] = ()
-
-    @cached_property
-    def tested(self) -> tuple[Integers, ...]:
-        """The numbers of the rows that each entry of `Answers.scores` is about; all rows, if cv was a number."""
-        return cross_validation.rows_tested(self.splits, self.runs)
-
-    @cached_property
-    def runs(self) -> tuple[tuple[int, ...], ...]:
-        """The numbers of the splits that make up each entry of `Answers.scores`: the folds of one repeat."""
-        return cross_validation.runs(self.splits)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -248,12 +236,6 @@ class Comparison(Displayed, ComparisonMethods):
         require(Text(), model=model)
         return tuple(rule for (name, rule), answer in self.answers.items() if name == model and not answer.reason)
 
-    def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
-        """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
-        self._require_answers(model, rule)
-        parts = self.answers[model, rule].scores
-        return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
-
     def threshold_curve(
         self, model: str, rule: str, outcome: Any = None, cost: Any = None, thresholds: Any = None
     ) -> pd.DataFrame:
@@ -273,7 +255,7 @@ class Comparison(Displayed, ComparisonMethods):
             Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss. An
             outcome of interest has no costs: its threshold says how bad a needless act is.
         thresholds : array or None
-            Risks in (0, 1), by default 1 % to 99 %; or expected costs, by default their quantiles.
+            Risks in (0, 1), by default 1% to 99%; or expected costs, by default their quantiles.
 
         Returns
         -------
@@ -298,17 +280,7 @@ class Comparison(Displayed, ComparisonMethods):
             cost = self.costs.matrix
         code = None if outcome is None else code_of(self.classes, outcome)
         rows = np.concatenate(self.tested)
-        return threshold_curve(*self.stacked(model, rule), train_size(self), code, cost, thresholds, rows)
-
-    def _require_answers(self, model: str, rule: str) -> None:
-        """Raise `InputError` for a line that the comparison lacks, and `Refused` for one without answers."""
-        require(Text(), model=model, rule=rule)
-        answer = self.answers.get((model, rule))
-        if answer is None:
-            lines = ", ".join(" ".join(key) for key in self.answers)
-            raise InputError(f"the comparison has no row {model} {rule}; its rows are {lines}")
-        if answer.reason:
-            raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
+        return threshold_curve(*self.stacked(model, rule), self.train_size, code, cost, thresholds, rows)
 
 
 def compare(
@@ -323,7 +295,6 @@ def compare(
     progress: Progress = None,
     cost: Any = None,
     reject: float | None = None,
-    stack: bool = False,
     boosting: bool = False,
     data: str = "",
     max_seconds: float | None = None,
@@ -362,10 +333,6 @@ def compare(
     reject : float or None
         Largest acceptable expected cost: rows beyond it are rejected. With either of `cost` and `reject`, the table
         also says what the decisions cost.
-    stack : bool
-        Whether to add the line ``"stack"``: all lines with log scores, mixed by the weights that score best on held-out
-        rows. Each fold is scored with weights from the answers to the rows outside it, which costs no further fit;
-        `bayesclf.evaluation.stack.stacked` says what that leaves open. `Comparison.stack` returns the classifier.
     boosting : bool
         Whether to add the line ``"boosting"``: scikit-learn's gradient boosting on the same folds, which shows what a
         black box would gain. It is never the model to use, and is left out for texts, and where it takes longer than
@@ -399,11 +366,10 @@ def compare(
     1  DummyClassifier           —      0.50
     """
     models = peers.named(models)
-    require(Flag(), stack=stack, boosting=boosting)
+    require(Flag(), boosting=boosting)
     require(OrNone(Number(above=0)), max_seconds=max_seconds)
-    for taken in ((STACK,) if stack else ()) + ((peers.BOOSTING,) if boosting else ()):
-        if taken in models:
-            raise InputError(f"a model is named {taken!r}, as a line of the comparison is; give it another name")
+    if boosting and peers.BOOSTING in models:
+        raise InputError(f"a model is named {peers.BOOSTING!r}, as a line of the comparison is; give it another name")
     asked = checked_rules(rules)
     require_jobs(n_jobs=n_jobs)
     seed, (frame, y, remarks) = seed_of(random_state), labeled_table(X, y, cv)
@@ -437,9 +403,14 @@ def compare(
         limit = min(end, now + max(now - start, BOOSTING_SECONDS))
         finished |= _within(limit, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
         comparison = _comparison(models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds)
-    target = str(getattr(y, "name", None) or "")
-    comparison = replace(comparison, target=target, data=data, date=day.today().isoformat(), read=notes_of(X))
-    return replace(comparison, **with_line(comparison, comparison.notes, comparison.seconds)) if stack else comparison
+    return replace(
+        comparison,
+        target=str(getattr(y, "name", None) or ""),
+        data=data,
+        date=day.today().isoformat(),
+        order=class_order(y, classes),
+        read=notes_of(X) if is_described(X) else tuple(about_useless(frame)),
+    )
 
 
 def _comparison(

@@ -1,4 +1,4 @@
-"""Repeated stratified cross-validation: rows split, each fold a unit of work, and the answers put together again.
+"""Repeated stratified cross-validation: its arguments, the split rows, each fold a unit of work, the answers together.
 
 A unit is a classifier fitted on some rows and scored on others, under every rule.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
@@ -15,13 +16,19 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 
 from bayesclf import rules, workers
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.logistic import LogisticRegression
+from bayesclf.classifiers.text import NAME
 from bayesclf.classifiers.training import split_seed
+from bayesclf.constraints import Whole, require
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.display import Sized
 from bayesclf.engines import MAP, Laplace, inference
@@ -32,10 +39,15 @@ from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.rules import RULES
-from bayesclf.wording import with_news, without_numbers
+from bayesclf.tables import columns
+from bayesclf.tables.levels import has_order
+from bayesclf.wording import without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
+
+ALL = "all"
+"""What is given for every rule."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +94,91 @@ class Question:
 
     rules: tuple[str, ...] | None
     costs: Costs | None
+
+
+@dataclass(frozen=True)
+class Folds:
+    """How the rows are split, as `Comparison` has it, and what is to be remarked on it."""
+
+    splits: tuple[Split, ...]
+    cv: int
+    repeats: int
+    remarks: tuple[str, ...] = ()
+    splitter: str = ""
+
+
+def as_table(X: Any) -> pd.DataFrame:
+    """Return the table as a DataFrame, texts without columns as one column; refuse sparse ones and infinite numbers."""
+    if sparse.issparse(X):
+        raise InputError(
+            "a comparison needs a dense table, not a sparse one; give X.toarray(), or the texts themselves"
+        )
+    if (
+        pd.api.types.is_list_like(X)
+        and getattr(X, "ndim", 1) == 1
+        and pd.api.types.infer_dtype(X, skipna=True) == "string"
+    ):
+        X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
+    frame = columns.to_frame(X)
+    frame.attrs = {columns.NOTES: ()}  # what was done to read it is said once, not of each fit
+    columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
+    return frame
+
+
+def labeled_table(X: Any, y: Any, cv: Any) -> tuple[pd.DataFrame, Any, tuple[str, ...]]:
+    """Return the rows that have a label as a DataFrame, their labels, and a sentence about rows that have none.
+
+    Raises
+    ------
+    InputError
+        For rows without a label where `cv` is a list of folds, whose numbers are of all rows.
+    """
+    warn_of_order(X, y=y)
+    frame, found = as_table(X), labeled_rows(y)
+    if found is not None and len(found[0]) == len(frame) and isinstance(cv, Sequence):
+        raise InputError(f"{about_unlabeled_rows(found[0])}; leave them out, and renumber the folds of cv")
+    return only_labeled(frame, y)
+
+
+def class_order(y: Any, classes: NDArray[Any]) -> tuple[int, ...]:
+    """Return the codes of the classes as people read them: in the order of an ordered categorical, or sorted."""
+    codes = range(len(classes))
+    dtype: Any = getattr(y, "dtype", None)
+    if not has_order(dtype):
+        return tuple(codes)
+    return tuple(sorted(codes, key=lambda code: list(dtype.categories).index(classes[code])))
+
+
+def checked_rules(given: Any) -> tuple[str, ...] | None:
+    """Return the names of the rules, checked; None if each classifier answers under the rules of `peers.rules_of`."""
+    if given is None:
+        return None
+    if isinstance(given, str) and given == ALL:
+        return tuple(RULES)
+    if isinstance(given, str):
+        raise InputError(f"rules must be a list of names, such as [{given!r}], or {ALL!r}")
+    if not isinstance(given, Sequence) or not given:
+        raise InputError(f"rules must be a list of names, such as {list(RULES)[:2]}, not {given!r}")
+    for rule in given:
+        if not isinstance(rule, str) or rule not in RULES:
+            raise rules.unknown(rule)
+    return tuple(given)
+
+
+def folds_of(cv: Any, repeats: int, frame: pd.DataFrame, labels: NDArray[Any], codes: Integers, seed: int) -> Folds:
+    """Return stratified folds, or the splits that were given."""
+    require(Whole(1), repeats=repeats)
+    if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+        splits, remarks = split(codes, int(cv), repeats, seed)
+        return Folds(splits, int(cv), repeats, remarks)
+    if repeats != 1:
+        raise InputError(f"repeats={repeats} goes with a number of folds; a splitter itself says how often it repeats")
+    if codes.max(initial=0) < 1:
+        raise InputError("the label column has one class only; a comparison needs rows of at least two classes")
+    splits = given_splits(cv, frame, labels)
+    times = repeats_of(splits)
+    words = " ".join(str(cv).split()) if hasattr(cv, "split") else "given row by row"
+    return Folds(splits, len(splits) // times, times, (), words)
 
 
 def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, ...], tuple[str, ...]]:
@@ -346,17 +443,24 @@ def _with(costs: DecisionCosts, scored: RowScores) -> RowScores:
 def gathered(known: Sequence[str], of_folds: Sequence[Sequence[str]]) -> list[str]:
     """Return the notes of the fit on all rows, then those that only folds have, and how many of them.
 
-    Two notes that differ in numbers only say the same.
+    Two notes say the same if they are equal up to the first colon, apart from numbers.
 
     Examples
     --------
-    >>> gathered(["k̂ = 0.3"], [["k̂ = 0.4", "column 'a' is constant"], ["k̂ = 0.2"]])
-    ['k̂ = 0.3', "in 1 of 2 folds, column 'a' is constant"]
+    >>> gathered(["worth: 0.3"], [["worth: 0.4", "column 'a' is constant"], ["worth: 0.2"]])
+    ['worth: 0.3', "in 1 of 2 folds, column 'a' is constant"]
     """
     own = list(dict.fromkeys(known))
-    news = with_news(own, chain.from_iterable(of_folds))[len(own) :]
-    forms = [form for fold in of_folds for form in {without_numbers(note) for note in fold}]
-    return [*own, *(f"in {forms.count(without_numbers(note))} of {len(of_folds)} folds, {note}" for note in news)]
+    first: dict[str, str] = {}
+    for note in chain.from_iterable(of_folds):
+        first.setdefault(_what(note), note)
+    folds = Counter(what for fold in of_folds for what in {_what(note) for note in fold})
+    news = {what: note for what, note in first.items() if what not in set(map(_what, own))}
+    return [*own, *(f"in {folds[what]} of {len(of_folds)} folds, {note}" for what, note in news.items())]
+
+
+def _what(note: str) -> str:
+    return without_numbers(note.partition(":")[0])
 
 
 def distrust(problems: list[tuple[str, ...]]) -> Iterator[str]:

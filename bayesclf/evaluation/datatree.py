@@ -14,7 +14,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
-from bayesclf.evaluation.predictive_checks import drawn_labels, prior_draws
+from bayesclf.evaluation.predictive_checks import drawn_labels
 from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, to_constants, to_dataset
@@ -65,9 +65,10 @@ def to_datatree(
 
     Notes
     -----
-    `arviz.loo` of this tree estimates how well a row is predicted, label and cells together for a generative model, so
-    that `arviz.compare` of trees compares generative models of the same columns only. P(y | x) of models of any kind is
-    compared by ``arviz.compare({name: bayesclf.loo(clf, X, y), …})``.
+    For a generative model `arviz.loo` of this tree estimates how well label and cells of a row are predicted together,
+    since its posterior learned from both. So `arviz.compare` of trees compares generative models of the same columns
+    only, and `bayesclf.loo` scores P(y | x) under any model: ``arviz.compare({name: bayesclf.loo(clf, X, y), …})``. The
+    density has the name ``y`` of the labels, so that `arviz.loo_pit` weights predicted labels by it, as it should.
 
     Examples
     --------
@@ -159,10 +160,11 @@ def _of_prior(
     if is_given(classifier):
         reason = f"{GIVEN}, and under which prior is not known"
         return {"no_prior": reason, "no_log_prior": reason}
-    model, chains = classifier.model_, groups["posterior"].sizes["chain"]
+    model: Any = classifier.model_
+    chains = groups["posterior"].sizes["chain"]
     missing = {}
     try:
-        parameters = prior_draws(model, rng, len(posterior))
+        parameters = model.prior_draw(rng, len(posterior))
         groups["prior"] = to_dataset(model.shown(parameters), model.dims(), model.coords())
         hypotheses = Hypotheses(model, parameters)
         blocks = averaging.blocks(hypotheses, rows)

@@ -1,8 +1,8 @@
 """Questions about held-out answers that every page, check and verdict decides by the same numbers.
 
-Is a classifier too sure of itself? Is it better than the shares of the classes: yes, no, or undecided, where the rows
-do not tell? Is one entry of a comparison better than another? Clear differences hold for all entries together, so that
-the number of entries does not make false ones likely.
+Is a classifier too sure of itself? Is it better than an answer that ignores the columns, in its probabilities and in
+its decisions: yes, no, or undecided, where the rows do not tell? Is one entry of a comparison better than another?
+Clear differences hold for all entries together, so that the number of entries does not make false ones likely.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE
 
 Z_CONFIDENCE = 2.576
-"""A gap between confidence and accuracy is clear above this many standard errors, at a level of 1 %."""
+"""A gap between confidence and accuracy is clear above this many standard errors, at a level of 1%."""
 
 SMALLEST_GAP = 0.02
 """Mean confidence minus accuracy, below which over-confidence does not matter."""
 
 Z_GAIN = 1.96
-"""A gain over the shares of the classes is clear above this many standard errors."""
+"""A gain over the answer that ignores the columns is clear above this many standard errors."""
 
 type State = Literal["yes", "no", "undecided"]
 
@@ -44,7 +44,7 @@ that make the loss of an over-confident model large cannot make its standard err
 """
 
 DRAWS, AT_ONCE = 20_000, 1_000
-"""Draws from the distribution of the largest statistic, and in one array; its 95 % point is then accurate to 0.02."""
+"""Draws from the distribution of the largest statistic, and in one array; its 95% point is then accurate to 0.02."""
 
 EQUAL = 1e-6
 """Share of the largest standard deviation of a difference below which two entries are the same."""
@@ -114,20 +114,24 @@ def class_shares(y: Integers, classes: int) -> Array:
 
 @dataclass(frozen=True)
 class Gain:
-    """By how much a loss is smaller than that of the shares of the classes, over the rows."""
+    """By how much a loss is smaller than the loss of an answer that ignores the columns, over the rows.
+
+    For log loss and Brier score that answer is the shares of the classes, for errors the most frequent class, and for
+    costs the decision that is cheapest for all rows together.
+    """
 
     mean: float
     error: float
 
     @classmethod
-    def of(cls, losses: Array, shares: Array, train: float) -> Gain:
-        """Return the gain of losses (row) over those of the shares (row); rows of infinite loss are left out."""
-        gain = (shares - losses)[np.isfinite(losses)]
+    def of(cls, losses: Array, constant: Array, train: float) -> Gain:
+        """Return the gain of losses (row) over those of the constant answer (row), without rows of infinite loss."""
+        gain = (constant - losses)[np.isfinite(losses)]
         return cls(float(gain.mean()) if len(gain) else np.nan, standard_error_of_rows(gain, train))
 
     @property
     def state(self) -> State:
-        """Whether it is clear that the classifier is better: ``"no"`` if it is clearly worse."""
+        """Whether it is clear that the classifier is better; ``"no"`` if it is clearly worse."""
         return "yes" if self.mean > Z_GAIN * self.error else "no" if self.mean < -Z_GAIN * self.error else "undecided"
 
 
@@ -155,7 +159,7 @@ def split_error(values: Array, folds: Integers) -> float:
 
 
 def critical_value(losses: Array) -> float:
-    """Return the 95 % point of the largest |t| over all pairs of columns, given finite losses (row, entry).
+    """Return the 95% point of the largest |t| over all pairs of columns, given finite losses (row, entry).
 
     It is drawn from the multivariate t distribution with the observed correlations. Equal columns are no pair.
     """

@@ -18,8 +18,7 @@ from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
-from bayesclf.evaluation.cross_validation import Evaluation, Question, Split
-from bayesclf.evaluation.inputs import checked_rules, folds_of, labeled_table
+from bayesclf.evaluation.cross_validation import Evaluation, Question, Split, checked_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.progress import Progress, shown
 from bayesclf.wording import joined, pair, with_news

@@ -126,7 +126,8 @@ def predictive_check(
     attributes: dict[str, Any] = {"rows": len(chosen), "of_rows": len(rows)}
     if prior:
         try:
-            hypotheses = Hypotheses(classifier.model_, prior_draws(classifier.model_, rng, draws))
+            model: Any = classifier.model_
+            hypotheses = Hypotheses(model, model.prior_draw(rng, draws))
             groups |= observed.replicated("prior", hypotheses, rng)
         except Refused as refusal:
             attributes["no_prior"] = str(refusal)
@@ -141,12 +142,6 @@ def _some_rows(rows: Rows, rng: np.random.Generator) -> Integers:
     cells = sum(part.shape[1] for part in rows.parts if not sparse.issparse(part))
     most = min(len(rows), MOST_ROWS, max(MOST_CELLS // max(cells, 1), LEAST_ROWS))
     return np.sort(rng.choice(len(rows), most, replace=False))
-
-
-def prior_draws(model: Any, rng: np.random.Generator, draws: int) -> Parameters:
-    """Draw hypotheses from the prior; raises `Refused` where it is improper."""
-    drawn: Parameters = model.prior_draw(rng, draws)
-    return drawn
 
 
 @dataclass(frozen=True, eq=False)

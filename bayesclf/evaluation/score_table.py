@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Text, require
 from bayesclf.decisions import Costs
-from bayesclf.evaluation import scores
-from bayesclf.evaluation.cross_validation import Answers, Split
+from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation import cross_validation, scores
+from bayesclf.evaluation.cross_validation import Answers, Split, scored
 from bayesclf.evaluation.judgments import (
     KINDS,
     MOST_NATS,
     ONE_SPLIT,
+    Gain,
     Kind,
     class_shares,
     critical_value,
@@ -32,50 +36,57 @@ type Key = tuple[str, str]
 """A model and a rule."""
 
 BASELINE = ("baseline", NO_RULE)
-"""The entry that gives every row the shares of the classes in the training rows, whatever its columns say."""
+"""The entry that gives every row the shares of the classes in the training rows, whatever its columns say.
+
+Its decision is the same for all rows: the most frequent class, or the cheapest decision where there are costs.
+"""
 
 
-class HeldOut(Protocol):
-    """Answers to held-out rows, as `bayesclf.evaluation.comparison.Comparison` has them."""
+class HeldOut:
+    """Answers to held-out rows, and where its entries stand; `bayesclf.evaluation.comparison.Comparison` is one."""
 
-    @property
-    def answers(self) -> Mapping[Key, Answers]:
-        """Scores by model and rule."""
-
-    @property
-    def y(self) -> Integers:
-        """Label codes (row)."""
-
-    @property
-    def splits(self) -> Sequence[Split]:
-        """Training and test rows of each fold."""
-
-    @property
-    def runs(self) -> Sequence[Sequence[int]]:
-        """The folds of each entry of `Answers.scores`."""
-
-    @property
-    def tested(self) -> Sequence[Integers]:
-        """The rows that each entry of `Answers.scores` is about."""
-
-    @property
-    def repeats(self) -> int:
-        """How often the rows were split."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of everything."""
-
-    @property
-    def costs(self) -> Costs | None:
-        """What decisions cost, if anything was said of it."""
+    answers: dict[Key, Answers]
+    y: Integers
+    splits: tuple[Split, ...]
+    repeats: int
+    seed: int
+    costs: Costs | None
 
     @property
     def best(self) -> Key:
-        """The line that others are compared with."""
+        """The entry that others are compared with."""
+        raise NotImplementedError
+
+    @cached_property
+    def runs(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the splits that make up each entry of `Answers.scores`: the folds of one repeat."""
+        return cross_validation.runs(self.splits)
+
+    @cached_property
+    def tested(self) -> tuple[Integers, ...]:
+        """The numbers of the rows that each entry of `Answers.scores` is about; all rows, if cv was a number."""
+        return cross_validation.rows_tested(self.splits, self.runs)
+
+    @cached_property
+    def train_size(self) -> float:
+        """The mean number of training rows of a fold."""
+        return float(np.mean([len(train) for train, _ in self.splits]))
 
     def stacked(self, model: str, rule: str) -> tuple[Array, Integers]:
         """Return log P(k | x) of all repeats, concatenated, (row, outcome), and the label codes (row)."""
+        self._require_answers(model, rule)
+        parts = self.answers[model, rule].scores
+        return np.concatenate([part.log_proba for part in parts]), self.y[np.concatenate(self.tested)]
+
+    def _require_answers(self, model: str, rule: str) -> None:
+        """Raise `InputError` for a line that the comparison lacks, and `Refused` for one without answers."""
+        require(Text(), model=model, rule=rule)
+        answer = self.answers.get((model, rule))
+        if answer is None:
+            lines = ", ".join(" ".join(key) for key in self.answers)
+            raise InputError(f"the comparison has no row {model} {rule}; its rows are {lines}")
+        if answer.reason:
+            raise Refused(f"{model} has no answers under the rule {rule}: {answer.reason}")
 
 
 def score_table(comparison: HeldOut, calibration: bool = True) -> pd.DataFrame:
@@ -86,18 +97,19 @@ def score_table(comparison: HeldOut, calibration: bool = True) -> pd.DataFrame:
 
 def mean(comparison: HeldOut, key: Key, metric: str) -> float:
     """Return a metric's mean over rows and repeats; the metrics are fields of `RowScores`."""
-    return float(np.concatenate([getattr(part, metric) for part in comparison.answers[key].scores]).mean())
+    return float(_losses(comparison, key, metric).mean())
 
 
 def with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
     """Return a metric's mean and its standard error over the rows, under its name."""
-    error = standard_error_of_rows(row_losses(comparison, key, metric), train_size(comparison))
+    error = standard_error_of_rows(row_losses(comparison, key, metric), comparison.train_size)
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 
-def train_size(comparison: HeldOut) -> float:
-    """Return the mean number of training rows of a fold."""
-    return float(np.mean([len(train) for train, _ in comparison.splits]))
+def gain(comparison: HeldOut, key: Key, metric: str) -> Gain:
+    """Return by how much a loss of an entry is smaller than that of `BASELINE`."""
+    own, constant = (row_losses(comparison, entry, metric) for entry in (key, BASELINE))
+    return Gain.of(own, constant, comparison.train_size)
 
 
 def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[str, Any]:
@@ -107,16 +119,14 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
     if reason := comparison.answers[key].reason:
         return line | {"reason": reason}
     log_proba, y = comparison.stacked(model, rule)
-    log_losses = [part.log_loss for part in comparison.answers[key].scores]
-    losses = np.concatenate(log_losses)
-    log_loss = scores.mean_log_loss(losses)
+    losses = _losses(comparison, key, "log_loss")
+    finite = losses[np.isfinite(losses)]
     error = with_error(comparison, key, "error")
     line |= {
         "accuracy": 1 - error["error"],
         "accuracy_se": error["error_se"],
-        "log_loss": log_loss.mean,
-        "log_loss_se": with_error(comparison, key, "log_loss")["log_loss_se"],
-        "log_loss_finite": log_loss.finite_mean,
+        **with_error(comparison, key, "log_loss"),
+        "log_loss_finite": float(finite.mean()) if finite.size else np.inf,
         "log_loss_infinite": np.unique(np.concatenate(comparison.tested)[np.isinf(losses)]).size,
         **with_error(comparison, key, "brier"),
     }
@@ -198,8 +208,8 @@ def standings(
     folds, since five folds tell little about a variance. m is what the choice of the folds leaves, as `split_error`
     estimates it from several repeats.
 
-    A difference is clear (``"behind"``) if it exceeds q standard errors, q the 95 % point of the largest |t| over all
-    pairs of entries, so that the probability of any false claim is at most 5 %. It leans if it exceeds one. Where m
+    A difference is clear (``"behind"``) if it exceeds q standard errors, q the 95% point of the largest |t| over all
+    pairs of entries, so that the probability of any false claim is at most 5%. It leans if it exceeds one. Where m
     could change this grade, the lower one is taken.
 
     Parameters
@@ -260,9 +270,9 @@ def _losses(comparison: HeldOut, key: Key, metric: str) -> Array:
     for values, rows, run in zip(found, comparison.tested, comparison.runs, strict=True):
         for number in run:
             train, test = comparison.splits[number]
-            shares, y = class_shares(comparison.y[train], int(comparison.y.max()) + 1), comparison.y[test]
-            loss = -np.log(shares[y]) if metric == "log_loss" else (y != shares.argmax()).astype(float)
-            values[np.searchsorted(rows, test)] = loss
+            log_shares = np.log(class_shares(comparison.y[train], int(comparison.y.max()) + 1))
+            own = scored(np.tile(log_shares, (len(test), 1)), comparison.y[test], comparison.costs)
+            values[np.searchsorted(rows, test)] = getattr(own, metric)
     return np.concatenate(found)
 
 
@@ -276,7 +286,7 @@ def _ordered(
     matters: float,
 ) -> list[Standing]:
     """Return the standings for losses (row, entry) in an order; the others are compared with its first."""
-    means, train = losses.mean(axis=0), train_size(comparison)
+    means, train = losses.mean(axis=0), comparison.train_size
     truncated = bounded.mean(axis=0)
     best, quantile = order[0], critical_value(truncated)
     found = [Standing(entries[best][0], entries[best][1], float(means[best]), 0.0, 0.0, "best")]

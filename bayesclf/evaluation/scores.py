@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.display import Sized
@@ -68,33 +67,6 @@ def score_gibbs(log_proba: Array, averages: Averages, y: Integers) -> RowScores:
     )
 
 
-@dataclass(frozen=True)
-class LogLoss:
-    """A mean log loss, and how many rows make it infinite.
-
-    Attributes
-    ----------
-    mean
-        Over all rows, infinite if any is.
-    finite_mean
-        Over the rows with finite log loss.
-    infinite
-        Number of rows for which the predicted probability of the true class is 0.
-    """
-
-    mean: float
-    finite_mean: float
-    infinite: int
-
-
-def mean_log_loss(log_loss: Array) -> LogLoss:
-    """Average the log loss of rows."""
-    finite = log_loss[np.isfinite(log_loss)]
-    return LogLoss(
-        float(log_loss.mean()), float(finite.mean()) if finite.size else np.inf, int(log_loss.size - finite.size)
-    )
-
-
 def mean_of_rows(values: Array, rows: Integers) -> Array:
     """Return the mean of the values of each row, (row), of values (answer) and the numbers of their rows (answer)."""
     times = np.bincount(rows)
@@ -123,30 +95,6 @@ def standard_error_of_rows(values: Array, train: float) -> float:
     return float(values.std(ddof=1) * np.sqrt(1 / len(values) + 1 / train))
 
 
-@dataclass(frozen=True)
-class Reliability:
-    """A reliability diagram of the predicted class.
-
-    Attributes
-    ----------
-    confidence
-        Mean predicted probability of the predicted class in each non-empty bin (bin).
-    accuracy
-        Share of right predictions (bin).
-    count
-        Rows (bin).
-    """
-
-    confidence: Array
-    accuracy: Array
-    count: NDArray[np.intp]
-
-    @property
-    def error(self) -> float:
-        """Binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|."""
-        return float((self.count * np.abs(self.accuracy - self.confidence)).sum() / self.count.sum())
-
-
 def _binned(log_proba: Array, y: Integers, bins: int) -> tuple[Integers, Array, Array]:
     """Return bin, confidence and rightness (0 or 1) of each row's predicted class."""
     confidence = np.exp(log_proba.max(axis=1))
@@ -154,14 +102,10 @@ def _binned(log_proba: Array, y: Integers, bins: int) -> tuple[Integers, Array, 
     return index, confidence, (log_proba.argmax(axis=1) == y).astype(float)
 
 
-def reliability(log_proba: Array, y: Integers, bins: int = CALIBRATION_BINS) -> Reliability:
-    """Bin rows by the probability of their predicted class, bins of equal width on [0, 1]."""
+def binned_error(log_proba: Array, y: Integers, bins: int = CALIBRATION_BINS) -> float:
+    """Return the binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|, bins of equal width on [0, 1]."""
     index, confidence, right = _binned(log_proba, y, bins)
-    count = np.bincount(index, minlength=bins)
-    kept = count > 0
-    sums = (np.bincount(index, values, minlength=bins)[kept] for values in (confidence, right))
-    mean_confidence, accuracy = (values / count[kept] for values in sums)
-    return Reliability(mean_confidence, accuracy, count[kept])
+    return float(np.abs(np.bincount(index, right - confidence, minlength=bins)).sum() / len(y))
 
 
 @dataclass(frozen=True)
@@ -173,7 +117,7 @@ class CalibrationError:
     error
         Σ_b n_b/n |accuracy_b − confidence_b|.
     low, high
-        Bootstrap interval over rows (5 % to 95 %). It is one of the error as it is, bias included, and seldom holds 0
+        Bootstrap interval over rows (5% to 95%). It is one of the error as it is, bias included, and seldom holds 0
         where probabilities are calibrated: compare the error with `expected` instead.
     expected
         The mean error that calibrated probabilities with the same confidences would show on as many rows.
@@ -215,7 +159,7 @@ def calibration_error(
     for i in range(BOOTSTRAPS):
         weight = np.tile(np.bincount(rng.integers(rows, size=rows), minlength=rows), repeats)
         resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / len(y)
-    error = float(np.abs(np.bincount(index, gap, minlength=bins)).sum() / len(y))
+    error = binned_error(log_proba, y, bins)
     low, high = np.maximum(np.quantile(resampled, [0.05, 0.95]) - (resampled.mean() - error), 0.0)
     expected = errors_if_calibrated(log_proba, seed, BOOTSTRAPS, repeats, bins).mean()
     return CalibrationError(error, float(low), float(high), float(expected), bins)

@@ -58,7 +58,7 @@ def threshold_curve(
         Costs ``cost[true, predicted]``, (outcome, outcome), where there is no outcome of interest; 0-1 loss by default,
         whose expected cost is 1 − max P(k | x).
     thresholds
-        Risks in (0, 1), or expected costs, (threshold). By default 1 % to 99 %, or quantiles of the expected costs.
+        Risks in (0, 1), or expected costs, (threshold). By default 1% to 99%, or quantiles of the expected costs.
     rows
         Numbers of the rows (answer), where some were answered several times, in repeats of a cross-validation.
 

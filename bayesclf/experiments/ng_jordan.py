@@ -160,7 +160,7 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
 
 def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return the errors of both models under map, and of naive Bayes under tempered."""
-    names = table["model"].map(MODELS) + np.where(table["rule"] == "tempered", ", tempered", "")
+    names: pd.Series = table["model"].map(MODELS) + np.where(table["rule"] == "tempered", ", tempered", "")
     shown = table.assign(name=names)[(table["part"] == ALL) & table["rule"].isin(["map", "tempered"])]
     draw = partial(curves, shown, "problem", "name", "error", labels=("", "error"), common=False)
     caption = f"Bands are one standard error of the mean over splits. T is learned from {LEAST_ROWS} rows or more."
@@ -225,11 +225,15 @@ def ahead(curve: pd.DataFrame) -> tuple[bool, bool]:
     return bool((z[few] > clear[0]).any()), bool(z[-1] > clear[1])
 
 
+def _log_losses(table: pd.DataFrame, model: str, *rules: str) -> pd.DataFrame:
+    """Return a model's log loss by problem and size (row) and rule (column), where all rules have a finite one."""
+    own = table[(table["model"] == model) & (table["infinite"] == 0)]
+    return own.pivot_table(index=["problem", "m"], columns="rule", values="log_loss").reindex(columns=rules).dropna()
+
+
 def averaging(table: pd.DataFrame, model: str) -> str:
     """Say what averaging does to a model's log loss, over all problems and sizes for which every rule was run."""
-    own = table[(table["model"] == model) & (table["infinite"] == 0)]
-    wide = own.pivot_table(index=["problem", "m"], columns="rule", values="log_loss")
-    wide = wide.reindex(columns=["map", "mean", "bayes-optimal"]).dropna()
+    wide = _log_losses(table, model, "map", "mean", "bayes-optimal")
     if wide.empty:
         return f"{first_upper(MODELS[model])} was not run under every rule."
     smoothing, gain = (float((wide["map"] - wide[rule]).mean()) for rule in ("mean", "bayes-optimal"))
@@ -243,9 +247,8 @@ def averaging(table: pd.DataFrame, model: str) -> str:
 
 def tempering(table: pd.DataFrame) -> tuple[str, ...]:
     """Say what a temperature adds to averaging in the log loss of naive Bayes, where rows are enough to learn it."""
-    own = table[(table["model"] == "nb") & (table["infinite"] == 0) & (table["m"] >= LEAST_ROWS)]
-    wide = own.pivot_table(index=["problem", "m"], columns="rule", values="log_loss")
-    gain = wide.reindex(columns=["tempered", "bayes-optimal"]).dropna().diff(axis=1)["bayes-optimal"]
+    wide = _log_losses(table[table["m"] >= LEAST_ROWS], "nb", "tempered", "bayes-optimal")
+    gain = wide["bayes-optimal"] - wide["tempered"]
     told = (
         f"Naive Bayes: tempered has a smaller log loss than bayes-optimal at {percent(float((gain > 0).mean()))} of "
         f"the {len(gain)} pairs with at least {LEAST_ROWS} rows, by {number(float(gain.mean()))} nats on average."

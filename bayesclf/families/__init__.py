@@ -4,19 +4,17 @@ from bayesclf.arrays import Parameters
 from bayesclf.families.base import Axes, Family
 from bayesclf.families.bernoulli import Bernoulli
 from bayesclf.families.categorical import Categorical
+from bayesclf.families.cells_in_a_row import Histogram, Ordinal
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.gamma import Gamma
-from bayesclf.families.gaussian import Gaussian
-from bayesclf.families.histogram import Histogram
+from bayesclf.families.gaussian import Gaussian, LogNormal
 from bayesclf.families.hurdle import Hurdle
 from bayesclf.families.learned_alpha import LearntAlpha
-from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.mixed.network import ConditionalGaussian
 from bayesclf.families.multinomial import Multinomial
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.networks.network import BayesianNetwork, JointTable
-from bayesclf.families.ordinal import Ordinal
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.template import CellFamily
@@ -33,7 +31,7 @@ FAMILIES = {family.name: family for family in _ALL}
 """Families by name.
 
 One of your own needs no entry here: give an instance to `NaiveBayes`. One of the package is a file, an entry here, a
-case in the contract tests and in four lists of tests, and a row in two pages; CONTRIBUTING has the list.
+case of the contract tests, an entry in three lists elsewhere, and a row in two pages; CONTRIBUTING names them.
 """
 
 __all__ = [

@@ -27,9 +27,6 @@ from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 
-FRACTIONS = "rows with missing cells have weights that are not whole numbers"
-"""Why there is no data augmentation: such a row has no number of completions to be drawn."""
-
 LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
 SCALE = OrNone(Number(least=SMALLEST, most=LARGEST, array=True))
 VARIANCE = OrNone(Number(least=1e-200, most=1e200, array=True))
@@ -361,12 +358,6 @@ class Family[S: Statistics](Concise, ABC):
         """
         return self.log_prior(parameters)
 
-    def log_likelihood(self, statistics: S, parameters: Parameters) -> Density | None:
-        """Return the log likelihood of draws by the same parts; None where the statistics do not give it."""
-        if self.not_conjugate(statistics):
-            return None
-        return self.posterior(statistics).log_prior(parameters).ratio(self.log_prior(parameters))
-
     def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
         """Return the columns of a block, numbers measured from their training means or from 0.
 
@@ -478,6 +469,12 @@ def broadcast(name: str, value: float | Array, shape: tuple[int, ...], axes: str
     except ValueError:
         what = f"({axes}) = {shape}" if axes else f"{shape}"
         raise InputError(f"{name} has shape {np.shape(value)}, which does not broadcast to {what}") from None
+
+
+def in_numbers(family: Any, shape: tuple[int, ...], axes: str = "outcome, feature", **default: Any) -> dict[str, Any]:
+    """Return hyperparameters of a family as arrays of this shape: what it has, and where that is None the defaults."""
+    own = {name: value if getattr(family, name) is None else getattr(family, name) for name, value in default.items()}
+    return {name: broadcast(name, value, shape, axes) for name, value in own.items()}
 
 
 class Alternation(Protocol):

@@ -13,9 +13,10 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics, broadcast
+from bayesclf.families.base import Axes, Statistics, in_numbers
 from bayesclf.families.cells import dense
-from bayesclf.families.learned_alpha import LearntAlpha
+from bayesclf.families.learned_alpha import TEXTBOOK, LearntAlpha
+from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
@@ -120,13 +121,8 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Return the prior with α and β as arrays (outcome, feature) or, where α is learned, the family for it."""
         if isinstance(self.alpha, LearntAlpha):
             return cast("Self", self.alpha.resolve(self, statistics))
-        shape, beta = statistics.n.shape, cast("float | Array", self.beta)
-        return replace(
-            self,
-            alpha=broadcast("alpha", self.alpha, shape, "outcome, feature"),
-            beta=broadcast("beta", beta, shape, "outcome, feature"),
-            axes=statistics.axes,
-        )
+        numbers = in_numbers(self, statistics.n.shape, alpha=TEXTBOOK, beta=TEXTBOOK)
+        return replace(self, **numbers, axes=statistics.axes)
 
     @override
     def priors(self) -> list[PriorLine]:
@@ -144,7 +140,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
 
         given = zip(("alpha", "beta"), (self.alpha, self.beta), strict=True)
         alpha, beta = (pm.Data(f"theta_{name}{suffix}", value) for name, value in given)

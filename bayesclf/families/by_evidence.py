@@ -16,11 +16,10 @@ from bayesclf.display import Display, Displayed
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import MOST_EVENTS, PROBE, ValueCounts
+from bayesclf.families.cells_in_a_row import Histogram
 from bayesclf.families.gamma import Gamma
-from bayesclf.families.gaussian import Gaussian
-from bayesclf.families.histogram import Histogram
+from bayesclf.families.gaussian import Gaussian, LogNormal
 from bayesclf.families.hurdle import Hurdle
-from bayesclf.families.log_normal import LogNormal
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected

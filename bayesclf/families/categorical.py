@@ -13,7 +13,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.learned_alpha import LearntAlpha
-from bayesclf.families.page_tables import PageTable, page_tables, theta_of
+from bayesclf.families.page_tables import PageTable, observe_counts, page_tables, theta_of
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
@@ -129,7 +129,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
 
         for own in self._grouped(suffix):
             alpha, counts = (own.of(values[None])[0] for values in (np.asarray(self.alpha), statistics.counts))

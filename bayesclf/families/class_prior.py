@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import xlogy
@@ -12,10 +11,8 @@ from scipy.special import xlogy
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import dirichlet
+from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.terms import Density
-
-if TYPE_CHECKING:
-    from pytensor.tensor import TensorVariable
 
 
 @dataclass(frozen=True)
@@ -73,23 +70,14 @@ class LearntClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π and the label counts to the open PyMC model."""
-        from bayesclf.families.pymc import observe_counts
-
-        observe_counts("labels", self.pymc_pi(), counts)
-
-    def pymc_pi(self) -> TensorVariable:
-        """Add π ~ Dirichlet(α) to the open PyMC model; return it."""
         import pymc as pm
 
-        return pm.Dirichlet("pi", pm.Data("pi_alpha", self.alpha, dims="outcome"), dims="outcome")
+        pi = pm.Dirichlet("pi", pm.Data("pi_alpha", self.alpha, dims="outcome"), dims="outcome")
+        observe_counts("labels", pi, counts)
 
     def page(self) -> dict[str, Any]:
         """Return the arguments of `bayesclf.pymc_models.labels`."""
         return {"alpha": self.alpha}
-
-    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return π (draw, outcome)."""
-        return {"pi": draws["pi"]}
 
     def probabilities(self, parameters: Parameters) -> Array:
         """Return π (draw, outcome)."""
@@ -142,25 +130,15 @@ class KnownClassPrior:
 
     def pymc(self, counts: Array) -> None:
         """Add π, as data, and the label counts to the open PyMC model."""
-        from bayesclf.families.pymc import observe_counts
+        import pymc as pm
 
         # Under a class that π rules out no parameter makes its rows possible; NUTS then samples the other factors.
         possible = np.where(self.pi > 0, counts, 0.0)
-        observe_counts("labels", self.pymc_pi(), possible)
-
-    def pymc_pi(self) -> TensorVariable:
-        """Add π to the open PyMC model, as data; return it."""
-        import pymc as pm
-
-        return pm.Data("pi", self.pi, dims="outcome")
+        observe_counts("labels", pm.Data("pi", self.pi, dims="outcome"), possible)
 
     def page(self) -> dict[str, Any]:
         """Return the arguments of `bayesclf.pymc_models.labels`."""
         return {"pi": self.pi}
-
-    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return no parameters: a known π is not drawn."""
-        return {}
 
     def probabilities(self, parameters: Parameters) -> Array:
         """Return π as one hypothesis (draw axis of length 1), whatever the other parameters."""

@@ -1,14 +1,13 @@
-"""Gaussian features, independent given the class, with four ways to share their variances."""
+"""Features that are Gaussian, or whose logarithms are: independent given the class, four ways to share variances."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, NoReturn, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Flag, Number, OrNone, require
@@ -20,15 +19,20 @@ from bayesclf.families.base import (
     Axes,
     Family,
     Statistics,
-    broadcast,
+    in_numbers,
     require_choice,
     require_each,
     require_positive,
 )
+from bayesclf.families.cells import positive
 from bayesclf.families.moments import Moments
-from bayesclf.families.normal_scores import NormalScores, StudentScores, log_student_t
+from bayesclf.families.normal_scores import LARGEST_LOG, NormalScores, StudentScores
 from bayesclf.families.prior_lines import PriorLine, prior_lines
+from bayesclf.families.template import log_rising
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+
+type State = tuple[Any, ...]
+"""m, κ, a and b, or the moments n, x̄ and S of cells."""
 
 SHARED_OVER: dict[str, tuple[int, ...]] = {"class-feature": (), "feature": (0,), "class": (1,), "shared": (0, 1)}
 """Variance structures, and the axes of (outcome, feature) over which one variance is shared."""
@@ -95,26 +99,28 @@ class Gaussian(Family[Moments]):
             require(LOCATION, m=self.m)
             require(VARIANCE, b=self.b)
 
+    def _changed(self, X: Any, axes: Axes) -> tuple[Any, Array | float]:
+        """Return the numbers z (row, feature) that are normal, and Σ log |dz/dx|, (row, 1)."""
+        return X, 0.0
+
+    @override
+    def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Moments:
+        """Return the moments of rows `X` (row, feature) with label codes `y` (row)."""
+        return Moments.of(self._changed(X, axes)[0], y, axes, sample_weight)
+
     def resolve_prior(self, statistics: Moments) -> Self:
         """Return the prior with all hyperparameters as arrays."""
         pooled = statistics.pooled()
         s2 = pooled.scatter / np.maximum(pooled.n, 1)
         if 1 in self._shared:
             s2 = s2.mean(axis=1, keepdims=True)
-        cells = statistics.n.shape
-        groups = self._group(np.ones(cells)).shape
-        a = 1.5 if self.a is None else self.a
-        if self.b is None and not np.all(np.asarray(a) > 1):
+        groups = self._group(statistics.n).shape
+        a = in_numbers(self, groups, "", a=1.5)["a"]
+        if self.b is None and not (a > 1).all():
             raise InputError("a is at most 1, where σ² has no prior mean to set b by; give b too, or a above 1")
-        b = (np.asarray(a) - 1) * s2 if self.b is None else self.b
-        return replace(
-            self,
-            m=broadcast("m", pooled.mean if self.m is None else self.m, cells),
-            kappa=broadcast("kappa", 1.0 if self.kappa is None else self.kappa, cells),
-            a=broadcast("a", a, groups),
-            b=broadcast("b", b, groups),
-            axes=statistics.axes,
-        )
+        b = in_numbers(self, groups, "", b=(a - 1) * s2)["b"]
+        of_means = in_numbers(self, statistics.n.shape, "", m=pooled.mean, kappa=1.0)
+        return replace(self, **of_means, a=a, b=b, axes=statistics.axes)
 
     def informative(self, statistics: Moments) -> NDArray[np.bool_]:
         """Return False for constant and empty columns, unless location and variance have priors of their own."""
@@ -147,17 +153,38 @@ class Gaussian(Family[Moments]):
 
     def posterior(self, statistics: Moments) -> Self:
         """Return the normal-inverse-gamma posterior."""
-        m, kappa, a, b = self.hyperparameters()
-        n, mean, scatter = statistics.n, statistics.mean, statistics.scatter
-        total = kappa + n
-        shrunk = kappa * n / total * (mean - m) ** 2
-        return replace(
-            self,
-            m=m + n / total * (mean - m),
-            kappa=total,
-            a=a + self._group(n) / 2,
-            b=b + self._group(scatter + shrunk) / 2,
-        )
+        moments = statistics.n, statistics.mean, statistics.scatter
+        m, kappa, a, b = self.after(self.hyperparameters(), moments, self._shared)
+        return replace(self, m=m, kappa=kappa, a=a, b=b)
+
+    @staticmethod
+    def _added(state: State, moments: State, shared: tuple[int, ...]) -> tuple[Array, Array]:
+        """Return how many cells there are of each variance, and what they add to 2b."""
+        (m, kappa, _, _), (n, mean, scatter) = state, moments
+        squares = scatter + kappa * n / (kappa + n) * (mean - m) ** 2
+        return n.sum(axis=shared, keepdims=True), squares.sum(axis=shared, keepdims=True)
+
+    def after(self, state: State, moments: State, shared: tuple[int, ...]) -> tuple[Array, Array, Array, Array]:
+        """Return m, κ, a and b after cells of given moments (n, x̄, S); of a cell that is taken away, n is negative.
+
+        `shared`: The axes over which one variance is shared, those of the moments.
+        """
+        (m, kappa, a, b), (n, mean, _) = state, moments
+        cells, squares = self._added(state, moments, shared)
+        return m + n / (kappa + n) * (mean - m), kappa + n, a + cells / 2, b + squares / 2
+
+    def gain(self, state: State, moments: State, shared: tuple[int, ...]) -> Array:
+        """log Γ(a′)/Γ(a) b^a/b′^a′ Π (κ/κ′)^½ (2π)^(−n/2), primes after the cells, by variance; as in `after`.
+
+        References
+        ----------
+        Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 95.
+        """
+        (_, kappa, a, b), (n, _, _) = state, moments
+        cells, squares = self._added(state, moments, shared)
+        of_means = -0.5 * np.log1p(n / kappa).sum(axis=shared, keepdims=True)
+        of_rates = a * np.log1p(squares / (2 * b)) + cells / 2 * np.log(2 * np.pi * (b + squares / 2))
+        return np.asarray(log_rising(a, cells / 2) - of_rates + of_means)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
         """Draw σ² and μ | σ²."""
@@ -177,11 +204,14 @@ class Gaussian(Family[Moments]):
     def pymc(self, statistics: Moments, suffix: str) -> None:
         """Add μ and σ², observing the moments: the same density of the parameters, at a cost that no row adds to."""
         import pymc as pm
+        import pytensor.tensor as pt
 
-        from bayesclf.families.pymc import observe_moments
-
-        moments = statistics.n, statistics.mean, statistics.scatter
-        observe_moments(suffix, *self._pymc_parameters(suffix, pm.Data), moments)
+        mu, sigma = self._pymc_parameters(suffix, pm.Data)
+        n, mean, scatter = (
+            pm.Data(f"x_{name}{suffix}", getattr(statistics, name)) for name in ("n", "mean", "scatter")
+        )
+        squares, sigma2 = scatter + n * (pt.switch(n > 0, mean, 0.0) - mu) ** 2, sigma**2
+        pm.Potential(f"x{suffix}", (-0.5 * n * pt.log(2 * np.pi * sigma2) - 0.5 * squares / sigma2).sum())
 
     @override
     def page(self, X: Array, row: Any, suffix: str) -> None:
@@ -211,75 +241,69 @@ class Gaussian(Family[Moments]):
     def log_density_given(self, parameters: Parameters) -> Callable[[Array], Array]:
         """Return the function from rows to log p(x | y, μ, σ²) that computes the terms without x once."""
         mu = parameters["mu"]
-        sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
-        return NormalScores(mu, sigma2)
+        scores = NormalScores(mu, np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape))
+
+        def log_density(X: Array) -> Array:
+            """Return it, (draw, row, outcome)."""
+            z, log_slope = self._changed(X, self.axes)
+            out = scores(z)
+            out += log_slope
+            return out
+
+        return log_density
 
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of Student's t, (row, outcome); features that share a variance are jointly t."""
-        return self._student(X)
-
-    def _student(self, X: Array) -> Array:
-        """Return the same of numbers, which a change of variable leaves as it is."""
-        m, kappa, a, b = self.hyperparameters()
-        spread = (kappa + 1) / kappa
-        shape, rate = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
-        if 1 not in self._shared:
-            return StudentScores(2 * shape, m, spread * rate / shape)(X)
-        columns = (self._log_t(X - m[k], spread[k], shape[k], rate[k]) for k in range(len(m)))
-        return np.stack(list(columns), axis=1)
-
-    def log_predictive_without(self, X: Array, y: Integers) -> Array:
-        """Student's t with a − 1/2 and b − ½ κ/(κ − 1)(x − m)² for each cell that is left out.
-
-        The location of the own class is (κm − x)/(κ − 1).
-        """
-        m, kappa, a, b = self.hyperparameters()
-        over_classes = 0 in self._shared
-        group = np.zeros_like(y) if over_classes else y
-        seen, deviation = ~np.isnan(X), X - m[y]
-        weight = kappa[y] / np.where(seen, kappa[y] - 1, 1.0)
-        removed, cells = np.where(seen, weight * deviation**2, 0.0), seen.astype(float)
-        if 1 in self._shared:
-            removed, cells = removed.sum(axis=1, keepdims=True), cells.sum(axis=1, keepdims=True)
-        shape, rate = a[group] - cells / 2, b[group] - removed / 2
-        kept = (rate > LOST * b[group]).all(axis=1)  # else the difference of b has no digits left
-        rate = np.where(kept[:, None], rate, b[group])
-        own = self._log_t(weight * deviation, weight, shape, rate)
-        if over_classes:
-            others = (self._log_t(X - m[k], (kappa[k] + 1) / kappa[k], shape, rate) for k in range(len(m)))
-            out = np.stack(list(others), axis=1)
-        else:
-            out = self._student(X)
-        out[np.arange(len(y)), y] = own
-        out[~kept] = np.nan
+        z, log_slope = self._changed(X, self.axes)
+        out = self._student(z)
+        out += log_slope
         return out
 
-    def log_normalizer(self) -> Array:
-        """log Γ(a) b^−a Π κ^−½, the product over the means that share the variance.
+    def _student(self, z: Array) -> Array:
+        m, kappa, a, b = self.hyperparameters()
+        a, b = (np.broadcast_to(values, (len(m), values.shape[1])) for values in (a, b))
+        if 1 not in self._shared:
+            return StudentScores(2 * a, m, (kappa + 1) / kappa * b / a)(z)
+        return np.stack([self._gain_of_rows(z, state) for state in zip(m, kappa, a, b, strict=True)], axis=1)
 
-        References
-        ----------
-        Murphy (2007), Conjugate Bayesian analysis of the Gaussian distribution, eq 95.
-        """
-        _, kappa, a, b = self.hyperparameters()
-        return np.asarray(gammaln(a) - a * np.log(b) - 0.5 * self._group(np.log(kappa)))
+    def _gain_of_rows(self, z: Array, state: State) -> Array:
+        """Return the gain of each row (row, feature), from one state or one for each row, (row)."""
+        return self.gain(state, _of_cells(z), self._shared_in_row).sum(axis=1)
 
-    def _log_base(self, statistics: Moments) -> Array:
-        """log (2π)^(−n/2), what the likelihood has besides the ratio of normalizers."""
-        return np.asarray(-0.5 * np.log(2 * np.pi) * self._group(statistics.n))
+    def log_predictive_without(self, X: Array, y: Integers) -> Array:
+        """Return the gain of each row after the others of its class; NaN where no digits of b are left without it."""
+        z, log_slope = self._changed(X, self.axes)
+        m, kappa, a, b = self.hyperparameters()
+        group = np.zeros_like(y) if 0 in self._shared else y
+        n, x, scatter = _of_cells(z)
+        row = self.after((m[y], kappa[y], a[group], b[group]), (-n, x, scatter), self._shared_in_row)
+        kept = (row[3] > LOST * b[group]).all(axis=1)
+        variance = row[2], np.where(kept[:, None], row[3], b[group])
+        if 0 in self._shared:
+            of_classes = [self._gain_of_rows(z, (*state, *variance)) for state in zip(m, kappa, strict=True)]
+            out = np.stack(of_classes, axis=1)
+        else:
+            out = self._student(z)
+        out[np.arange(len(y)), y] = self._gain_of_rows(z, (*row[:2], *variance))
+        out[~kept] = np.nan
+        out += log_slope
+        return out
+
+    def log_evidence(self, statistics: Moments) -> Array:
+        """Return the gain of all rows, (part)."""
+        moments = statistics.n, statistics.mean, statistics.scatter
+        return self.gain(self.hyperparameters(), moments, self._shared).sum(axis=0)
 
     def log_prior(self, parameters: Parameters) -> Density:
         """μ | σ² ~ Normal(m, σ²/κ) and σ² ~ InvGamma(a, b); one part for each variance."""
         m, kappa, a, b = self.hyperparameters()
         sigma2 = self._expand(parameters["sigma2"], offset=1)
         cells = -0.5 * np.log(sigma2) - 0.5 * kappa * (parameters["mu"] - m) ** 2 / sigma2
-        return self._parts(cells, -a * np.log(sigma2) - b / sigma2)
-
-    def log_likelihood(self, statistics: Moments, parameters: Parameters) -> Density:
-        """−(n/2) log σ² − (S + n(x̄ − μ)²)/2σ², whatever the prior."""
-        sigma2 = self._expand(parameters["sigma2"], offset=1)
-        squares = statistics.scatter + statistics.n * (statistics.mean - parameters["mu"]) ** 2
-        return self._parts(-0.5 * statistics.n * np.log(sigma2) - 0.5 * squares / sigma2)
+        axes = tuple(axis + 1 for axis in self._shared)
+        densities = cells.sum(axis=axes, keepdims=True) - a * np.log(sigma2) - b / sigma2
+        part = np.arange(densities[0].size).reshape(densities.shape[1:])
+        part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
+        return Density(densities.reshape(len(densities), -1), part_of)
 
     def linear_design(self, statistics: Moments, at_means: bool) -> LinearDesign:
         """Measure from the pooled means."""
@@ -296,10 +320,10 @@ class Gaussian(Family[Moments]):
 
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
         """log σ_k′/σ_k − (x − μ_k)²/2σ_k² + (x − μ_k′)²/2σ_k′²."""
-        mu = parameters["mu"]
+        (z, _), mu = self._changed(X, self.axes), parameters["mu"]
         sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
-        one, other = (-0.5 * (np.log(sigma2[:, k]) + (X - mu[:, k]) ** 2 / sigma2[:, k]) for k in pair)
-        return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(X), 0.0, one - other))
+        one, other = (-0.5 * (np.log(sigma2[:, k]) + (z - mu[:, k]) ** 2 / sigma2[:, k]) for k in pair)
+        return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(z), 0.0, one - other))
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
@@ -317,27 +341,17 @@ class Gaussian(Family[Moments]):
         """Return m, κ, a and b."""
         return np.asarray(self.m), np.asarray(self.kappa), np.asarray(self.a), np.asarray(self.b)
 
-    def _log_t(self, deviation: Array, spread: Array, shape: Array, rate: Array) -> Array:
-        """Return log ∫ Normal(deviation; 0, σ² spread) dInvGamma(σ²; shape, rate) over the observed cells, (row).
-
-        Features that share a variance are jointly t.
-        """
-        seen = ~np.isnan(deviation)
-        scale = spread * rate / shape
-        distance = np.where(seen, deviation, 0.0) ** 2 / scale
-        log_scale = np.where(seen, np.log(scale), 0.0)
-        cells = seen.astype(float)
-        if 1 in self._shared:
-            distance, log_scale, cells = (v.sum(axis=1, keepdims=True) for v in (distance, log_scale, cells))
-        return np.asarray(log_student_t(distance, 2 * shape, cells, log_scale).sum(axis=1))
-
     @property
     def _shared(self) -> tuple[int, ...]:
         return SHARED_OVER[self.variance]
 
+    @property
+    def _shared_in_row(self) -> tuple[int, ...]:
+        return (1,) if 1 in self._shared else ()
+
     def _group(self, cells: Array) -> Array:
         """Sum (outcome, feature) over the cells that share a variance, keeping both axes."""
-        return np.asarray(cells.sum(axis=self._shared, keepdims=True)) if self._shared else cells
+        return np.asarray(cells.sum(axis=self._shared, keepdims=True))
 
     def _squeeze(self, values: Array) -> Array:
         """Drop the shared axes of (..., outcome, feature)."""
@@ -348,10 +362,89 @@ class Gaussian(Family[Moments]):
         kept = [slice(None)] * offset
         return values[*kept, *(None if axis in self._shared else slice(None) for axis in (0, 1))]
 
-    def _parts(self, cells: Array, of_variance: Array | float = 0.0) -> Density:
-        """Return log densities (draw, outcome, feature), summed over shared variances, plus those of variances."""
-        axes = tuple(axis + 1 for axis in self._shared)
-        densities = (cells.sum(axis=axes, keepdims=True) if axes else cells) + of_variance
-        part = np.arange(densities[0].size).reshape(densities.shape[1:])
-        part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
-        return Density(densities.reshape(len(densities), -1), part_of)
+
+@dataclass(frozen=True, repr=False)
+class LogNormal(Gaussian):
+    """log x_i | y = k ~ Normal(μ_ik, σ²), independent over features i, with the prior of `Gaussian`.
+
+    ========= ======== =================== ===========================================
+    parameter support  prior               posterior
+    ========= ======== =================== ===========================================
+    σ²        above 0  InvGamma(a, b)      InvGamma(a + n/2, b + ½S + ½ κn/(κ+n)(z̄−m)²)
+    μ_ik | σ² real     Normal(m_i, σ²/κ)   Normal((κm + n z̄)/(κ + n), σ²/(κ + n))
+    ========= ======== =================== ===========================================
+
+    n, z̄, S are weight, mean and scatter of the logarithms z = log x of a class's observed cells of a feature. Every
+    density is that of x itself,
+
+    .. math:: p(x | k) = \\frac{1}{x} \\mathrm{Normal}(\\log x; μ_k, σ_k²),
+
+    so that it can be compared with those of other families; the predictive is the log-t distribution. Cells are
+    numbers above 0 (`Hurdle` takes columns with zeros); a missing cell (NaN) is integrated out. μ and σ² are those of
+    log x in the column's own unit: another unit adds a constant to μ.
+
+    Parameters
+    ----------
+    variance, m, kappa, a, b, unbiased
+        Those of `Gaussian`, of log x.
+    axes : Axes
+        Set by `resolve_prior`.
+
+    References
+    ----------
+    Mitchell, eqs 13 to 15, for the logarithms; Johnson, Kotz & Balakrishnan (1994), Continuous Univariate Distributions
+    1, chapter 14.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [40.0], [90.0]], ["low", "low", "high", "high"]
+    >>> clf = bc.NaiveBayes({"x0": "log-normal"}, random_state=1).fit(X, y)
+    >>> print(clf.predict([[4.0], [20.0]]))
+    ['low' 'high']
+    """
+
+    name: ClassVar[str] = "log-normal"
+    likelihood: ClassVar[str] = "LogNormal(mu, sigma2)"
+    distribution: ClassVar[str] = "LogNormal"
+    reads_numbers: ClassVar[bool] = False
+
+    @override
+    def _changed(self, X: Array, axes: Axes) -> tuple[Array, Array]:
+        """Return log x and −Σ log x."""
+        observed, values = positive(X, axes, self.name)
+        logs = np.where(observed > 0, np.log(values), np.nan)
+        return logs, -np.nansum(logs, axis=1, keepdims=True)
+
+    @override
+    def pymc(self, statistics: Moments, suffix: str) -> None:
+        """Add μ and σ², observing the moments of log x, and the Jacobian Π 1/x."""
+        import pymc as pm
+
+        super().pymc(statistics, suffix)
+        log_slopes = -statistics.n * statistics.mean
+        pm.Potential(f"x_log_jacobian{suffix}", pm.Data(f"x_minus_logs{suffix}", log_slopes).sum())
+
+    @override
+    def log_evidence(self, statistics: Moments) -> Array:
+        """Return the gain of the logarithms, and the Jacobian −Σ log x, (part)."""
+        return super().log_evidence(statistics) - self._group(statistics.n * statistics.mean).sum(axis=0)
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> NoReturn:
+        """Refuse: the log-odds are at best linear in log x."""
+        raise Refused(
+            f"{design} is of the family {self.name!r}, whose log-odds are not linear in x; take the logarithms of the "
+            "columns and the family 'gaussian' with variance='feature', which has the same log-odds"
+        )
+
+    @override
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw x (row, feature), which neither overflows nor becomes 0."""
+        return np.exp(np.clip(super().sample(parameters, y, rng), -LARGEST_LOG, LARGEST_LOG))
+
+
+def _of_cells(z: Array) -> tuple[Array, Array, float]:
+    """Return the moments of each cell: whether it is observed, its number, and no scatter."""
+    missing = np.isnan(z)
+    return (~missing).astype(float), np.where(missing, 0.0, z), 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self, override
 
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Instance, require
 from bayesclf.errors import InputError
-from bayesclf.families.base import Axes, Family, Statistics, broadcast, require_positive
+from bayesclf.families.base import Axes, Family, Statistics, in_numbers, require_positive
 from bayesclf.families.bernoulli import Bernoulli, BernoulliStatistics
 from bayesclf.families.gamma import Gamma
-from bayesclf.families.log_normal import LogNormal
+from bayesclf.families.gaussian import LogNormal
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.rates import Exponential
 from bayesclf.families.terms import Contributions, Density, Pair
@@ -148,9 +147,8 @@ class Hurdle(Family[HurdleStatistics]):
             )
         pooled, shape = statistics.zeros.pooled(), statistics.zeros.n.shape
         share = pooled.successes / np.maximum(pooled.n, 1)
-        alpha = broadcast("alpha", 1 + share if self.alpha is None else self.alpha, shape, "outcome, feature")
-        beta = broadcast("beta", 2 - share if self.beta is None else self.beta, shape, "outcome, feature")
-        return replace(self, family=self.family.resolve_prior(statistics.others), alpha=alpha, beta=beta)
+        numbers = in_numbers(self, shape, alpha=1 + share, beta=2 - share)
+        return replace(self, family=self.family.resolve_prior(statistics.others), **numbers)
 
     def informative(self, statistics: HurdleStatistics) -> NDArray[np.bool_]:
         """Return False for a feature with one value only, or none."""
@@ -205,11 +203,6 @@ class Hurdle(Family[HurdleStatistics]):
         self.of_zeros.page(zero, row, suffix, variable="zero")
         self.family.page(others, row, suffix)
 
-    @override
-    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
-        """Return both parts' parameters."""
-        return {**self.of_zeros.from_pymc(draws, suffix), **self.family.from_pymc(draws, suffix)}
-
     def log_density(self, X: Array, parameters: Parameters) -> Array:
         """Return Σ_i log θ_ik for zeros, log (1 − θ_ik) f(x_i | k) for other cells, (draw, row, outcome)."""
         zero, others = split(X)
@@ -235,13 +228,6 @@ class Hurdle(Family[HurdleStatistics]):
     def log_prior(self, parameters: Parameters) -> Density:
         """θ_ik ~ Beta(α_ik, β_ik), and the family's prior."""
         return Density.joined(self.of_zeros.log_prior(parameters), self.family.log_prior(parameters))
-
-    @override
-    def log_likelihood(self, statistics: HurdleStatistics, parameters: Parameters) -> Density | None:
-        """Return both parts' log likelihoods; None where either has none."""
-        of_zeros = self.of_zeros.log_likelihood(statistics.zeros, parameters)
-        of_others = self.family.log_likelihood(statistics.others, parameters)
-        return None if of_zeros is None or of_others is None else Density.joined(of_zeros, of_others)
 
     def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
         """log θ_k/θ_k′ of a zero; of another cell log (1 − θ_k)/(1 − θ_k′) and the family's."""

@@ -18,6 +18,7 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import LearntAlpha
+from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
@@ -114,7 +115,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         import pymc as pm
 
         from bayesclf import pymc_models
-        from bayesclf.families.pymc import observe_counts
 
         theta = pymc_models.words(pm.Data(f"theta_alpha{suffix}", np.asarray(self.alpha)), suffix)
         observe_counts(f"words{suffix}", theta, statistics.counts)

@@ -2,6 +2,8 @@
 
 The parameter θ of a family has the cells of all columns along one axis. More than `MOST_COLUMNS` columns that depend on
 no other are one variable for each number of levels, as PyTensor compiles every variable.
+
+NUTS samples the same tables, which observe counts and not rows: sampling costs the same for any number of rows.
 """
 
 from __future__ import annotations
@@ -135,3 +137,13 @@ def theta_of(tables: Sequence[PageTable], draws: Mapping[str, Array], labels: in
         values = draws[own.name].reshape(number, 1 if own.of_all else labels, -1)
         theta[:, :, own.cells] = values
     return theta
+
+
+def observe_counts(name: str, theta: Any, counts: Array) -> None:
+    """Add the log likelihood of counts n of the cells of simplexes θ, (…, cell): Σ n log θ, with 0 · log 0 = 0."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    held = pm.Data(f"{name}_data", counts)
+    # Where a count is 0 the logarithm is taken of 1, so that neither the value nor the gradient contains log 0.
+    pm.Potential(name, (held * pt.log(pt.switch(pt.eq(held, 0), 1.0, theta))).sum())

@@ -19,7 +19,7 @@ from scipy.special import logsumexp
 from bayesclf.arrays import Array, Integers
 from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import LOST, Axes, broadcast, require_positive
+from bayesclf.families.base import LOST, Axes, require_positive
 from bayesclf.families.template import CellFamily, CellSums
 
 BOUNDS = (-25.0, 30.0)
@@ -153,15 +153,13 @@ class QuadratureFamily(CellFamily):
         require_positive(median=self.median, spread=self.spread, kappa=self.kappa, m=self.m)
         require(Number(array=True), n=self.n, sums=self.sums)
 
+    @override
     def resolved(self, statistics: CellSums, **default: Any) -> Self:
         """Return the prior in numbers, (outcome, feature) each, without rows, given defaults for median and spread."""
         default |= {"kappa": 1.0, "m": np.maximum(statistics.mean(), self.least_mean)}
-        none: Array = np.zeros(statistics.n.shape)
-        given = {name: value if (own := getattr(self, name)) is None else own for name, value in default.items()}
-        arrays = {name: broadcast(name, value, none.shape, "outcome, feature") for name, value in given.items()}
-        require_within(self.bounds, arrays["median"], arrays["spread"])
-        sums = np.zeros((statistics.sums.shape[-1], *none.shape))
-        return replace(self, **arrays, n=none, sums=sums, axes=statistics.axes)
+        prior, shape = super().resolved(statistics, **default), statistics.n.shape
+        require_within(self.bounds, *prior.hyperparameters()[:2])
+        return replace(prior, n=np.zeros(shape), sums=np.zeros((statistics.sums.shape[-1], *shape)))
 
     least_mean: ClassVar[float] = 0.0
     """Least mean that the prior of the second parameter expects where m is not given."""

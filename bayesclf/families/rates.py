@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -13,39 +13,28 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import require
 from bayesclf.errors import InputError
 from bayesclf.families import cells
-from bayesclf.families.base import SCALE, Axes, broadcast, require_each, require_positive
+from bayesclf.families.base import SCALE, Axes, require_each
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.template import TINY, CellFamily, CellSums, log_rising
+from bayesclf.families.template import TINY, CellSums, ConjugateFamily, log_rising
 from bayesclf.families.terms import Density
 
 
 @dataclass(frozen=True, repr=False)
-class GammaRate(CellFamily):
+class GammaRate(ConjugateFamily):
     """A family whose one parameter is a rate λ_ik ~ Gamma(a_ik, b_ik), independent over features i and classes k.
 
     Rows add their events to a and their exposure to b.
 
-    `a`, `b`: Shape and rate, above 0, which broadcast to (outcome, feature). `axes`: Set by `resolve_prior`.
+    `a`, `b`: Shape and rate.
     """
 
-    a: float | Array | None = None
-    b: float | Array | None = None
-    axes: Axes = field(default=Axes((), ()), repr=False)
     parameters: ClassVar[tuple[str, ...]] = ("rate",)
     linear: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_positive(a=self.a, b=self.b)
 
     @staticmethod
     def exposed(n: Any, x: Any) -> tuple[Any, Any]:
         """Return events and exposure of n cells with the sum x."""
         return x, n
-
-    @override
-    def state(self) -> tuple[Array, Array]:
-        """Return a and b."""
-        return np.asarray(self.a), np.asarray(self.b)
 
     @override
     def after(self, state: tuple[Array, ...], n: Any, *sums: Array) -> tuple[Array, Array]:
@@ -58,11 +47,6 @@ class GammaRate(CellFamily):
         """log Γ(a + events)/Γ(a) b^a/(b + exposure)^(a + events)."""
         (a, b), (events, exposure) = state, self.exposed(n, *sums)
         return np.asarray(log_rising(a, events) - a * np.log1p(exposure / b) - events * np.log(b + exposure))
-
-    def posterior(self, statistics: CellSums) -> Self:
-        """Return Gamma(a + events, b + exposure)."""
-        a, b = self.after(self.state(), *statistics.rows())
-        return replace(self, a=a, b=b)
 
     @override
     def priors(self) -> list[PriorLine]:
@@ -159,10 +143,8 @@ class Poisson(GammaRate):
 
     def resolve_prior(self, statistics: CellSums) -> Self:
         """Return the prior with a and b as arrays (outcome, feature)."""
-        shape = statistics.n.shape
-        b = broadcast("b", 1.0 if self.b is None else self.b, shape, "outcome, feature")
-        a = 1 + b * statistics.mean() if self.a is None else self.a
-        return replace(self, a=broadcast("a", a, shape, "outcome, feature"), b=b, axes=statistics.axes)
+        prior = self.resolved(statistics, b=1.0)
+        return prior.resolved(statistics, a=1 + np.asarray(prior.b) * statistics.mean())
 
     @override
     def informative(self, statistics: CellSums) -> NDArray[np.bool_]:
@@ -256,14 +238,11 @@ class Exponential(GammaRate):
 
     def resolve_prior(self, statistics: CellSums) -> Self:
         """Return the prior with a and b as arrays (outcome, feature)."""
-        shape = statistics.n.shape
-        a = broadcast("a", 2.0 if self.a is None else self.a, shape, "outcome, feature")
+        prior = self.resolved(statistics, a=2.0)
+        a = np.asarray(prior.a)
         if self.b is None and not (a > 1).all():
             raise InputError("a is at most 1, where 1/λ has no prior mean to set b by; give b too, or a above 1")
-        b = (a - 1) * statistics.mean()
-        if self.b is not None:
-            b = broadcast("b", self.b, shape, "outcome, feature")
-        return replace(self, a=a, b=np.maximum(b, TINY), axes=statistics.axes)
+        return prior.resolved(statistics, b=np.maximum((a - 1) * statistics.mean(), TINY))
 
     @override
     def informative(self, statistics: CellSums) -> NDArray[np.bool_]:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any, ClassVar, Self, override
+from typing import Any, ClassVar, Self, cast, override
 
 import numpy as np
 from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import cells
-from bayesclf.families.base import LOST, Axes, Family, Statistics
+from bayesclf.families.base import LOST, Axes, Family, Statistics, in_numbers, require_positive
 from bayesclf.families.dirichlet import class_sums, countable, logs, summed
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
@@ -147,6 +147,11 @@ class CellFamily(Family[CellSums]):
         seen, x = self.read(X, axes)
         return seen, seen * self.log_h(x), tuple(seen * term for term in self.terms(x))
 
+    def resolved(self, statistics: CellSums, **default: Any) -> Self:
+        """Return the prior with hyperparameters (outcome, feature): what was given, else the defaults."""
+        own: Any = self
+        return cast("Self", replace(own, **in_numbers(self, statistics.n.shape, **default), axes=statistics.axes))
+
     @override
     def statistics(self, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> CellSums:
         """Return the sums over rows `X` (row, feature), NaN where a cell is missing."""
@@ -254,6 +259,31 @@ class CellFamily(Family[CellSums]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of the parameters."""
         return dict.fromkeys(self.parameters, ("outcome", "feature"))
+
+
+@dataclass(frozen=True, repr=False)
+class ConjugateFamily(CellFamily):
+    """A family with one parameter, whose conjugate prior has two numbers a and b, which are its state.
+
+    `a`, `b`: Above 0, which broadcast to (outcome, feature). `axes`: Set by `resolve_prior`.
+    """
+
+    a: float | Array | None = None
+    b: float | Array | None = None
+    axes: Axes = field(default=Axes((), ()), repr=False)
+
+    def __post_init__(self) -> None:
+        require_positive(a=self.a, b=self.b)
+
+    @override
+    def state(self) -> tuple[Array, Array]:
+        """Return a and b."""
+        return np.asarray(self.a), np.asarray(self.b)
+
+    def posterior(self, statistics: CellSums) -> Self:
+        """Return the prior with a and b after the sums of the rows."""
+        a, b = self.after(self.state(), *statistics.rows())
+        return replace(self, a=a, b=b)
 
 
 def log_rising(z: Array, k: Array) -> Array:

@@ -23,7 +23,6 @@ from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.models.base import Model, Rows
 from bayesclf.models.generative import GenerativeModel
-from bayesclf.models.logistic.centered import dense
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior.answers import answers
@@ -46,6 +45,10 @@ QUARTILES = (0.25, 0.75)
 """Quantiles of a number between which it changes where no values are given."""
 
 
+AVERAGED = "Log-odds and P are each averaged over the posterior, so that P does not follow from the averaged log-odds."
+"""What is said of both numbers under a rule that averages."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Explanation(Displayed):
     """The log-odds between two classes of each row, and what each feature contributes to them.
@@ -57,7 +60,7 @@ class Explanation(Displayed):
 
     Attributes
     ----------
-    terms
+    table
         One row per row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
         first line of each row is "(class prior)" or "(intercept)". A missing cell contributes 0.
     rows
@@ -69,18 +72,20 @@ class Explanation(Displayed):
         Probability of the intervals; None without.
     """
 
-    terms: pd.DataFrame
+    table: pd.DataFrame
     rows: pd.DataFrame
     rule: str
     ci_prob: float | None
 
     def _display(self) -> Display:
-        interval = "" if self.ci_prob is None else f", with intervals of {100 * self.ci_prob:g} %"
+        interval = "" if self.ci_prob is None else f", with intervals of {100 * self.ci_prob:g}%"
         what = f"Explanation of {counted(len(self.rows), 'row')} under {self.rule}{interval}"
+        sentences = () if self.ci_prob is None else (AVERAGED,)
         if len(self.rows) == 1:
-            *lines, (total, *cells) = [_shown(line) for line in self.table().to_dict("records")]
+            *lines, (total, *cells) = [_shown(line) for line in self.of(0).to_dict("records")]
             # the sum comes first, as long tables are cut
-            return Display(f"{what}: {total}", ("feature", "value", "contribution"), [("(sum)", *cells), *lines])
+            lines = [("(sum)", *cells), *lines]
+            return Display(f"{what}: {total}", ("feature", "value", "contribution"), lines, sentences=sentences)
         return Display(
             what,
             ("row", "log-odds of", "log-odds", "P", "most of it from"),
@@ -90,18 +95,19 @@ class Explanation(Displayed):
                     f"{line['outcome']} against {line['against']}",
                     number(line["log_odds"]),
                     number(line["proba_outcome"]),
-                    listed(self.table(position)["feature"].iloc[:2]),
+                    listed(self.of(position)["feature"].iloc[:2]),
                 )
                 for position, line in enumerate(self.rows.head(MOST_LINES).to_dict("records"))
             ],
             left_out=max(len(self.rows) - MOST_LINES, 0),
+            sentences=sentences,
         )
 
-    def table(self, row: int = 0) -> pd.DataFrame:
+    def of(self, row: int) -> pd.DataFrame:
         """Return the contributions to one row, numbered from 0, largest first, and their sum as the last line."""
         if not Whole(0, len(self.rows) - 1).allows(row):
             raise InputError(f"row must be between 0 and {len(self.rows) - 1}, not {written(row, LONGEST_NAME)}")
-        own = self.terms[self.terms["row"] == row].drop(columns="row")
+        own = self.table[self.table["row"] == row].drop(columns="row")
         own = own.sort_values("contribution", key=lambda column: -column.abs(), kind="stable")
         line = {name: column.iloc[int(row)] for name, column in self.rows.items()}
         total = {"feature": f"log-odds of {line['outcome']} against {line['against']}", "value": None}
@@ -110,7 +116,7 @@ class Explanation(Displayed):
 
 
 def _shown(line: dict[Hashable, Any]) -> tuple[str, ...]:
-    """Return a line of `Explanation.table` as cells."""
+    """Return a line of `Explanation.of` as cells."""
     interval = f" [{number(line['low'])}, {number(line['high'])}]" if "low" in line else ""
     value = line["value"]
     return str(line["feature"]), "" if value is None else _cell(value), number(line["contribution"]) + interval
@@ -170,7 +176,7 @@ def explain(
     >>> import bayesclf as bc
     >>> X, y = [["sunny"], ["rain"], ["rain"], ["sunny"], ["rain"]], ["no", "yes", "yes", "no", "no"]
     >>> clf = bc.CategoricalNB(inference="map").fit(X, y)
-    >>> print(clf.explain([["sunny"]]).table().round(2).to_string(index=False))
+    >>> print(clf.explain([["sunny"]]).of(0).round(2).to_string(index=False))
                        feature value  contribution
                             x0 sunny         -0.88
                  (class prior)  None         -0.41
@@ -415,7 +421,7 @@ def log_odds(model: Model, rows: Rows, parameters: Parameters, pair: Pair) -> Lo
 def _of_columns(model: LogisticModel, rows: Rows, parameters: Parameters, pair: Pair) -> Contributions:
     """Return (w_k − w_k′)·(x − center) of each design column; a missing number is at its mean, as in `log_scores`."""
     design = model.design
-    matrix, unseen = dense(design.matrix(rows)), design.unseen(rows).astype(float)
+    matrix, unseen = design.standardized(design.matrix(rows)), design.unseen(rows).astype(float)
     levels = parameters.get("unseen", model.weight_prior.unseen.mean[None])
     levels = np.broadcast_to(levels, (len(parameters["weight"]), *levels.shape[1:]))
     own = against_reference(parameters["weight"], model.symmetric, axis=1) * design.scale

@@ -20,7 +20,7 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.constraints import Choice, require
 from bayesclf.engines.convergence import at_unit_scale
 from bayesclf.engines.inference import MARKOV_CHAINS
-from bayesclf.errors import DoesNotExist, Refused, check_between
+from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, check_between, warn
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
@@ -340,7 +340,7 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     defaults, which are worth about one row of the whole table; and concentrations that were learned from the rows, as
     ``attrs["model"]`` then says. Distributions are written as in the documentation of the families: the second number
     of a normal is its variance, that of a log-normal the sd of the logarithm, that of an inverse gamma its scale, that
-    of a gamma its rate.
+    of a gamma its rate. After `with_posterior` they are still the priors of the fit, and a warning says so.
 
     Parameters
     ----------
@@ -353,6 +353,11 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
         One row per parameter, and outcome and feature where the prior differs between them: `parameter`, `outcome`,
         `feature` and `prior`. `attrs["model"]` holds the model in sentences, `attrs["learned"]` whether the numbers of
         some prior were learned from the rows.
+
+    Warns
+    -----
+    PredictionWarning
+        For draws that were given, whose prior is not known.
 
     See Also
     --------
@@ -371,7 +376,10 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     >>> priors.attrs["model"]
     ['outcome ~ Categorical(pi)', 'x0 | outcome ~ Normal(mu, sigma2)']
     """
-    return priors_of(classifier).table
+    found = priors_of(classifier)
+    if is_given(classifier):
+        warn(GIVEN_DRAWS, PredictionWarning)
+    return found.table
 
 
 def priors_of(classifier: BayesClassifier) -> Priors:

@@ -167,7 +167,9 @@ class GenerativeModel:
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
-        return self._collect(self.class_prior.from_pymc(draws), lambda b: b.family.from_pymc(draws, b.suffix))
+        return self._collect(
+            {"pi": draws["pi"]} if self.class_prior.learnt else {}, lambda b: b.family.from_pymc(draws, b.suffix)
+        )
 
     def signature(self) -> Hashable:
         """Return what fixes the compiled form: families, variants and shapes, but no data and no hyperparameter."""

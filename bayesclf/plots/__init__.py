@@ -5,7 +5,7 @@ ArviZ draws a posterior: ``arviz.plot_forest(clf.posterior_)``. matplotlib is lo
 
 from bayesclf.plots.answers import explanation, rules_along
 from bayesclf.plots.boundary import decision_boundary
-from bayesclf.plots.calibration import class_calibration, reliability, threshold_curve
+from bayesclf.plots.calibration import reliability, threshold_curve
 from bayesclf.plots.conditionals import class_conditionals
 from bayesclf.plots.learning import learning_curve
 from bayesclf.plots.scores import rule_scores
@@ -14,7 +14,6 @@ from bayesclf.plots.style import RULE_STYLE, RuleStyle
 __all__ = [
     "RULE_STYLE",
     "RuleStyle",
-    "class_calibration",
     "class_conditionals",
     "decision_boundary",
     "explanation",

@@ -12,7 +12,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.inputs import checked_rules
+from bayesclf.evaluation.cross_validation import checked_rules
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import boundary, style
@@ -144,7 +144,7 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
     InputError
         For a row that was not explained.
     """
-    table = found.table(row)
+    table = found.of(row)
     terms, total = table.iloc[:-1], table.iloc[-1]
     lines: list[tuple[str, Any]] = [(_name(term), term) for _, term in terms.head(limit).iterrows()]
     rest = terms.iloc[limit:]

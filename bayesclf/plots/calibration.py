@@ -1,4 +1,4 @@
-"""How far probabilities can be trusted: reliability without bins, in all and by class, and what passes a threshold."""
+"""How far probabilities can be trusted: reliability without bins, and what passes a threshold."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.errors import InputError
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.thresholds import code_of
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.rules import resolve
-from bayesclf.wording import AND_MORE, listed
 
 PANEL = (2.5, 2.4)
 """Inches of one panel."""
@@ -42,26 +38,17 @@ LEAST_KEPT, LEAST_SHARE = 20, 0.05
 BELOW = 0.15
 """How far below zero a net benefit is drawn, as a share of the largest: that of every row can be any loss."""
 
-BAND = (
-    f"The band holds, at each probability, {100 * CI_PROB:.0f} % of the curves of labels drawn from the probabilities; "
-    "where these were learned from rows of the same table, a calibrated model leaves it somewhat less often."
-)
-"""What the band means."""
-
-MOST_CLASSES = 6
-"""Classes that are drawn without being named: the commonest."""
-
 
 @dataclass(frozen=True)
 class ReliabilityCurve:
-    """How often an event happens as a function of its predicted probability: that the prediction is right, or a class.
+    """How often the predicted class is right, as a function of its probability.
 
     Attributes
     ----------
     confidence
-        Predicted probability of the event, increasing, each value once, (value).
+        Probability of the predicted class, increasing, each value once, (value).
     accuracy
-        How often it happens there: the isotonic least squares fit, (value).
+        Share of right predictions there: the isotonic least squares fit, (value).
     count
         Rows, (value).
     places
@@ -101,27 +88,14 @@ def reliability_curve(log_proba: Array, y: Integers, seed: int, repeats: int = 1
     proba = np.exp(log_proba)
     best = proba.argmax(axis=1)
     below = (proba.cumsum(axis=1) - proba)[np.arange(len(y)), best]
-    return _curve(proba.max(axis=1), best == y, below, seed, repeats)
-
-
-def class_curve(log_proba: Array, y: Integers, k: int, seed: int, repeats: int = 1) -> ReliabilityCurve:
-    """Return the CORP reliability curve of one class against the others, with its consistency band.
-
-    As `reliability_curve`, of [the label is k] on P(k | x).
-    """
-    return _curve(np.exp(log_proba[:, k]), y == k, np.zeros(len(y)), seed, repeats)
-
-
-def _curve(proba: Array, happened: NDArray[np.bool_], below: Array, seed: int, repeats: int) -> ReliabilityCurve:
-    """Return the curve of an event, all (row); for the band, one uniform number per row decides whether it happens."""
-    confidence, value, count = np.unique(proba, return_inverse=True, return_counts=True)
-    accuracy = _isotonic(happened.astype(float), value, count)
+    confidence, value, count = np.unique(proba.max(axis=1), return_inverse=True, return_counts=True)
+    accuracy = _isotonic((best == y).astype(float), value, count)
     above = below + confidence[value]
     places = np.linspace(confidence[0], confidence[-1], PLACES)
     rng = np.random.default_rng(seed)
     drawn = np.empty((RESAMPLES, PLACES))
     for index in range(RESAMPLES):
-        position = np.tile(rng.random(len(proba) // repeats), repeats)
+        position = np.tile(rng.random(len(proba) // repeats), repeats)  # a number per row decides on its label
         right = ((below <= position) & (position < above)).astype(float)
         drawn[index] = np.interp(places, confidence, _isotonic(right, value, count))
     low, high = np.quantile(drawn, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
@@ -184,7 +158,7 @@ def reliability(
     for rule, place in zip(chosen, places, strict=True):
         log_proba, y = comparison.stacked(model, rule)
         curve = reliability_curve(log_proba, y, comparison.seed, comparison.repeats)
-        name = f"{rule}  {scores.reliability(log_proba, y).error:.3f}"
+        name = f"{rule}  {scores.binned_error(log_proba, y):.3f}"
         if ax is None or len(chosen) == 1:
             draw_expected(place, curve)
             place.set_title(name, loc="left", fontsize="medium")
@@ -298,7 +272,7 @@ def threshold_curve(
     cost : array, DataFrame, dict or None
         Costs ``cost[true, predicted]``, (outcome, outcome); by default those of the comparison, or 0-1 loss.
     thresholds : array or None
-        Risks in (0, 1), by default 1 % to 99 %; or expected costs, by default their quantiles.
+        Risks in (0, 1), by default 1% to 99%; or expected costs, by default their quantiles.
 
     Returns
     -------
@@ -347,7 +321,7 @@ def _name_axes(left: Axes, right: Axes, outcome: str | None, what: str) -> None:
     share = "accuracy" if outcome is None else f"share of {outcome}"
     left.set(xlim=(-0.02, 1.02), xlabel=f"share of rows {done}")
     left.set_ylabel(f"mean cost of the rows {done}" if what == "cost" else f"{share} on the rows {done}")
-    left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    left.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     if what == "accuracy":
         left.set_ylim(top=min(left.get_ylim()[1], 1.005))
     right.set_xlabel("largest expected cost" if outcome is None else f"risk of {outcome} from which one acts")
@@ -356,99 +330,3 @@ def _name_axes(left: Axes, right: Axes, outcome: str | None, what: str) -> None:
 
 def _is_zero_one(costs: Array) -> bool:
     return np.array_equal(costs, 1 - np.eye(len(costs)))
-
-
-@style.figure
-def class_calibration(
-    comparison: Comparison, model: str, rule: str | None = None, outcomes: Sequence[Any] | None = None
-) -> Figure:
-    """Draw how often each class comes true against its probability, by the held-out rows of a comparison.
-
-    On the diagonal a class comes true as often as its probability says. The curve is the isotonic regression of
-    [the label is k] on P(k | x), which needs no bins; the gray band holds, at each probability, 89 % of the curves of
-    labels that are drawn from the probabilities, so that a curve within it deviates no further than chance. With many
-    panels some curve leaves its band somewhere by chance. The bars at the bottom show where the rows are.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Result of `bayesclf.compare`.
-    model : str
-        Name of one of its models.
-    rule : str or None
-        Of the probabilities; by default the model's rule of the smallest log loss.
-    outcomes : sequence of labels or None
-        Labels to draw, one panel each; by default the second of two classes, as the first mirrors it, or the commonest
-        of more, six at most.
-
-    Returns
-    -------
-    Figure
-        A new figure.
-
-    Raises
-    ------
-    InputError
-        For a model, rule or label that the comparison does not have.
-
-    See Also
-    --------
-    bayesclf.plots.reliability : Of the predicted class alone.
-
-    References
-    ----------
-    Dimitriadis, Gneiting & Jordan, PNAS 118 (2021), doi:10.1073/pnas.2016191118.
-
-    Examples
-    --------
-    >>> import bayesclf as bc
-    >>> iris = bc.datasets.load("iris")
-    >>> comparison = bc.compare({"nb": bc.GaussianNB()}, iris.X, iris.y)
-    >>> figure = bc.plots.class_calibration(comparison, "nb", "bayes-optimal")
-    >>> [ax.get_title(loc="left") for ax in figure.axes]
-    ['setosa', 'versicolor', 'virginica']
-    """
-    if rule is None:
-        answered = style.chosen_rules(comparison, model, None)
-        losses = comparison.table[comparison.table["model"] == model].set_index("rule")["log_loss"]
-        rule = min(answered, key=lambda one: float(losses[one]))
-    (rule,) = style.chosen_rules(comparison, model, [rule])
-    log_proba, y = comparison.stacked(model, rule)
-    title = f"{style.plain(model)} ({rule}): calibration by class"
-    return draw_by_class(log_proba, y, comparison.classes, rule, comparison.seed, outcomes, comparison.repeats, title)
-
-
-@style.figure
-def draw_by_class(
-    log_proba: Array,
-    y: Integers,
-    classes: NDArray[Any],
-    rule: str,
-    seed: int,
-    outcomes: Sequence[Any] | None = None,
-    repeats: int = 1,
-    title: str = "",
-) -> Figure:
-    """Draw the panels of `class_calibration` for answers to held-out rows: log P(k | x) and label codes (row)."""
-    codes = _default(y, len(classes)) if outcomes is None else [code_of(classes, outcome) for outcome in outcomes]
-    if not codes:
-        raise InputError(f"outcomes must name at least one of the labels {listed(classes, MOST_CLASSES, AND_MORE)}")
-    figure, panels = style.panels(len(codes), PANEL)
-    style.headline(figure, title)
-    figure.supxlabel("probability of the class", fontsize="medium")
-    figure.supylabel("share of rows of the class", fontsize="medium")
-    for k, ax in zip(codes, panels, strict=True):
-        curve = class_curve(log_proba, y, k, seed, repeats)
-        draw_expected(ax, curve)
-        draw_curve(ax, curve, rule, rule)
-        ax.set_title(style.plain(classes[k]), loc="left", fontsize="medium")
-    panels[0].set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.03), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
-    return figure
-
-
-def _default(y: Integers, classes: int) -> list[int]:
-    """Return the codes of the classes to draw: the second of two, or the commonest of more."""
-    if classes == 2:
-        return [1]
-    counts = np.bincount(y, minlength=classes)
-    return sorted(np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist())

@@ -1,8 +1,8 @@
-"""Class-conditional distributions over the rows that they were learned from: column by column, or two at a time."""
+"""Class-conditional distributions over the rows that they were learned from, column by column."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.models.base import Block, Model
-from bayesclf.plots import boundary, style
+from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.tables import columns
@@ -46,24 +46,18 @@ WHOLE_NUMBERS = frozenset({"poisson", "negative-binomial", "bernoulli"})
 
 DECISION = "decision point"
 
-MASS = (0.5, 0.9)
-"""Probability within the contours of two columns."""
-
 
 @style.figure
-def class_conditionals(
-    clf: BayesClassifier, X: Any, y: Any, features: Sequence[str | tuple[str, str]] | None = None
-) -> Figure:
+def class_conditionals(clf: BayesClassifier, X: Any, y: Any, features: Sequence[str] | None = None) -> Figure:
     """Draw what a generative classifier has learned: p(x_j | y) of each class over the class's rows.
 
     A number has its density, the posterior mean with a band of its credible interval over the histogram of each class's
     rows; a category the probabilities of its levels, with intervals, over bars of the rows' shares. Dashed lines are
     the decision points of that column alone: where another class becomes the most probable one given it and the class
-    prior. A pair of numbers has contours within which the mean density of each class has 50 and 90 % of its mass, and
-    the boundary of the two columns alone. A point estimate has no bands.
+    prior. A point estimate has no bands.
 
-    Densities that do not follow their histograms show a wrong family (`NaiveBayes(families="auto")` chooses by
-    evidence); contours across their rows show a dependence that the model leaves out.
+    Densities that do not follow their histograms show a wrong family: `NaiveBayes(families="auto")` chooses by
+    evidence.
 
     Parameters
     ----------
@@ -71,8 +65,8 @@ def class_conditionals(
         Fitted, generative.
     X, y
         Rows to draw, such as the training rows: table (row, feature) and labels (row).
-    features : sequence of str or pair of str or None
-        Columns, and pairs of columns of numbers; by default the first six that the model uses.
+    features : sequence of str or None
+        Columns; by default the first six that the model uses.
 
     Returns
     -------
@@ -91,9 +85,7 @@ def class_conditionals(
     panels = _Panels.of(clf, X, y, features)
     figure, every = style.panels(len(panels.features), (3.6, 2.9), common=False)
     for ax, feature in zip(every, panels.features, strict=True):
-        if isinstance(feature, tuple):
-            _draw_pair(ax, panels, feature)
-        elif panels.levels_of(feature):
+        if panels.levels_of(feature):
             _draw_levels(ax, panels, feature)
         else:
             _draw_number(ax, panels, feature)
@@ -113,7 +105,7 @@ class _Panels:
     frame: pd.DataFrame
     codes: Integers
     classes: Any
-    features: tuple[Any, ...]
+    features: tuple[str, ...]
 
     @classmethod
     def of(cls, clf: BayesClassifier, X: Any, y: Any, features: Any) -> _Panels:
@@ -133,13 +125,8 @@ class _Panels:
             raise Refused("no column is informative, so the model has no p(x | y) to draw")
         chosen = tuple(used[:MOST_PANELS] if features is None else features)
         if not chosen or isinstance(features, str):
-            raise InputError(
-                "features must be a list of columns, and pairs of columns, such as ['age', ('age', 'bmi')]"
-            )
-        chosen = tuple(tuple(item) if isinstance(item, list) else item for item in chosen)
-        if any(isinstance(item, tuple) and len(set(item)) != 2 for item in chosen):
-            raise InputError("a pair of columns has two different columns, such as ('age', 'bmi')")
-        for name in (name for item in chosen for name in (item if isinstance(item, tuple) else (item,))):
+            raise InputError("features must be a list of columns, such as ['age', 'bmi']")
+        for name in chosen:
             if name not in used:
                 raise InputError(f"the model uses no column {name!r}{did_you_mean(str(name), used)}")
         source = "posterior" if clf.draws_ is not None else clf.requested_rule(None)
@@ -159,29 +146,14 @@ class _Panels:
         axes = self.block_of(feature).statistics.axes
         return axes.levels[axes.features.index(feature)] if axes.levels else ()
 
-    def log_density(self, block: Block, values: Mapping[str, Array | Integers]) -> Array:
-        """Return log p(x_j | y, θ) of some features of a block (draw, row, outcome), the others integrated out."""
-        axes = block.statistics.axes
-        rows = len(next(iter(values.values())))
-        absent: Any = -1 if block.family.kind == "category" else np.nan
-        X = np.full((rows, len(axes.features)), absent)
-        for name, column in values.items():
-            j = axes.features.index(name)
-            X[:, j] = column
-        return np.asarray(block.family.log_density(X, block.own(self.parameters)))
-
     def of_column(self, feature: str, values: Array | Integers) -> Array:
-        """Return p(x_j | y, θ) of one feature, (draw, row, outcome)."""
-        return np.exp(self.log_density(self.block_of(feature), {feature: values}))
-
-    def of_pair(self, pair: tuple[str, str], x: Array, y: Array) -> Array:
-        """Return the mean of p(x_a, x_b | y, θ) over the draws, (row, outcome)."""
-        blocks = [self.block_of(name) for name in pair]
-        if blocks[0] is blocks[1]:
-            return np.asarray(np.exp(self.log_density(blocks[0], dict(zip(pair, (x, y), strict=True)))).mean(axis=0))
-        return np.asarray(
-            np.prod([self.of_column(*part) for part in zip(pair, (x, y), strict=True)], axis=0).mean(axis=0)
-        )
+        """Return p(x_j | y, θ) of one feature, (draw, row, outcome), the others of its block integrated out."""
+        block = self.block_of(feature)
+        axes = block.statistics.axes
+        absent: Any = -1 if block.family.kind == "category" else np.nan
+        X = np.full((len(values), len(axes.features)), absent)
+        X[:, axes.features.index(feature)] = values
+        return np.exp(np.asarray(block.family.log_density(X, block.own(self.parameters))))
 
     def best(self, density: Array) -> Integers:
         """Return the most probable class given p(x | y) (row, outcome)."""
@@ -275,36 +247,3 @@ def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
         tick.set_color(style.class_color(int(k)))
     ax.set_xlabel(f"{style.plain(feature)}\nlevels in the color of the class that they alone predict")
     ax.set_ylabel("P(x | y)")
-
-
-def _draw_pair(ax: Axes, panels: _Panels, pair: tuple[str, str]) -> None:
-    """Draw contours of each class's density, the rows, and the boundary of the two columns alone."""
-    for name in pair:
-        if panels.levels_of(name):
-            raise InputError(f"column {name!r} is a category; contours need two columns of numbers")
-    rows = columns.numbers(panels.frame[list(pair)], pair)
-    known = ~np.isnan(rows).any(axis=1)
-    families = (panels.block_of(name).family.name for name in pair)
-    x, y = (_possible(boundary.places(v), family) for v, family in zip(rows.T, families, strict=True))
-    density = panels.of_pair(pair, np.tile(x, len(y)), np.repeat(y, len(x))).reshape(len(y), len(x), -1)
-    thin = max(1, int(known.sum()) // boundary.MOST_ROWS)
-    for k in panels.shown:
-        own = rows[known & (panels.codes == k)][::thin]
-        color, marker = style.class_color(k), style.class_marker(k)
-        ax.scatter(own[:, 0], own[:, 1], s=9, color=color, marker=marker, linewidths=0, alpha=0.6)
-        levels = np.unique([_level(density[..., k], mass) for mass in MASS])
-        if levels[0] > 0:
-            ax.contour(x, y, density[..., k], levels=levels, colors=[color], linewidths=1.3)
-        ax.plot([], [], color=color, label=style.plain(panels.classes[k]))
-    with np.errstate(divide="ignore"):
-        log_joint = np.log(density) + panels.log_prior
-    for line in boundary.boundaries(x, y, log_joint):
-        ax.plot(*line.T, color=style.ink(), linestyle="--", linewidth=1, label=DECISION)
-    ax.set(xlabel=style.plain(pair[0]), ylabel=style.plain(pair[1]))
-
-
-def _level(density: Array, mass: float) -> float:
-    """Return the density above which a share of the mass on a regular grid lies."""
-    ordered = np.sort(density.ravel())[::-1]
-    total = np.cumsum(ordered)
-    return float(ordered[np.searchsorted(total, mass * total[-1])]) if total[-1] > 0 else 0.0

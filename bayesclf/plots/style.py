@@ -90,7 +90,7 @@ SETTINGS: dict[str, Constraint] = {
     "limit": Whole(1),
     **{name: Flag() for name in ("log", "labels")},
     **{name: Whole(0) for name in ("draws", "hypotheses")},
-    "features": Several("columns, and pairs of columns, such as ['age', ('age', 'bmi')]", pairs=True),
+    "features": Several("columns, such as ['age', 'bmi']"),
     "outcomes": Several("labels"),
     "rules": Several("names of rules, such as ['map', 'predictive'], at least one", 1),
 }

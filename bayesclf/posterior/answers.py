@@ -232,9 +232,9 @@ def block_answers(
     size = max(1, BLOCK_BYTES // (8 * shape[0] * shape[1]))
     line = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
     made = np.moveaxis(hypotheses.log_scores(own), 0, -1) if line is None else line.columns(own)
-    for start in range(0, max(1, len(made)), size):
+    for start in range(0, max(1, len(own)), size):
         part = made[start : start + size]
-        scores = np.asarray(part) if line is None else line.fill(memory.array("linear", (len(part), *shape)), part)
+        scores = np.asarray(part) if line is None else line.fill(memory.array("linear", (part.shape[0], *shape)), part)
         yield Answers.of(scores, hypotheses, memory, given_x, block.start + start)
 
 

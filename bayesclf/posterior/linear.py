@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from bayesclf.arrays import Array
-from bayesclf.models.logistic.centered import CenteredRows, Matrix
-from bayesclf.models.logistic.design import LinearScores
+from bayesclf.models.logistic.design import LinearScores, Matrix, product_into
 from bayesclf.tables.columns import Rows
 
 TASK_ROWS = 1024
@@ -70,7 +69,7 @@ class LinearMixture:
     def _of_many(self, z: Matrix, expected: Array) -> Array:
         """Return the same for more labels; expected log-odds (row, outcome), the reference left out."""
         labels, reference = self.scores.labels, self.scores.reference
-        proba = np.empty((len(z), labels))
+        proba = np.empty((len(expected), labels))
         pivots = np.insert(expected, reference, 0.0, axis=1).argmax(axis=1)
         for pivot in np.unique(pivots):
             rows = np.flatnonzero(pivots == pivot)
@@ -91,17 +90,14 @@ class LinearMixture:
         """
         _, others, draws = self.scores.coefficient.shape
         height = max(1, CACHED // (others * self._pieces[0].shape[2]))
-        sums = np.zeros((1 if others == 1 else others + 1, len(z)))
+        sums = np.zeros((1 if others == 1 else others + 1, z.shape[0]))
         for piece in pieces:
-            for first in range(0, len(z), height):
+            for first in range(0, z.shape[0], height):
                 rows = slice(first, first + height)
                 some = z[rows]
-                exponents = self.array("exponents", (others, len(some), piece.shape[2]))
+                exponents = self.array("exponents", (others, some.shape[0], piece.shape[2]))
                 for own, coefficient in zip(exponents, piece[:, : z.shape[1]], strict=True):
-                    if isinstance(some, CenteredRows):
-                        own[:] = some @ coefficient
-                    else:
-                        np.matmul(some, coefficient, out=own)
+                    product_into(some, coefficient, own)
                 if sign is not None:
                     exponents *= sign[rows, None]
                 _add_sums(exponents, sums[:, rows])

@@ -16,7 +16,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import OrNone, Text, require
 from bayesclf.errors import InputError
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.leaving_out import NEEDED, training_rows
+from bayesclf.evaluation.leave_one_out import NEEDED, training_rows
 from bayesclf.files import write_whole
 from bayesclf.progress import Progress, shown
 from bayesclf.report import document

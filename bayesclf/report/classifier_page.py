@@ -21,12 +21,24 @@ from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.engines import convergence
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.evaluation.scores import calibration_error, mean_log_loss, standard_error_of_rows
+from bayesclf.evaluation.cross_validation import class_order
+from bayesclf.evaluation.judgments import Gain
+from bayesclf.evaluation.scores import calibration_error, standard_error_of_rows
 from bayesclf.interpretation.summary import READING, Priors, priors_of, together
 from bayesclf.plots import style
-from bayesclf.plots.calibration import BAND, draw_by_class, draw_reliability
+from bayesclf.plots.calibration import draw_reliability
 from bayesclf.report import document, methods, names, table
-from bayesclf.report.facts import MOST_CLASSES, Answers, Score, calibration, confusion, errors, facts, facts_table
+from bayesclf.report.facts import (
+    MOST_CLASSES,
+    Answers,
+    Score,
+    calibration,
+    confusion,
+    errors,
+    facts,
+    facts_table,
+    no_better,
+)
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
@@ -34,9 +46,6 @@ from bayesclf.wording import counted, first_upper, joined, listed, percent
 
 if TYPE_CHECKING:
     from matplotlib import figure
-
-COMMONEST = "always naming the commonest class"
-"""What needs no model."""
 
 MOST_PRIORS = 20
 """Lines of priors that people are shown."""
@@ -53,21 +62,22 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     diagnosis = diagnose(classifier, X, y)
     frame = None if X is None else _shown_columns(classifier, X)
     codes = None if frame is None else np.searchsorted(classifier.classes_, checked_labels(y, len(frame)))
+    order = class_order(y, classifier.classes_)
     answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
     priors = priors_of(classifier)
     sections = [
-        Section("Verdict", _first(classifier, diagnosis, answers), "first"),
+        Section("Verdict", _first(classifier, diagnosis, answers, order), "first"),
         Section("Checks", [checks(diagnosis)], "folded"),
         Section("Model and priors", model_and_priors(priors), "folded"),
         Section("Posterior", _posterior(classifier), "folded"),
     ]
     if frame is not None and codes is not None:
         sections.append(Section("Predictions", _predictions(classifier, X, codes, list(frame.columns)), "folded"))
-        sections.append(Section("Data", data(frame, codes, classifier.classes_), "folded"))
-    said = methods.of_classifier(classifier, codes, priors, answers, diagnosis)
+        sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
+    said = methods.of_classifier(classifier, codes, order, priors, answers, diagnosis)
     return Report(
         _title(classifier),
-        _subtitle(classifier, frame, codes),
+        _subtitle(classifier, frame, codes, order),
         [*sections, Section("Methods, to paste", [Text(said)], "folded")],
         document.made(
             command,
@@ -78,7 +88,9 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     )
 
 
-def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers | None) -> list[Part]:
+def _first(
+    classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers | None, order: Sequence[int]
+) -> list[Part]:
     """Return how good the answers are, what is wrong, and what to do about it."""
     parts: list[Part] = []
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []
@@ -92,7 +104,7 @@ def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers |
         )
         numbers = facts_table(answers.facts, f"Answers to held-out rows, {answers.setting}")
         parts = [Text(answers.headline, "headline"), Text(headline(diagnosis)), Beside([numbers, drawn])]
-        parts.append(Items([*filter(None, [answers.errors, answers.infinite])]))
+        parts.append(Items([*filter(None, [answers.errors]), *answers.cautions]))
     else:
         parts = [Text(headline(diagnosis), "headline")]
     notes = [first_upper(note) for note in classifier.notes_]
@@ -103,20 +115,9 @@ def _first(classifier: BayesClassifier, diagnosis: Diagnosis, answers: Answers |
     if answers is not None and len(classifier.classes_) <= MOST_CLASSES:
         counts = confusion(answers.log_proba, answers.y).astype(int)
         caption = "Held-out rows by true class (lines) and predicted class (columns)"
-        own = Table(table.by_class(counts, classifier.classes_), caption=caption)
-        parts.append(Section("Decisions and calibration by class", [own, _by_class(classifier, answers)], "more"))
+        own = Table(table.by_class(counts, classifier.classes_, order), caption=caption)
+        parts.append(Section("Decisions by class", [own], "more"))
     return parts
-
-
-def _by_class(classifier: BayesClassifier, answers: Answers) -> Figure:
-    """Return the figure of how often each class comes true against its probability, on held-out rows."""
-    own = (answers.log_proba, answers.y, classifier.classes_, answers.rule, classifier.seed_)
-    return Figure(
-        partial(draw_by_class, *own),
-        "held-out-by-class",
-        "Calibration of the probability of each class",
-        f"How often a class comes true against its probability. {BAND}",
-    )
 
 
 def headline(diagnosis: Diagnosis) -> str:
@@ -138,28 +139,34 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> Answers | None:
     rule = held_out.own if held_out.own in held_out.answered else next(iter(held_out.answered))
     found, y = held_out.answered[rule], held_out.y
     log_proba, share = found.log_proba, held_out.frequencies
-    loss, right = mean_log_loss(found.log_loss), 1 - found.error
-    commonest = float((share.argmax(axis=1) == y).mean())
+    loss, right, infinite = found.log_loss, 1 - found.error, int(np.isinf(found.log_loss).sum())
+    constant = share.argmax(axis=1)
+    accuracy = Score(float(right.mean()), standard_error_of_rows(right, held_out.train), float((constant == y).mean()))
+    counts = confusion(log_proba, y)
     shares = float(-np.log(share[np.arange(len(y)), y]).mean())
     told = calibration_error(log_proba, y, classifier.seed_)
     shown = facts(
         log_proba,
         y,
         classifier.classes_,
-        Score(float(right.mean()), standard_error_of_rows(right, held_out.train), commonest),
-        Score(loss.mean, standard_error_of_rows(found.log_loss, held_out.train), shares),
+        accuracy,
+        Score(float(loss.mean()), standard_error_of_rows(loss, held_out.train), shares),
     )
+    gain = Gain.of(found.error, (constant != y).astype(float), held_out.train)
+    most_frequent = classifier.classes_[np.bincount(constant).argmax()]
+    labels = no_better(gain, accuracy, str(most_frequent), counts, classifier.classes_)
     words = f"{first_upper(names.kind_name(classifier))}, {names.HOW[rule]} ({rule}), is right on"
-    lost = f"The log loss is infinite: the true class of {counted(loss.infinite, 'row')} got the probability 0."
+    lost = f"The log loss is infinite: the true class of {counted(infinite, 'row')} got the probability 0."
     return Answers(
         rule,
         log_proba,
         y,
         held_out.setting,
-        f"{words} {shown[0].value} of held-out rows; {COMMONEST}, on {shown[0].baseline}.",
+        f"{words} {shown[0].value} of held-out rows. Always predicting the most frequent class is right on "
+        f"{shown[0].baseline}.",
         (*shown, calibration(told.error, told.expected)),
-        errors(confusion(log_proba, y), classifier.classes_),
-        lost if loss.infinite else "",
+        errors(counts, classifier.classes_),
+        tuple(filter(None, [lost if infinite else "", labels])),
     )
 
 
@@ -177,9 +184,11 @@ def model_and_priors(priors: Priors) -> list[Part]:
     return [Items(priors.model), Table(priors.table, shown.assign(of=of), most=MOST_PRIORS), Text(READING, "quiet")]
 
 
-def data(frame: pd.DataFrame, y: Integers, classes: NDArray[Any], read: Sequence[str] = ()) -> list[Part]:
+def data(
+    frame: pd.DataFrame, y: Integers, classes: NDArray[Any], order: Sequence[int], read: Sequence[str] = ()
+) -> list[Part]:
     """Return how many rows each class has, what was decided while the table was read, and what the columns hold."""
-    counts = pd.DataFrame(table.class_counts(y, classes), columns=["class", "rows", "share"])
+    counts = pd.DataFrame(table.class_counts(y, classes, order), columns=["class", "rows", "share"])
     return [Table(counts), Items([first_upper(note) for note in read]), Table(table.column_summaries(frame))]
 
 
@@ -303,14 +312,14 @@ def _title(classifier: BayesClassifier) -> str:
     return f"{kind}, predicting {classifier.target_name_}" if classifier.target_name_ else kind
 
 
-def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None) -> str:
+def _subtitle(classifier: BayesClassifier, frame: Any, codes: Integers | None, order: Sequence[int]) -> str:
     """Say how large the table is, how frequent the classes are, and how the posterior was found."""
     sizes = [] if frame is None else [counted(len(frame), "row")]
     if count := getattr(classifier.model_, "unlabeled", 0):
         sizes.append(f"{count:,} more without a label")
     classes = counted(len(classifier.classes_), "class", "classes")
     if codes is not None:
-        shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_)]
+        shares = [f"{label} {share}" for label, _, share in table.class_counts(codes, classifier.classes_, order)]
         classes += f": {listed(shares, MOST_CLASSES, ', …')}"
     sizes += [counted(len(classifier.columns_), "column"), classes]
     return " · ".join([*sizes, names.engine_name(classifier)])

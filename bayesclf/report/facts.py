@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.evaluation.judgments import Gain
 from bayesclf.report.tree import Table
 from bayesclf.wording import counted, joined, number, pair, percent
 
@@ -57,8 +58,10 @@ class Answers:
         How often it is right.
     facts
         How good it is, number by number.
-    errors, infinite
-        Sentences on its most frequent errors, and on an infinite log loss; may be empty.
+    errors
+        A sentence on its most frequent errors; may be empty.
+    cautions
+        Sentences on an infinite log loss, and on labels that are no better than a constant one.
     """
 
     rule: str
@@ -68,7 +71,7 @@ class Answers:
     headline: str
     facts: tuple[Fact, ...]
     errors: str
-    infinite: str
+    cautions: tuple[str, ...]
 
 
 def facts_table(found: Sequence[Fact], caption: str) -> Table:
@@ -79,7 +82,13 @@ def facts_table(found: Sequence[Fact], caption: str) -> Table:
 
 
 def facts(
-    log_proba: Array, y: Integers, classes: NDArray[Any], accuracy: Score, log_loss: Score, repeats: int = 1
+    log_proba: Array,
+    y: Integers,
+    classes: NDArray[Any],
+    accuracy: Score,
+    log_loss: Score,
+    repeats: int = 1,
+    cost: Score | None = None,
 ) -> list[Fact]:
     """Return how good answers are.
 
@@ -91,9 +100,9 @@ def facts(
         Their label codes (row).
     classes
         The labels (outcome).
-    accuracy, log_loss
-        Scores of these answers; of the baselines, the first always names the commonest class, the second always gives
-        the shares of the classes.
+    accuracy, log_loss, cost
+        Scores of these answers, the cost where there are costs. The baselines always predict the most frequent class,
+        give the shares of the classes, and take the decision that is cheapest for all rows together.
     repeats
         How many times each row was held out.
     """
@@ -102,16 +111,19 @@ def facts(
             "Accuracy",
             percent(accuracy.mean, accuracy.error),
             percent(accuracy.baseline),
-            "Share of rows whose class was predicted; without a model, by always naming the commonest class.",
+            "Share of rows whose class was predicted; the baseline always predicts the most frequent class.",
         ),
         Fact(
             "Log loss",
             pair(log_loss.mean, log_loss.error),
             number(log_loss.baseline),
-            "Mean of −log of the probability given to the true class, smaller is better; without a model, by always "
-            "giving the shares of the classes.",
+            "Mean of −log of the probability given to the true class, smaller is better; the baseline always gives the "
+            "shares of the classes.",
         ),
     ]
+    if cost is not None:
+        meaning = "Mean cost of the decisions; the baseline takes the decision that is cheapest for all rows together."
+        found.append(Fact("Cost per row", pair(cost.mean, cost.error), number(cost.baseline), meaning))
     area = area_under_roc(log_proba, y)
     if np.isfinite(area):
         meaning = (
@@ -129,12 +141,12 @@ def _found(counts: Array, classes: NDArray[Any]) -> list[Fact]:
     order = np.flatnonzero(rows > 0)
     if len(order) > MOST_CLASSES:
         order = order[np.argsort(right[order] / rows[order], kind="stable")][:MOST_CLASSES]
-    commonest = rows.argmax()
+    most_frequent = rows.argmax()
     return [
         Fact(
             f"Recall of {classes[code]}",
             f"{percent(right[code] / rows[code])} of {counted(round(rows[code]), 'row')}",
-            "100 %" if code == commonest else "0 %",
+            "100%" if code == most_frequent else "0%",
             "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
         )
         for code in order
@@ -157,6 +169,39 @@ def confusion(log_proba: Array, y: Integers) -> Array:
     size = log_proba.shape[1]
     counts = np.bincount(y * size + log_proba.argmax(axis=1), minlength=size * size)
     return np.asarray(counts.reshape(size, size), dtype=float)
+
+
+def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: NDArray[Any]) -> str:
+    """Return a sentence where labels are not clearly better than a constant one; empty where they are.
+
+    Parameters
+    ----------
+    gain
+        Of the errors.
+    score
+        Accuracy of the labels, and of the constant one.
+    constant
+        The constant label.
+    counts
+        As `confusion` returns them.
+    classes
+        The labels (outcome).
+    """
+    if gain.state == "yes":
+        return ""
+    rows = counts.sum(axis=1)
+    recall = np.divide(counts.diagonal(), rows, out=np.ones(len(rows)), where=rows > 0)
+    least = int(recall.argmin())
+    return (
+        f"Its labels are {compared(gain)} always predicting '{constant}': {percent(score.mean)} of the rows are right, "
+        f"against {percent(score.baseline)}. The recall of '{classes[least]}' is {percent(recall[least])}. If some "
+        "errors are worse than others, predict with cost=…."
+    )
+
+
+def compared(gain: Gain, better: str = "better", worse: str = "worse") -> str:
+    """Return how answers compare with a constant one that they do not clearly beat."""
+    return f"{worse} than" if gain.state == "no" else f"no{'t clearly' if gain.mean > 0 else ''} {better} than"
 
 
 def area_under_roc(log_proba: Array, y: Integers) -> float:

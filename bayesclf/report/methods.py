@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -22,23 +22,11 @@ from bayesclf.wording import counted, first_upper, joined, listed
 MOST = 6
 """Classes, and priors, that are named."""
 
-ENGINES = {
-    "MLE": "Parameters were estimated by maximum likelihood.",
-    "MAP": "Parameters were set to the mode of their posterior.",
-    "Exact": "The posterior has a closed form; where a rule averages over parameters, it does so over {draws}.",
-    "Augmentation": "The posterior was sampled by data augmentation, {chains} of {draws} in all.",
-    "NUTS": "The posterior was sampled by NUTS, {chains} of {draws} in all.",
-    "Laplace": (
-        "The posterior was drawn from a normal distribution around its mode (Laplace) and corrected by importance "
-        "weights, {draws} in all."
-    ),
-}
-"""How a posterior was found, by the engine's class."""
-
 
 def of_classifier(
     classifier: BayesClassifier,
     codes: Integers | None,
+    order: Sequence[int],
     priors: Priors,
     answers: Answers | None,
     diagnosis: Diagnosis,
@@ -49,13 +37,13 @@ def of_classifier(
     if count := getattr(classifier.model_, "unlabeled", 0):
         size = f"{counted(count, 'row')} without a label and {size}"
     target = f" to predict {classifier.target_name_}" if classifier.target_name_ else ""
-    classes = "" if codes is None else f" ({_shares(codes, classifier.classes_)})"
+    classes = "" if codes is None else f" ({_shares(codes, classifier.classes_, order)})"
     sentences = [f"{first_upper(names.kind_name(classifier))} was fitted to {size}{target}{classes}."]
     if not isinstance(classifier.inference_, MLE):
         sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
         if getattr(classifier, "prior", None) is not None:
             sentences.append("These are the posterior of an earlier fit.")
-    sentences.append(_engine(classifier))
+    sentences.append(f"Inference: {names.engine_name(classifier)}.")
     if answers is not None:
         sentences += [answers.headline, f"That is by {answers.setting}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
@@ -83,7 +71,7 @@ def of_comparison(comparison: Comparison, judged: Verdict, priors: Mapping[str, 
     times = f", repeated {comparison.repeats} times" if comparison.repeats > 1 else ""
     sentences = [
         f"{first_upper(models)} {were} {'compared' if len(answered) > 1 else 'tried'} on {size}{target} "
-        f"({_shares(comparison.y, comparison.classes)}) by {folds}{times}.",
+        f"({_shares(comparison.y, comparison.classes, comparison.order)}) by {folds}{times}.",
         *(
             f"{first_upper(names.full_name(comparison, model))} has no answer: {_reasons(comparison, model)[0]}."
             for model in without
@@ -105,9 +93,9 @@ def _reasons(comparison: Comparison, model: str) -> list[str]:
     return [answer.reason for (name, _), answer in comparison.answers.items() if name == model]
 
 
-def _shares(codes: Integers, classes: Any) -> str:
+def _shares(codes: Integers, classes: Any, order: Sequence[int]) -> str:
     """Return the share of each class."""
-    return listed([f"{label} {share}" for label, _, share in table.class_counts(codes, classes)], MOST, ", …")
+    return listed([f"{label} {share}" for label, _, share in table.class_counts(codes, classes, order)], MOST, ", …")
 
 
 def _priors(priors: Priors) -> str:
@@ -124,14 +112,6 @@ def _priors(priors: Priors) -> str:
     learned = learned if priors.learned else ""
     symbols = "".join(f", where {symbol}" for symbol in priors.symbols)
     return f"priors were {'; '.join(said[:MOST])}{more}{learned}{symbols}."
-
-
-def _engine(classifier: BayesClassifier) -> str:
-    """Return how the posterior was found."""
-    sentence = ENGINES.get(type(classifier.inference_).__name__, f"The posterior was found by {classifier.inference_}.")
-    if is_given(classifier):
-        sentence = "Answers are by draws that were given, {chains} of {draws} in all, perhaps under other priors."
-    return sentence.format(**names.draw_counts(classifier))
 
 
 def _computed(seed: int) -> str:

@@ -9,7 +9,6 @@ from bayesclf.classifiers.bayes_net import ALL_FORESTS, ALL_TREES
 from bayesclf.classifiers.given import is_given
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import NO_RULE, last_step
-from bayesclf.evaluation.stack import STACK
 from bayesclf.wording import counted
 
 MODELS = {
@@ -42,7 +41,7 @@ HOW = {
 ENGINES = {
     "MLE": "maximum likelihood, without a posterior",
     "MAP": "mode of the posterior (MAP) alone",
-    "Exact": "posterior in closed form",
+    "Exact": "posterior in closed form ({draws} where a rule averages over parameters)",
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
     "Laplace": "posterior by a normal distribution around its mode with importance weights ({draws})",
@@ -78,7 +77,7 @@ def kind_name(classifier: Any) -> str:
 def engine_name(classifier: BayesClassifier) -> str:
     """Return how a fitted classifier's posterior was found, in words."""
     if is_given(classifier):
-        words = "posterior from given draws ({chains}, {draws} in all)"
+        words = "posterior from given draws ({chains}, {draws} in all), perhaps under other priors"
     else:
         words = ENGINES.get(type(classifier.inference_).__name__, str(classifier.inference_))
     return words.format(**draw_counts(classifier))
@@ -95,8 +94,6 @@ def draw_counts(classifier: BayesClassifier) -> dict[str, str]:
 
 def full_name(comparison: Comparison, model: str) -> str:
     """Return what a model is, and in brackets its name in the comparison."""
-    if model == STACK and comparison.mixture is not None:
-        return "mixture of several entries (stack)"
     fitted: Any = comparison.fits.get(model, comparison.peers.get(model))
     words = model if fitted is None else kind_name(fitted)
     return words if words.casefold() == model.casefold() else f"{words} ({model})"

@@ -16,7 +16,6 @@ from bayesclf.engines.inference import Auto
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.score_table import BASELINE
-from bayesclf.evaluation.stack import STACK
 from bayesclf.interpretation.summary import priors_of
 from bayesclf.plots.calibration import draw_reliability
 from bayesclf.plots.scores import draw_standings
@@ -57,7 +56,11 @@ def tree(comparison: Comparison, command: str | None = None, tell: Tell = silent
             Section("Verdict", _first(comparison, judged), "first"),
             Section("Scores", _scores(comparison, scores)),
             *(_section(comparison, name, diagnoses.get(name)) for name in order),
-            Section("Data", data(comparison.X, comparison.y, comparison.classes, comparison.read), "folded"),
+            Section(
+                "Data",
+                data(comparison.X, comparison.y, comparison.classes, comparison.order, comparison.read),
+                "folded",
+            ),
             Section("Methods, to paste", [Text(methods.of_comparison(comparison, judged, priors))], "folded"),
         ],
         _made(comparison, command),
@@ -67,7 +70,8 @@ def tree(comparison: Comparison, command: str | None = None, tell: Tell = silent
 def _first(comparison: Comparison, judged: verdict.Verdict) -> list[Part]:
     """Return the answer, how clear it is, and what not to trust."""
     said = [_errors(comparison)] if judged.models else []
-    cautions: Part = Items(judged.cautions) if judged.cautions else Text(NOTHING)
+    wrong = [*judged.cautions, *verdict.read(comparison)]
+    cautions: Part = Items(wrong) if wrong else Text(NOTHING)
     below: list[Part] = [Section("What not to trust here", [cautions], "box")]
     findings = [*filter(None, said), *judged.findings]
     if findings:
@@ -88,7 +92,7 @@ def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:
         partial(draw_standings, judged.models, [first_upper(name) for name in called]),
         "standing",
         "Log loss of each model",
-        "Each model at its own rule; bars are one standard error of the difference from the first.",
+        "Each model with the rule to use for it; bars are one standard error of the difference from the first.",
     )
 
 
@@ -97,8 +101,7 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
     shown = table.scores(comparison, scores)
     parts: list[Part] = []
     if len(shown):
-        of_best = (shown["model"] == comparison.best[0]) & (shown["rule"] == comparison.best[1])
-        parts.append(Table(scores, shown, best=int(of_best.to_numpy().argmax()), meanings=table.MEANINGS))
+        parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
     used = [rule for rule in RULES if any(name == rule for _, name in comparison.answers)]
     rules = [f"{rule}: {names.RULES[rule]}" for rule in used]
     parts.append(Section("What the rules are", [Items(rules)], "more"))
@@ -106,7 +109,9 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
         reject = comparison.costs.reject
         rejected = "" if reject is None else f"; a rejected row costs {reject:g}"
         caption = f"Costs of decisions, by true class (rows) and predicted class (columns){rejected}"
-        parts.append(Table(table.by_class(comparison.costs.matrix, comparison.classes), caption=caption))
+        parts.append(
+            Table(table.by_class(comparison.costs.matrix, comparison.classes, comparison.order), caption=caption)
+        )
     return parts
 
 
@@ -126,9 +131,6 @@ def _engine(comparison: Comparison, name: str) -> str:
     """Return how a model was fitted, or why it was not."""
     if name in comparison.peers:
         return f"{type(last_step(comparison.peers[name])).__name__}, without rules"
-    if name == STACK and comparison.mixture is not None:
-        used = sum(weight > 0 for weight in comparison.mixture.weights.values())
-        return f"Mixture of {counted(used, 'entry', 'entries')} of this comparison"
     if name in comparison.fits:
         fit = comparison.fits[name]
         return f"{type(fit).__name__}, {names.engine_name(fit)}"
@@ -150,7 +152,7 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     if len(comparison.classes) <= MOST_CLASSES:
         counts = np.round(confusion(log_proba, y) / len(comparison.tested)).astype(int)
         caption = "Rows by true class (lines) and predicted class (columns)"
-        parts.insert(0, Table(table.by_class(counts, comparison.classes), caption=caption))
+        parts.insert(0, Table(table.by_class(counts, comparison.classes, comparison.order), caption=caption))
     found = comparison.disagreements
     found = found[found["model"] == name].drop(columns="model")
     if len(found):
@@ -178,7 +180,7 @@ def _made(comparison: Comparison, command: str | None) -> list[tuple[str, str]]:
 def _as_given(name: str, fit: Any) -> str:
     """Return a classifier as one writes it, without what a comparison gives it: engine, seed, and codes of words."""
     if name == BOOSTING:
-        fit = last_step(fit)
+        fit = clone(last_step(fit)).set_params(random_state=None)
     if isinstance(fit, BayesClassifier):
         fit = clone(fit).set_params(random_state=None)
         if isinstance(fit.inference, Auto):
@@ -206,7 +208,9 @@ def _size(comparison: Comparison) -> str:
     folds = counted(comparison.cv, "split") if comparison.splitter else f"{comparison.cv}-fold cross-validation"
     if comparison.repeats > 1:
         folds += f", repeated {comparison.repeats} times"
-    shares = [f"{label} {share}" for label, _, share in table.class_counts(comparison.y, comparison.classes)]
+    shares = [
+        f"{label} {share}" for label, _, share in table.class_counts(comparison.y, comparison.classes, comparison.order)
+    ]
     classes = f"{counted(len(shares), 'class', 'classes')}: {listed(shares, MOST_CLASSES, ', …')}"
     parts = [counted(rows, "row"), counted(features, "column"), classes, folds, comparison.date]
     return " · ".join(part for part in parts if part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ MOST_LEVELS = 6
 LONGEST_LEVEL = 40
 """Characters of a level that the summary shows."""
 
+BEST = "–"
+"""What the recommended entry has instead of a difference from it."""
+
 MEANINGS = {
     "accuracy": "share of rows whose class was predicted, ± standard error; for gibbs the expected share",
     "log loss": "mean of −log P(true class), ± standard error; smaller is better",
     "difference": "of the log loss from the recommended entry on the same rows",
     "Brier": "squared error of the probabilities, summed over the classes; between 0 and 2",
-    "calibration error": "binned, with a 90 % bootstrap interval; biased upwards on few rows",
+    "calibration error": "binned, with a 90% bootstrap interval; biased upwards on few rows",
     "differs": "share of rows on which the decision differs from Bayes-optimal's",
     "cost": "mean cost of the decisions, ± standard error, including the cost of rejected rows",
     "rejected": "share of rows without a decision, because the expected cost of the best one is too large",
@@ -36,14 +40,15 @@ MEANINGS = {
 
 
 def scores(comparison: Comparison, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the entries that could answer as people read them, the smallest log loss first.
+    """Return the entries that could answer as people read them: the recommended one, then by log loss.
 
     `table` is that of the comparison; where it has no calibration errors, none are shown.
     """
-    if "log_loss" not in table:
+    if "log_loss" not in table or table["log_loss"].isna().all():
         return pd.DataFrame()
     answered = table[table["log_loss"].notna()].sort_values("log_loss", kind="stable")
-    return pd.DataFrame([_line(comparison, record) for record in answered.to_dict("records")])
+    shown = pd.DataFrame([_line(comparison, record) for record in answered.to_dict("records")])
+    return shown.sort_values("difference", key=lambda column: column != BEST, kind="stable", ignore_index=True)
 
 
 def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
@@ -55,7 +60,7 @@ def _line(comparison: Comparison, record: dict[Any, Any]) -> dict[str, str]:
         "rule": record["rule"],
         "accuracy": percent(record["accuracy"], record["accuracy_se"]),
         "log loss": log_loss(record),
-        "difference": "–" if best else signed(difference, error, 3) if np.isfinite(difference) else "",
+        "difference": BEST if best else signed(difference, error, 3) if np.isfinite(difference) else "",
         "Brier": pair(record["brier"], record["brier_se"]),
     }
     if "calibration_error" in record:
@@ -90,18 +95,18 @@ def signed(value: float, error: float, digits: int) -> str:
     return f"+{text}" if value > NEGLIGIBLE else text
 
 
-def by_class(counts: NDArray[Any], classes: NDArray[Any]) -> pd.DataFrame:
-    """Return counts or costs (true outcome, predicted outcome) as a table."""
-    names = [str(label) for label in classes]
-    lines = pd.DataFrame(counts, columns=pd.Index(names))
+def by_class(counts: NDArray[Any], classes: NDArray[Any], order: Sequence[int]) -> pd.DataFrame:
+    """Return counts or costs (true outcome, predicted outcome) as a table, classes in an order."""
+    names = [str(classes[code]) for code in order]
+    lines = pd.DataFrame(counts[np.ix_(order, order)], columns=pd.Index(names))
     lines.insert(0, "true class", names, allow_duplicates=True)
     return lines
 
 
-def class_counts(y: Integers, classes: NDArray[Any]) -> list[tuple[str, int, str]]:
-    """Return label, rows and share of each class."""
+def class_counts(y: Integers, classes: NDArray[Any], order: Sequence[int]) -> list[tuple[str, int, str]]:
+    """Return label, rows and share of each class, in an order."""
     counts = np.bincount(y, minlength=len(classes))
-    return [(str(label), int(rows), percent(rows / counts.sum())) for label, rows in zip(classes, counts, strict=True)]
+    return [(str(classes[code]), int(counts[code]), percent(counts[code] / len(y))) for code in order]
 
 
 def column_summaries(frame: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -159,7 +159,9 @@ def cell(value: object) -> str:
 def html(report: Report) -> str:
     """Return a report as one page that makes no requests and runs no script; names of the user's are escaped."""
     style = files("bayesclf.report").joinpath("page.css").read_text(encoding="utf-8")
-    links = "".join(f'<a href="#part-{i}">{escape(part.heading)}</a>' for i, part in enumerate(report.sections, 1))
+    named = [(f"part-{i}", part.heading) for i, part in enumerate(report.sections, 1)]
+    named[1:1] = [(_id_of(box.heading), box.heading) for box in _boxes(report.sections)]
+    links = "".join(f'<a href="#{name}">{escape(heading)}</a>' for name, heading in named)
     made = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in report.made)
     page = f"""<!DOCTYPE html>
 <html lang="en">
@@ -188,6 +190,19 @@ def html(report: Report) -> str:
     return visible(page, kept="\n\t")
 
 
+def _boxes(parts: Sequence[Part]) -> Iterator[Section]:
+    """Yield the sections that are boxes, however deep."""
+    for part in parts:
+        if isinstance(part, Section) and part.look == "box":
+            yield part
+        elif isinstance(part, Section | Beside):
+            yield from _boxes(part.parts)
+
+
+def _id_of(heading: str) -> str:
+    return re.sub(r"\W+", "-", heading.lower())
+
+
 def _html(part: Part, name: str) -> str:
     """Return a part as markup; `name` is the id of a section."""
     match part:
@@ -210,7 +225,7 @@ def _html(part: Part, name: str) -> str:
             inner = "".join(_html(one, f"{name}-{i}") for i, one in enumerate(parts, 1))
             match look:
                 case "box":
-                    return f'<div class="cautions"><h3>{escape(heading)}</h3>\n{inner}</div>\n'
+                    return f'<div class="cautions" id="{_id_of(heading)}"><h3>{escape(heading)}</h3>\n{inner}</div>\n'
                 case "folded":
                     head = f"<summary><h2>{escape(heading)}</h2></summary>"
                     return f'<section id="{name}"><details class="part">{head}{inner}</details></section>\n'
@@ -259,7 +274,7 @@ def _html_finding(finding: Finding) -> str:
 
 def _unbroken(sentence: str) -> str:
     """Return an escaped sentence in which no line ends between a number and its standard error or unit."""
-    return escape(sentence).replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}").replace(" %", "\N{NO-BREAK SPACE}%")
+    return escape(sentence).replace(" ± ", "\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}")
 
 
 def markdown(report: Report) -> str:

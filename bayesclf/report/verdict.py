@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesclf.arrays import Array
+from bayesclf.decisions import REJECTED, Costs
 from bayesclf.diagnostics.calibration import less_confident
 from bayesclf.display import Display
-from bayesclf.evaluation.comparison import Comparison, score_table
-from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Step, confidence_gap
+from bayesclf.evaluation.comparison import Comparison
+from bayesclf.evaluation.judgments import CONFIDENCE, MATTERS, MOST_NATS, Step, class_shares, confidence_gap
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
-from bayesclf.evaluation.score_table import BASELINE, Key, Standing, mean, standings
-from bayesclf.report.facts import Fact, Score, calibration, facts
+from bayesclf.evaluation.score_table import BASELINE, Key, Standing, gain, mean, score_table, standings, with_error
+from bayesclf.report.facts import Fact, Score, calibration, compared, confusion, facts, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores
 from bayesclf.wording import counted, first_upper, joined, number, pair, percent
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.diagnostics import Diagnosis
-    from bayesclf.evaluation.comparison import Comparison
 
 NAMES = ("Bayes", "Brier", "Gibbs", "Laplace", "Markov", "Monte", "Pareto", "R-hat", "Student's")
 """First words of titles that are proper names and keep their capital within a sentence."""
@@ -34,7 +34,7 @@ ERROR = "one standard error over the rows"
 
 DEFINED = (
     f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. A clear difference holds at "
-    f"{100 * CONFIDENCE:.0f} % for all models together; a probable one exceeds one standard error, whatever the folds. "
+    f"{100 * CONFIDENCE:.0f}% for all models together; a probable one exceeds one standard error, whatever the folds. "
     f"Differences of log loss below {MATTERS:g} do not matter and count as ties."
 )
 """What the words of the verdict mean."""
@@ -80,14 +80,20 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     Without checks, the convergence problems that the fits reported are used instead.
     """
     issues = _issues(comparison, diagnoses)
-    wrong = (*_unavailable(comparison), *_infinite(comparison, table), *issues, *_overconfident(comparison))
-    cautions = (*_read(comparison), *wrong)
     records = table[table["log_loss"].notna()].to_dict("records") if "log_loss" in table else []
+    labels = _constant(comparison) if records else ()
+    cautions = (
+        *labels,
+        *_unavailable(comparison),
+        *_infinite(comparison, table),
+        *issues,
+        *_overconfident(comparison),
+    )
     if not records:
         return Verdict("No model could answer under any rule.", (), cautions)
     entries = {_key(record): record for record in records}
     own = {key: record for key, record in entries.items() if key[0] != BOOSTING}
-    common = (*_accuracy(comparison, own), *_cheapest(comparison, own))
+    common = (*_accuracy(comparison, own), *_cheapest(comparison, entries))
     best = comparison.best
     if np.isinf(entries[best]["log_loss"]):
         headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
@@ -109,7 +115,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     )
 
 
-def _read(comparison: Comparison) -> list[str]:
+def read(comparison: Comparison) -> list[str]:
     """Return what was decided while the table was read, a sentence for each of the first decisions."""
     more = len(comparison.read) - SHOWN_NOTES
     shown = [f"{first_upper(note)}." for note in comparison.read[:SHOWN_NOTES]]
@@ -132,7 +138,7 @@ def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, 
     if baseline.kind == "leaning":
         return (
             f"{first_upper(entry_subject(comparison, *_key(best)))} is probably, not clearly, better than always "
-            f"giving the shares of the classes: its log loss is {loss}, that of the shares {number(baseline.loss)}."
+            f"giving the shares of the classes: its log loss is {loss}, against {number(baseline.loss)}."
         )
     if not others:
         return f"Use {name}."
@@ -157,7 +163,7 @@ def _against_best(comparison: Comparison, standing: Standing, shares: float | No
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
     if shares is not None and np.isfinite(standing.loss):
-        amount += f", and clearly above that of always giving the shares of the classes, {number(shares)}"
+        amount += f", and clearly above the {number(shares)} of always giving the shares of the classes"
     word = "clearly" if standing.kind == "behind" else "probably"
     return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
 
@@ -212,33 +218,82 @@ def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> t
     return (f"The best accuracy is that of {name}, {word} above that of the recommended one (by {size}).",)
 
 
-def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> tuple[str, ...]:
-    """Name the entry whose decisions cost least, where the comparison has costs."""
-    if comparison.costs is None:
-        return ()
+def _constant(comparison: Comparison) -> Iterable[str]:
+    """Say where the decisions of the recommended entry are not clearly better than one decision for all rows."""
     best = comparison.best
-    found = standings(comparison, [best, *(key for key in scores if key != best)], "cost")
-    leader, own = found[0], next(standing for standing in found if _key(standing) == best)
-    record = scores[_key(leader)]
+    if comparison.costs is None:
+        found = with_error(comparison, best, "error")
+        score = Score(1 - found["error"], found["error_se"], 1 - mean(comparison, BASELINE, "error"))
+        said = no_better(
+            gain(comparison, best, "error"),
+            score,
+            _constant_decision(comparison),
+            confusion(*comparison.stacked(*best)),
+            comparison.classes,
+        )
+        return (said,) if said else ()
+    judged = gain(comparison, best, "cost")
+    if judged.state == "yes":
+        return ()
+    own, constant = (number(mean(comparison, key, "cost")) for key in (best, BASELINE))
+    return (
+        f"At the given costs its decisions are {compared(judged, 'cheaper', 'dearer')} {_every_row(comparison)}: {own} "
+        f"per row, against {constant}.",
+    )
+
+
+def _constant_decision(comparison: Comparison) -> str:
+    """Return the best class for all rows together, empty where it is best to reject them."""
+    log_shares = np.log(class_shares(comparison.y, len(comparison.classes)))[None]
+    code = (Costs.checked(len(comparison.classes)) if comparison.costs is None else comparison.costs).decide(log_shares)
+    return "" if code[0] == REJECTED else str(comparison.classes[code[0]])
+
+
+def _every_row(comparison: Comparison) -> str:
+    """Return the cheapest decision for all rows together, in words."""
+    label = _constant_decision(comparison)
+    return f"always deciding for '{label}'" if label else "rejecting every row"
+
+
+def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> Iterable[str]:
+    """Name the models whose decisions cost least, where there are costs, and what the same decision for all costs."""
+    if comparison.costs is None:
+        return
+    found = standings(comparison, [*comparison.leaders, BASELINE], "cost")
+    names = {
+        _key(one): _every_row(comparison)
+        if _key(one) == BASELINE
+        else f"the decisions of {entry_subject(comparison, *_key(one))}"
+        for one in found
+    }
+    first, *others = found
+    record = scores.get(_key(first), {"cost_se": np.nan, "rejected": 0.0})
     rejected = f", with {percent(record['rejected'])} of the rows rejected" if record["rejected"] > 0 else ""
-    price = f"{pair(record['cost'], record['cost_se'])} per row{rejected}"
-    if leader is own:
-        return (f"At the given costs its decisions are also the cheapest, {price}.",)
-    word = {"behind": "clearly", "leaning": "probably"}.get(own.kind, "not clearly")
-    size = f"{word} below those of the recommended one (by {pair(own.difference, own.error)})"
-    name = entry_subject(comparison, *_key(leader))
-    return (f"At the given costs the decisions of {name} are the cheapest, {price}: {size}.",)
+    verb = "costs" if _key(first) == BASELINE else "cost"
+    price = pair(first.loss, record["cost_se"])
+    yield f"At the given costs {names[_key(first)]} {verb} least, {price} per row{rejected}."
+    near = [f"{names[_key(one)].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
+    if near:
+        yield f"Not clearly dearer: {'; '.join(near)}."
+    for one in others:
+        if _key(one) == BASELINE and one.kind in ("behind", "leaning"):
+            word = "clearly" if one.kind == "behind" else "probably"
+            yield f"{first_upper(names[BASELINE])} costs {number(one.loss)}, {word} more."
 
 
 def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
     """Return how good the recommended model is, beside what one has without it."""
-    wrong, loss = (standings(comparison, [BASELINE], metric)[0].loss for metric in ("error", "log_loss"))
+    wrong, loss = (mean(comparison, BASELINE, metric) for metric in ("error", "log_loss"))
+    cost = None
+    if comparison.costs is not None:
+        cost = Score(best["cost"], best["cost_se"], mean(comparison, BASELINE, "cost"))
     found = facts(
         *comparison.stacked(*_key(best)),
         comparison.classes,
         Score(best["accuracy"], best["accuracy_se"], 1 - wrong),
         Score(best["log_loss"], best["log_loss_se"], loss),
         len(comparison.tested),
+        cost,
     )
     if "calibration_error" in best:
         found.append(calibration(best["calibration_error"], best["calibration_expected"]))
@@ -246,14 +301,15 @@ def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
 
 
 def _unavailable(comparison: Comparison) -> list[str]:
-    models: dict[tuple[str, str], list[str]] = {}
+    models: dict[tuple[str, str, bool], list[str]] = {}
     for (model, reason), rules in failures(comparison).items():
-        name = full_name(comparison, model)
-        models.setdefault((joined(rules), reason), []).append(name if name == model else first_upper(name))
+        left_out = model in comparison.left_out
+        under = "" if left_out or rules == [NO_RULE] else f" under {joined(rules)}"
+        models.setdefault((under, reason, left_out), []).append(first_upper(full_name(comparison, model)))
+    said = {(True, False): "was left out", (True, True): "were left out", (False, False): "has no answer"}
     return [
-        f"{joined(names)} {'has' if len(names) == 1 else 'have'} no answer"
-        f"{'' if rules == NO_RULE else f' under {rules}'}: {reason.rstrip('.')}."
-        for (rules, reason), names in models.items()
+        f"{joined(names)} {said.get((left_out, len(names) > 1), 'have no answer')}{under}: {reason.rstrip('.')}."
+        for (under, reason, left_out), names in models.items()
     ]
 
 
@@ -351,7 +407,6 @@ def overview(comparison: Comparison) -> Display:
     """Return what a comparison shows of itself: the entries with the smallest log loss, and what to conclude."""
     table = score_table(comparison, calibration=False)
     shown = scores(comparison, table)
-    best = [key == comparison.best for key in zip(shown["model"], shown["rule"], strict=True)] if len(shown) else []
     judged = verdict(comparison, table)
     missing = [
         f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
@@ -361,7 +416,7 @@ def overview(comparison: Comparison) -> Display:
         headline=_sizes(comparison),
         header=tuple(map(str, shown)),
         lines=list(shown.itertuples(index=False, name=None)),
-        best=best.index(True) if True in best else None,
+        best=0 if len(shown) else None,
         sentences=(
             *missing[:MOST_REASONS],
             *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
@@ -380,4 +435,4 @@ def _sizes(comparison: Comparison) -> str:
     rules = dict.fromkeys(rule for _, rule in comparison.answers)
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
     entries = f"{counted(len(comparison.models), 'model')} × {counted(len(rules), 'rule')}"
-    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds}, by log loss (± standard error)"
+    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds} (± standard error), the best first"

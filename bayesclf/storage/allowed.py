@@ -36,15 +36,13 @@ CLASSES = {
     "engines.optimizers": ("Certificate",),
     "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior", "Selected"),
     "families.by_evidence": ("ByEvidence", "Choices"),
-    "families.histogram": ("Cells",),
+    "families.cells_in_a_row": ("Cells", "Levels"),
     "families.mixed.regressions": ("NormalInverseGamma",),
     "models.base": ("Block",),
     "models.generative": ("GenerativeModel",),
-    "models.logistic.centered": ("CenteredRows",),
     "models.logistic.design": ("LogisticDesign",),
-    "models.logistic.model": ("LogisticModel",),
+    "models.logistic.model": ("LogisticModel", "StreamedModel"),
     "models.logistic.prior": ("LearnedScale", "LogisticPrior"),
-    "models.logistic.streamed": ("StreamedModel",),
     "models.tempered": ("LeftOut",),
     "posterior.hypotheses": ("SeededDraws",),
     "rules": ("Gibbs",),
@@ -74,7 +72,7 @@ def classes() -> dict[str, type]:
     from bayesclf.engines.optimizers import OPTIMIZERS
     from bayesclf.families import FAMILIES
 
-    listed: list[Any] = [*FAMILIES.values(), *ENGINES.values(), *OPTIMIZERS.values()]
+    listed: list[Any] = [*FAMILIES.values(), *ENGINES.values(), *OPTIMIZERS]
     listed += [family.statistics_type for family in FAMILIES.values()]
     for module, names in CLASSES.items():
         listed += [getattr(import_module(f"bayesclf.{module}"), name) for name in names]

@@ -13,6 +13,7 @@ from typing import Any, override
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.storage import allowed
@@ -49,6 +50,9 @@ class Encoder:
             return {"dict": [[self.encode(k, where), self.encode(v, f"{where}.{k}")] for k, v in value.items()]}
         if kind is np.ndarray:
             return self._array(value, where)
+        if isinstance(value, sparse.csr_array):
+            arrays = (value.data, value.indices, value.indptr)
+            return {"sparse": [[self._array(array, where) for array in arrays], list(value.shape)]}
         if isinstance(value, np.generic) and (is_number(value.dtype) or value.dtype.kind == "U"):
             return {"scalar": [value.dtype.str, self.encode(value.item(), where)]}
         if kind is DoesNotExist:
@@ -111,6 +115,10 @@ class Decoder:
                 return _known_dtype(dtype, "biufU").type(self.decode(value))
             case "array", dict() as content:
                 return self._array(**content)
+            case "sparse", (list() as arrays, list() as shape):
+                cells = sparse.csr_array(tuple(self.decode(arrays)), shape=tuple(shape))
+                cells.check_format()
+                return cells
             case "items", dict() as content:
                 return self._objects(**content)
             case "dataset", list() as content:

@@ -19,7 +19,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.errors import CellTypeError, InputError
+from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
 from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, clipped, counted, listed, written
@@ -44,6 +44,11 @@ NOTES = "bayesclf notes"
 def notes_of(X: Any) -> tuple[str, ...]:
     """Return what was done to read a table, in sentences; none for another one."""
     return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
+
+
+def is_described(X: Any) -> bool:
+    """Return whether it was already said, or decided, which columns of a table are of no use."""
+    return NOTES in getattr(X, "attrs", {})
 
 
 def some_rows(frame: pd.DataFrame, kept: NDArray[np.bool_]) -> pd.DataFrame:
@@ -574,8 +579,25 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...]) -> tuple[NDArray[Any
     values = [_plain(value) for value in uniques]
     alike = written_alike([value for value in values if value not in index], levels)
     other = index.get(RARE, UNSEEN)
+    _warn_of_spelling(column.name, [value for value in values if alike.get(value, value) not in index], levels)
     table = np.array([index.get(alike.get(value, value), other) for value in values] + [index.get(None, MISSING)])
     return np.asarray(found), table
+
+
+def _warn_of_spelling(name: Any, unseen: list[Any], levels: tuple[Hashable, ...]) -> None:
+    """Warn of a value that is no level, and is written as one but for case and blanks."""
+    known = {_folded(level): level for level in levels if isinstance(level, str)} if unseen else {}
+    for value in unseen:
+        if isinstance(value, str) and (level := known.get(_folded(value))) is not None:
+            warn(
+                f"column {str(name)!r} has {value!r}, which the training rows lack; did you mean {level!r}? Write it "
+                "the same way",
+                PredictionWarning,
+            )
+
+
+def _folded(word: str) -> str:
+    return " ".join(word.split()).casefold()
 
 
 def unseen_cells(X: Integers, frame: pd.DataFrame, names: tuple[str, ...]) -> str:

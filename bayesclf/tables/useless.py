@@ -14,8 +14,8 @@ from scipy.special import gammaln
 from bayesclf.errors import InputError
 from bayesclf.tables import columns
 from bayesclf.tables.kinds import require_column
-from bayesclf.tables.writing import PLAIN
-from bayesclf.wording import listed
+from bayesclf.tables.writing import PLAIN, written
+from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
 
 FEWEST_ROWS = 20
 """The fewest rows that tell: in fewer ones the values of any column may all be equal, or all be different."""
@@ -28,6 +28,12 @@ CHANCE = 0.01
 
 ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid)|.*[a-z](Id|ID)")
 """Names of columns that name rows, where their values are all different."""
+
+LOOKED_AT = 1000
+"""Rows that are looked at first, so that most columns of a table in memory take no time."""
+
+AMOUNTS = {"whole", "point", "point?", "comma?", "commas", "commas, point"}
+"""Shapes of numbers that only signs and commas keep from being read as such."""
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 DATE = re.compile(
@@ -60,6 +66,49 @@ def useless(
         rest = [name for name in names if name not in {*found, *texts}]
         found |= dict.fromkeys(texts if rest else [], "holds free text")
     return found
+
+
+def about_useless(frame: pd.DataFrame) -> list[str]:
+    """Say of a table in memory which columns say nothing about new rows, or hold numbers with signs, and what to do.
+
+    Examples
+    --------
+    >>> prices = [f"${number / 2:.2f}" for number in range(40)]
+    >>> print(*about_useless(pd.DataFrame({"id": range(40), "x": 0.5, "price": prices})), sep="\\n")
+    column 'id' numbers the rows; X.drop(columns=['id']) leaves it out
+    column 'price' holds numbers with signs; X['price'].replace(r"[^0-9.-]", "", regex=True).astype(float) reads them
+    """
+    names = [str(name) for name in frame.columns]
+    named, amounts = frame.set_axis(names, axis=1), []
+    keep = [name for name in names if pd.api.types.is_float_dtype(named.dtypes[name])]
+    for part in [named.head(LOOKED_AT), named] if len(named) > LOOKED_AT else [named]:
+        amounts = [name for name in names if name not in keep and _holds_amounts(part[name])]
+        found = useless(part, None, [*keep, *amounts], every_row=False)
+        keep = [name for name in names if name not in {*found, *amounts}]
+    said = [
+        f'column {name!r} holds numbers with signs; X[{name!r}].replace(r"[^0-9.-]", "", regex=True).astype(float) '
+        "reads them"
+        for name in amounts
+    ]
+    if not found:
+        return said
+    whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
+    derive = "; derive numbers from dates, such as the year" if "holds dates" in found.values() else ""
+    them = "it" if len(found) == 1 else "them"
+    return [f"{whys}; X.drop(columns={list(found)!r}) leaves {them} out{derive}", *said]
+
+
+def _holds_amounts(column: pd.Series[Any]) -> bool:
+    """Return whether nearly all words of a column are numbers with signs or commas, as in $1,137.00."""
+    if isinstance(column.dtype, pd.CategoricalDtype) or not (
+        column.dtype == object or pd.api.types.is_string_dtype(column.dtype)
+    ):
+        return False
+    words = pd.unique(column.dropna())
+    if len(words) < FEWEST_ROWS or not all(isinstance(word, str) for word in words):
+        return False
+    shapes = [written(word.strip()) for word in words]
+    return all(found and found[1] in AMOUNTS for found in shapes) and not all(map(PLAIN.fullmatch, words))
 
 
 def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:

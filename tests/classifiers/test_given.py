@@ -6,7 +6,7 @@ from helpers.classifiers import NUMBERS, WORDS
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,8 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     assert own in found.findings[-1].reason
     assert own not in fitted.diagnose(X, y, checks=["Y01"]).held_out.setting
 
-    said = given.prior_summary().attrs["model"]
+    with pytest.warns(PredictionWarning, match="these priors are those of the fit, which need not be"):
+        said = given.prior_summary().attrs["model"]
     assert said[:-1] == fitted.prior_summary().attrs["model"]
     assert said[-1].startswith("draws of the posterior were given; these priors are those of the fit")
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_

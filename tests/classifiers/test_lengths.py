@@ -73,7 +73,7 @@ def test_lengths_that_cannot_be(lengths):
 def test_a_model_of_which_words_there_are_takes_no_lengths():
     clf = fitted("text", event_model="bernoulli")
     assert clf.sample(5)[0].shape == (5, 1)
-    with pytest.raises(InputError, match="lengths cannot be given: this event model says of each word"):
+    with pytest.raises(InputError, match="lengths cannot be given: this model does not draw words one by one"):
         clf.sample(5, lengths=3)
 
 

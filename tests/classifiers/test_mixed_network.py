@@ -222,7 +222,7 @@ def test_what_a_fit_shows_and_checks(fruit, tmp_path):
 def test_an_explanation_shows_four_digits_of_a_number(fruit):
     X, y = fruit
     clf = BayesNetClassifier(EDGES, inference="map").fit(X, y)
-    (value,) = clf.explain(X[:1]).terms["value"].dropna()
+    (value,) = clf.explain(X[:1]).table["value"].dropna()
     color, *numbers = value.split(", ")
     assert color == X["color"][0]
     assert numbers == [f"{X[name][0]:.4g}" for name in ("weight", "height")]

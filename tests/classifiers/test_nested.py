@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 import bayesclf as bc
 from bayesclf.classifiers.base import innermost, is_frozen, transformed
 from bayesclf.errors import InputError, Refused
-from bayesclf.models.logistic.centered import CenteredRows
+from bayesclf.models.logistic.design import LogisticDesign
 
 X, Y = load_iris(return_X_y=True)
 ROWS = np.random.default_rng(0).permutation(150)
@@ -184,7 +184,7 @@ class TestTags:
 @pytest.mark.parametrize("inference", ["map", "laplace", pytest.param("nuts", marks=pytest.mark.slow)])
 def test_words_as_numbers_stay_sparse_in_a_pipeline(inference, monkeypatch):
     if inference != "nuts":  # whose machine code takes dense rows
-        monkeypatch.setattr(CenteredRows, "toarray", None)
+        monkeypatch.setattr(LogisticDesign, "standardized", None)
     texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?", "a prize for lunch", "you win"] * 5
     y = ["spam", "spam", "ham", "ham", "ham", "spam"] * 5
     settings = {"inference": bc.engines.NUTS(draws=1000) if inference == "nuts" else inference, "prior_scale": 0.5}

@@ -168,16 +168,6 @@ def test_the_order_of_columns_at_prediction_changes_nothing(case, mixed_table, f
 
 
 @every_case
-def test_rows_are_those_of_the_table_with_the_training_columns(case, mixed_table, fitted):
-    X, _ = case.table(mixed_table)
-    clf = fitted(case)
-    frame = clf.frame(X[X.columns[::-1]].assign(other=1))
-    assert list(frame.columns) == list(X.columns)
-    for part, expected in zip(clf.rows(X).parts, clf.encode(frame).parts, strict=True):
-        np.testing.assert_array_equal(part, expected)
-
-
-@every_case
 def test_the_draws_are_the_posterior_without_the_points(case, mixed_table, fitted):
     X, y = case.table(mixed_table)
     clf = fitted(case)

@@ -5,6 +5,8 @@ import pytest
 from helpers.cases import GAUSSIAN, MIXED, MULTINOMIAL, PRIORS
 from helpers.families import MAIN_SUITE, every_prior, ids
 
+from bayesclf.families.terms import Pair
+
 CELLWISE = [case for case in PRIORS if case not in MULTINOMIAL]
 every_cellwise_prior = pytest.mark.parametrize("case", **ids(CELLWISE))
 gaussian_prior = pytest.mark.parametrize("case", **ids([case for case in PRIORS if case in GAUSSIAN]))
@@ -127,3 +129,17 @@ def test_estimates_move_with_origin_and_unit(case, estimate):
     np.testing.assert_allclose(far["sigma2"], plain["sigma2"], rtol=1e-8)
     np.testing.assert_allclose(wide["mu"], 1e6 * plain["mu"], rtol=1e-12)
     np.testing.assert_allclose(wide["sigma2"], 1e12 * plain["sigma2"], rtol=1e-12)
+
+
+@every_prior
+def test_contributions_are_those_of_the_columns_and_add_up_to_the_log_ratio_of_two_classes(case, rng):
+    X, _ = case.data(3)
+    parameters, rows = case.point(rng), np.arange(len(X))
+    pair = Pair(rng.integers(3, size=len(X)), rng.integers(3, size=len(X)))
+    found = case.prior.contributions(X, parameters, pair)
+    density = case.prior.log_density(X, parameters)[0]
+    total = np.bincount(found.row, found.values[0], minlength=len(X))
+    np.testing.assert_allclose(total, density[rows, pair.outcome] - density[rows, pair.against], atol=1e-9)
+    assert [column for columns in found.features for column in columns] == list(case.axes.features)
+    assert found.values.shape == (1, len(found.row))
+    assert found.feature.max(initial=0) < len(found.features)

@@ -15,9 +15,7 @@ from helpers.classifiers import (
     assert_same_answers,
     every_generative,
     every_rule,
-    notes,
     over,
-    with_numbers,
     with_words,
 )
 from scipy.special import logsumexp, softmax
@@ -29,54 +27,6 @@ from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.rules import RULES
 
 # Learning in parts
-
-
-def assert_learnt_in_parts(case, missing, part, weight, table):
-    """Assert that `partial_fit` over the parts (row) of a table is `fit` to all of it."""
-    X, y = case.table(table)
-    by_parts = case.make(missing=missing)
-    for rows in (part == number for number in np.unique(part)):
-        by_parts.partial_fit(X[rows], y[rows], classes=np.unique(y), sample_weight=weight[rows])
-    whole = case.make(missing=missing).fit(X, y, sample_weight=weight)
-    assert_same_answers(whole, by_parts, X, OF_STATISTICS)
-    assert notes(by_parts) == notes(whole)
-
-
-@every_generative
-@pytest.mark.parametrize("missing", ["ignore", "level"])
-def test_partial_fit_over_three_parts_is_fit(case, missing, mixed_table, rng):
-    rows = len(mixed_table[1])
-    assert_learnt_in_parts(case, missing, rng.integers(3, size=rows), rng.uniform(0.5, 2.0, rows), mixed_table)
-
-
-@with_words
-@pytest.mark.parametrize("missing", ["ignore", "level"])
-def test_partial_fit_takes_levels_that_come_later(case, missing, mixed_table):
-    X, y = case.table(mixed_table)
-    order = np.argsort(X["ward"].map({"west": 0, "east": 1, "north": 2}).fillna(3).to_numpy(), kind="stable")
-    X, y = X.iloc[order], y[order]
-    by_rows = case.make(missing=missing)
-    for start in range(0, len(y), 20):
-        by_rows.partial_fit(X[start : start + 20], y[start : start + 20], classes=np.unique(y))
-    assert_same_answers(case.make(missing=missing).fit(X, y), by_rows, X, OF_STATISTICS)
-
-
-@with_numbers
-def test_partial_fit_takes_a_column_that_varies_later(case, mixed_table):
-    X, y = case.table(mixed_table)
-    X = X.assign(dose=np.where(np.arange(len(y)) < 30, 0.3, X["dose"]))
-    by_parts = case.make().partial_fit(X[:30], y[:30], classes=np.unique(y))
-    assert "'dose'" in by_parts.notes_[0]
-    by_parts.partial_fit(X[30:], y[30:])
-    assert not any("one value only" in note for note in by_parts.notes_)
-    assert_same_answers(case.make().fit(X, y), by_parts, X, OF_STATISTICS)
-
-
-@every_generative
-def test_partial_fit_ignores_rows_of_weight_zero_as_fit_does(case, mixed_table):
-    X, y, weight = case.with_rows_of_weight_zero(mixed_table)
-    by_parts = case.make().partial_fit(X, y, sample_weight=weight)
-    assert_same_answers(case.make().fit(X, y, weight), by_parts, X[5:], OF_STATISTICS)
 
 
 PROPER = {"m": np.array([30.0, 1.0]), "kappa": 0.5, "a": 2.0, "b": 3.0}

@@ -6,7 +6,7 @@ from helpers.cases import DISCRETE, MULTIVARIATE_GAUSSIAN, PLUG_INS, PRIORS, TAB
 from helpers.families import MAIN_SUITE
 from helpers.suites import mostly_slow
 
-from bayesclf.evaluation.leaving_out import TrainingRows, log_joint_without, models_without
+from bayesclf.evaluation.leave_one_out import TrainingRows, log_joint_without, models_without
 from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
 from bayesclf.models.base import Block, Rows
 from bayesclf.models.generative import GenerativeModel

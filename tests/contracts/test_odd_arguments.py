@@ -11,10 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.fuzz import answer
+from helpers.odd import NO_COUNTS, NO_FLAGS, NO_NUMBERS
 from helpers.suites import mainly
 
 import bayesclf as bc
 from bayesclf.engines import MAP, Exact, GradientAscent, Laplace
+from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.experiments.sample_size import examples_needed
+from bayesclf.tables.reading import read_table
 
 Y = np.array(["a", "b"] * 10)
 X = pd.DataFrame({"u": np.arange(20) % 7 / 7, "v": np.arange(20) % 3 / 3})
@@ -96,7 +100,53 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "comparison.stacked": of("comparison", "stacked", model="nb", rule="map"),
     "comparison.threshold_curve": of("comparison", "threshold_curve", model="nb", rule="map"),
     "curves.plot": of("curves", "plot"),
+    "SplitConformal": (lambda: lambda **given: bc.SplitConformal(**given).fit(X, Y), {"classifier": naive()}),
+    "StackedClassifier": (lambda: lambda **given: bc.StackedClassifier(**given).fit(X, Y), {"models": ONE["models"]}),
+    "read_table": (lambda: read_table, {"path": "none"}),
+    "Gibbs": (lambda: bc.rules.Gibbs, {}),
+    "examples_needed": (lambda: examples_needed, {}),
 }
+TABLE, NO_NONE = [*NO_NUMBERS, None], [value for value in NO_NUMBERS if value is not None]
+NO_LEVEL, NO_JOBS = [*NO_NUMBERS, 0, 1], [0, 2.5, "x", True]
+NO_MAPPING = [value for value in NO_NUMBERS if not isinstance(value, dict)]
+REFUSED: dict[str, dict[str, list[Any]]] = {
+    "compare": {
+        **{"models": TABLE, "X": TABLE, "y": TABLE, "rules": NO_NUMBERS, "cv": NO_COUNTS, "repeats": NO_COUNTS},
+        **{"n_jobs": NO_JOBS, "progress": ["x", 0, 2.5, []], "cost": NO_NUMBERS, "reject": NO_NUMBERS},
+        "random_state": [value for value in NO_COUNTS if value != 0 or value is False],
+    },
+    "learning_curve": {"sizes": [*NO_NUMBERS, [0], [1e9]], "repeats": NO_COUNTS, "n_jobs": NO_JOBS, "rules": [[]]},
+    "loo": {"rule": NO_NUMBERS, "method": NO_NUMBERS},
+    "diagnose": {"X": NO_NUMBERS, "y": NO_NUMBERS, "checks": ["x", 1, ["x"]], "new": NO_NUMBERS},
+    "fit": {"X": TABLE, "y": TABLE, "sample_weight": [*NO_NUMBERS[:-2], np.zeros(20)]},
+    "predict": dict.fromkeys(("rule", "cost", "reject", "class_prior"), NO_NUMBERS),
+    "predict_interval": {"ci_prob": NO_LEVEL},
+    "predict_set": {"level": NO_LEVEL},
+    "predict_frame": {"uncertainty": NO_FLAGS},
+    "explain": {"ci_prob": NO_NUMBERS, "outcome": NO_NUMBERS},
+    "summary": {"ci_prob": NO_NUMBERS, "of": NO_NUMBERS},
+    "sample": {"n": NO_COUNTS, "random_state": NO_NONE},
+    "predictive_check": {"draws": NO_COUNTS, "prior": NO_FLAGS},
+    "to_datatree": {"draws": NO_COUNTS},
+    "to_logistic": {"intercept_at": NO_NUMBERS},
+    "hypotheses": {"source": NO_NUMBERS},
+    "with_posterior": {"idata": TABLE, "point": NO_NUMBERS},
+    "SplitConformal": {
+        **dict.fromkeys(("classifier", "nonconformity", "rule", "random_state"), NO_NUMBERS),
+        **{"level": NO_LEVEL, "share": NO_LEVEL, "by_class": NO_FLAGS},
+    },
+    "StackedClassifier": {"models": NO_NUMBERS, "rule": NO_MAPPING, "cv": NO_COUNTS, "random_state": NO_NUMBERS},
+    "load": {"path": [*TABLE, 0]},
+    "datasets.load": {
+        **{"name_or_path": [*TABLE, 0], "target": NO_NUMBERS, "dtypes": NO_MAPPING, "max_bytes": NO_COUNTS},
+        "missing": [value for value in NO_MAPPING if not isinstance(value, list)],
+    },
+    "read_table": {"path": [*TABLE, 0]},
+    "Gibbs": {"draw": NO_NUMBERS, "given": NO_NUMBERS},
+    "set_progress": {"progress": ["x", 0, 2.5, []]},
+    "examples_needed": dict.fromkeys(("p", "level", "method"), NO_NUMBERS),
+}
+"""Values that must be refused, by function and argument: none of the argument's kind."""
 ARGUMENTS = {
     "comparison": lambda: made()["comparison"],
     "clf": lambda: made()["clf"],
@@ -124,6 +174,19 @@ def test_functions_and_methods(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call, good = CALLS[name]
     try_all(call(), good)
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, argument) for name, given in REFUSED.items() for argument in given]
+)
+def test_values_of_another_kind_are_refused(name, argument):
+    call, good = CALLS[name]
+    if name == "with_posterior":
+        good = {"idata": made()["clf"].posterior_}
+    for value in REFUSED[name][argument]:
+        with pytest.raises((InputError, Refused, DoesNotExist)) as refusal:
+            call()(**{**good, argument: value})
+        assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("name", mainly(FIGURES, "reliability", "rule_scores"))

@@ -8,12 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.classifiers import NUMBERS, WORDS, assert_same_answers, every_generative
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.tables.missing import emptied
 from bayesclf.tables.reading import read_table
 
@@ -25,69 +23,6 @@ def batches(table, seed, parts):
     cuts = np.sort(rng.choice(np.arange(1, len(table)), size=parts - 1, replace=False))
     found = [table.iloc[rows] for rows in np.split(order, cuts)]
     return [found[0], *(part[list(rng.permutation(part.columns))] for part in found[1:])]
-
-
-def assert_same_statistics(one, other):
-    """Compare what was learned to 1e-12 of each array's largest number."""
-    for name, value in vars(one).items():
-        if name == "counts":
-            np.testing.assert_allclose(other.counts, value, rtol=1e-12)
-    for mine, theirs in zip(one.statistics, other.statistics, strict=True):
-        assert mine.axes == theirs.axes
-        for name, values in mine.arrays().items():
-            scale = np.abs(values).max(initial=1.0)
-            np.testing.assert_allclose(theirs.arrays()[name], values, rtol=0, atol=1e-12 * scale, err_msg=name)
-
-
-@every_generative
-@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(2, 6))
-@settings(max_examples=2, deadline=None)
-def test_a_stream_in_any_split_and_order_is_fit(case, mixed_table, seed, parts):
-    assert_any_split_is_fit(case, "ignore", mixed_table, seed, parts, "map")
-
-
-@every_generative
-@pytest.mark.slow
-@pytest.mark.parametrize("missing", ["ignore", "level"])
-@given(seed=st.integers(0, 2**32 - 1), parts=st.integers(1, 6))
-@settings(max_examples=4, deadline=None)
-def test_its_posterior_is_that_of_fit(case, missing, mixed_table, seed, parts):
-    assert_any_split_is_fit(case, missing, mixed_table, seed, parts, case.inference)
-
-
-def assert_any_split_is_fit(case, missing, mixed_table, seed, parts, inference):
-    """Compare a stream of parts in random order, with weights, with a fit to all rows."""
-    X, y = case.table(mixed_table)
-    weight = np.random.default_rng(seed).uniform(1.0, 2.0, len(y))
-    table = X.assign(label=y, weight=weight)
-    clf = case.make(missing=missing, inference=inference)
-    streamed = clone(clf).fit_stream(batches(table, seed, parts), "label", weight="weight")
-    whole = clf.fit(X, y, sample_weight=weight)
-    assert_same_statistics(whole._learnt, streamed._learnt)
-    assert_same_answers(whole, streamed, X, ("map",) if inference == "map" else case.closed_form, 1e-11)
-    assert list(streamed.classes_) == list(whole.classes_)
-    assert streamed.columns_ == whole.columns_
-
-
-@every_generative
-def test_classes_and_levels_may_come_late(case, mixed_table):
-    X, y = case.table(mixed_table)
-    order = np.lexsort((X.iloc[:, 0].map(str), y))
-    table = X.iloc[order].assign(label=y[order])
-    clf = case.make(inference="map")
-    streamed = clone(clf).fit_stream([table[start : start + 18] for start in range(0, len(y), 18)], "label")
-    whole = clf.fit(X, y)
-    assert_same_answers(whole, streamed, X, ("map",), 1e-11)
-    assert streamed.notes_ == whole.notes_
-
-
-@every_generative
-def test_rows_of_weight_zero_do_not_count_in_a_stream(case, mixed_table):
-    X, y, weight = case.with_rows_of_weight_zero(mixed_table)
-    table = X.assign(label=y, weight=weight)
-    clf = case.make(inference="map")
-    streamed = clone(clf).fit_stream([table[:5], table[5:12], table[12:]], "label", weight="weight")
-    assert_same_answers(clf.fit(X, y, weight), streamed, X[5:], ("map",))
 
 
 @pytest.mark.parametrize("alpha", ["learned", 2.0])
@@ -264,12 +199,3 @@ def test_the_order_of_categories_is_that_of_a_fit_in_memory(tmp_path):
         streamed = bc.CategoricalNB(random_state=1).fit_stream(source, "y")
         assert streamed.columns_ == whole.columns_
         assert_same_answers(whole, streamed, table[["x"]], ("bayes-optimal", "map"))
-
-
-def test_what_is_no_other_classifier_is_not_added(mixed_table):
-    X, y = mixed_table
-    clf = bc.GaussianNB(inference="map").fit(X[NUMBERS], y)
-    with pytest.raises(Refused, match="cannot be added to itself, as each row would count twice"):
-        clf + clf
-    with pytest.raises(TypeError, match="unsupported operand"):
-        clf + 1

@@ -152,7 +152,7 @@ def test_calibration_error_of_calibrated_rows_is_as_expected():
     errors = []
     for _ in range(40):
         y = (rng.random(2000) < proba).astype(int)
-        errors.append(bc.diagnostics.calibration.scores.reliability(log_proba, y).error)
+        errors.append(bc.diagnostics.calibration.scores.binned_error(log_proba, y))
     expected, p_value = _if_calibrated(log_proba, float(np.mean(errors)), 1)
     assert abs(expected - np.mean(errors)) < 4 * np.std(errors) / np.sqrt(40)
     assert 0.2 < p_value < 0.8

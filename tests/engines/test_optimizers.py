@@ -11,7 +11,6 @@ from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refuse
 DETERMINISTIC = {
     "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
     "conjugate-gradient": bc.engines.ConjugateGradient(),
-    "l-bfgs": bc.engines.LBFGS(),
     "newton": bc.engines.Newton(),
 }
 
@@ -26,7 +25,7 @@ def rows(request):
 
 
 def test_every_optimizer_is_tested():
-    assert set(DETERMINISTIC) == set(OPTIMIZERS)
+    assert set(map(type, DETERMINISTIC.values())) == set(OPTIMIZERS)
 
 
 @pytest.mark.parametrize("point", ["map", "mle"])
@@ -255,7 +254,7 @@ def test_on_separable_classes_the_weights_grow_like_the_log_of_the_steps_and_the
     with pytest.warns(
         ConvergenceWarning,
         match="after 20,000 steps the weights have not settled, and never would: "
-        "the classes are completely separable: weights on 'x0' put every training row",
+        "the classes are separable: weights on 'x0' put every training row",
     ):
         clf = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit(*SEPARABLE)
     trace = clf.trace_

@@ -12,7 +12,7 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, Refused
-from bayesclf.evaluation.leaving_out import log_joint_without, training_rows
+from bayesclf.evaluation.leave_one_out import log_joint_without, training_rows
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.posterior.pareto import smoothed
 

@@ -12,7 +12,7 @@ from scipy import sparse, stats
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import predictive_checks
-from bayesclf.evaluation.predictive_checks import Documents, p_value_table, prior_draws
+from bayesclf.evaluation.predictive_checks import Documents, p_value_table
 
 
 def rows(n=200, classes=2, seed=1):
@@ -158,21 +158,6 @@ def test_the_false_alarm_rate_of_adjusted_p_values_is_as_it_says():
     # Their adjustment is for the class counts too, which makes them larger and no smaller.
     assert stats.binom.sf((np.array(least) <= 0.1).sum() - 1, 80, 0.1) > 0.001
     assert (np.array(least) <= 0.5).sum() > 10
-
-
-def test_prior_draws_of_logistic_regression_have_the_prior_s_moments():
-    X, y = rows(120, classes=3)
-    clf = bc.LogisticRegression(prior_scale=1.5, intercept_at="zero", inference="map", random_state=1)
-    clf.fit(X[["age", "dose"]], y)
-    draws = prior_draws(clf.model_, np.random.default_rng(2), 40_000)
-    prior = clf.model_.weight_prior
-    theta = np.concatenate([draws["intercept"][:, :, None], draws["weight"] * clf.model_.design.scale], axis=2)
-    theta = theta[:, :2] - theta[:, 2:]
-    covariance = np.linalg.inv(prior.precision())
-    found = np.cov(theta.reshape(len(theta), -1).T)
-    sd = np.sqrt(np.diag(covariance))
-    assert np.abs((found - covariance) / np.outer(sd, sd)).max() < 5 / np.sqrt(40_000) * np.sqrt(2)
-    assert np.abs(theta.mean(axis=0).ravel() / sd).max() < 5 / np.sqrt(40_000)
 
 
 def test_logistic_regression_is_checked_given_x():

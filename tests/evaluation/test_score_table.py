@@ -8,7 +8,7 @@ from scipy import stats
 
 import bayesclf as bc
 from bayesclf.evaluation.judgments import MATTERS, critical_value, split_error
-from bayesclf.evaluation.score_table import BASELINE, row_losses, standings
+from bayesclf.evaluation.score_table import BASELINE, HeldOut, row_losses, standings
 
 
 def comparison_of(losses, y=None):
@@ -21,16 +21,9 @@ def comparison_of(losses, y=None):
         (f"m{j}", "map"): SimpleNamespace(scores=[SimpleNamespace(log_loss=column, error=(column > 0.7) * 1.0)])
         for j, column in enumerate(np.transpose(losses))
     }
-    return SimpleNamespace(
-        answers=answers,
-        tested=(np.arange(rows),),
-        runs=(range(5),),
-        splits=splits,
-        y=y,
-        classes=np.unique(y),
-        seed=0,
-        repeats=1,
-    )
+    found = HeldOut()
+    vars(found).update(answers=answers, splits=splits, y=y, classes=np.unique(y), seed=0, repeats=1, costs=None)
+    return found
 
 
 def kinds(losses):

@@ -1,24 +1,22 @@
-"""The stack of a comparison: its weights, its line scored fold by fold, and the classifier that it becomes."""
+"""The stack of a comparison: its weights, and the classifier that it becomes."""
 
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import LeaveOneOut, ShuffleSplit
+from sklearn.model_selection import LeaveOneOut
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.peers import NO_RULE, line_name
-from bayesclf.evaluation.stack import STACK, stacked
 
-LINE = (STACK, NO_RULE)
 RULES = ["mle", "map", "predictive", "gibbs"]
+LINES = [(model, rule) for model in ("gnb", "gda") for rule in RULES[:3]]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +35,7 @@ MODELS = {"gnb": bc.GaussianNB(), "gda": bc.GaussianDiscriminantAnalysis("class"
 
 @pytest.fixture(scope="module")
 def comparison(table):
-    return bc.compare(MODELS, *table, RULES, cv=4, repeats=2, random_state=3, reject=0.3, stack=True)
+    return bc.compare(MODELS, *table, RULES, cv=4, repeats=2, random_state=3, reject=0.3)
 
 
 @pytest.fixture(scope="module")
@@ -59,86 +57,18 @@ def answers_of(comparison, lines, repeat):
     return np.stack([frame.loc[line].sort_values("row").filter(like="P(").to_numpy() for line in lines])
 
 
-class TestLine:
-    def test_each_fold_is_scored_with_the_best_weights_of_the_rows_outside_it(self, comparison):
-        lines = list(comparison.mixture.weights)
-        assert lines == [(model, rule) for model in MODELS for rule in RULES[:3]]
-        proba = [answers_of(comparison, lines, repeat) for repeat in range(2)]
-        own = [each[:, np.arange(80), comparison.y].T for each in proba]
-        for number, (_, test) in enumerate(comparison.splits):
-            outside = np.setdiff1d(np.arange(80), test)
-            weights = comparison.mixture.fold_weights[number]
-            assert_best(weights, np.concatenate([each[outside] for each in own]))
-            expected = np.tensordot(weights, proba[number // 4], 1)[test]
-            found = np.exp(comparison.answers[LINE].scores[number // 4].log_proba[test])
-            np.testing.assert_allclose(found, expected, rtol=1e-9)
-
-    def test_no_label_of_a_fold_enters_its_weights(self, comparison):
-        before, _ = stacked(comparison)
-        inside = comparison.splits[1][1]
-        altered = {}
-        for place, (key, answer) in enumerate(comparison.answers.items()):
-            parts = []
-            for part in answer.scores:
-                log_loss = part.log_loss.copy()
-                log_loss[inside] += 3.0 * place
-                parts.append(replace(part, log_loss=log_loss))
-            altered[key] = replace(answer, scores=tuple(parts))
-        after, _ = stacked(replace(comparison, answers=altered))
-        np.testing.assert_array_equal(after.fold_weights[1], before.fold_weights[1])
-        assert np.abs(after.fold_weights - before.fold_weights).max(axis=1)[[0, 2, 3]].min() > 0.01
-
-    def test_it_stands_in_the_table_with_all_scores(self, comparison):
-        line = comparison.table.set_index(["model", "rule"]).loc[LINE]
-        scores = comparison.answers[LINE].scores
-        assert line["log_loss"] == pytest.approx(np.mean([part.log_loss for part in scores]))
-        assert {"accuracy", "brier", "calibration_error", "cost", "rejected", "log_loss_diff_se"} <= set(
-            line.dropna().index
-        )
-        assert comparison.models == ("gnb", "gda", STACK)
-        assert comparison.seconds[STACK] > 0
-
-    def test_its_notes_say_what_it_mixes_and_how_it_was_scored(self, comparison):
-        mixture, nesting = comparison.notes[STACK]
-        assert "× gda under" in mixture
-        assert "trained on rows of the fold" in nesting
-
-    def test_splits_that_overlap_use_all_answers_outside_a_fold(self, table):
-        found = bc.compare(
-            MODELS, *table, ["predictive"], cv=ShuffleSplit(3, test_size=0.3, random_state=1), stack=True
-        )
-        rows = np.concatenate(found.tested)
-        for number, (_, test) in enumerate(found.splits):
-            outside = ~np.isin(rows, test)
-            likelihood = np.exp(found.stack().log_scores_)[outside]
-            assert_best(found.mixture.fold_weights[number], likelihood)
-
-    def test_one_split_leaves_no_rows_to_learn_weights_from(self, table):
-        found = bc.compare(MODELS, *table, ["predictive"], cv=[(np.arange(60), np.arange(60, 80))], stack=True)
-        assert found.answers[LINE].reason == (
-            "a stack is scored with weights from the rows outside each fold, and there are none"
-        )
-        assert found.stack().weights_.keys() == {"gnb under predictive", "gda under predictive"}
-
-    def test_a_model_of_the_same_name_is_refused(self, table):
-        with pytest.raises(InputError, match="a model is named 'stack'"):
-            bc.compare({"stack": bc.GaussianNB()}, *table, stack=True)
-
-
 class TestClassifier:
     def test_its_weights_are_the_best_for_all_held_out_answers(self, stack, comparison):
-        lines = list(comparison.mixture.weights)
-        proba = np.concatenate([answers_of(comparison, lines, r)[:, np.arange(80), comparison.y].T for r in range(2)])
+        proba = np.concatenate([answers_of(comparison, LINES, r)[:, np.arange(80), comparison.y].T for r in range(2)])
         np.testing.assert_allclose(np.exp(stack.log_scores_), proba, rtol=1e-9)
         assert_best(np.array(list(stack.weights_.values())), proba)
-        assert list(stack.weights_) == [line_name(*key) for key in lines]
-        assert list(stack.weights_.values()) == list(comparison.mixture.weights.values())
+        assert list(stack.weights_) == [line_name(*key) for key in LINES]
 
     def test_it_mixes_the_fits_on_all_rows(self, stack, comparison, table):
         X, _ = table
         expected = sum(
             weight * comparison.fits[model].predict_proba(X, rule=rule)
-            for (model, rule), weight in comparison.mixture.weights.items()
+            for (model, rule), weight in zip(LINES, stack.weights_.values(), strict=True)
         )
         np.testing.assert_allclose(stack.predict_proba(X), expected, rtol=1e-12)
         np.testing.assert_array_equal(stack.predict(X), stack.classes_[expected.argmax(axis=1)])
@@ -181,7 +111,7 @@ class TestClassifier:
     def test_classifiers_of_scikit_learn_are_lines_too(self, table):
         X, y = table
         models = {**MODELS, "rf": RandomForestClassifier(20, random_state=1)}
-        found = bc.compare(models, X, y, ["predictive"], cv=4, repeats=1, stack=True)
+        found = bc.compare(models, X, y, ["predictive"], cv=4, repeats=1)
         stack = found.stack()
         assert stack.parts_["rf"] == ("rf", NO_RULE)
         expected = found.peers["rf"].predict_proba(X)
@@ -207,7 +137,7 @@ class TestSimulations:
         decides = np.where(rng.random(4400) < 0.5, X[:, 0], X[:, 1])
         y = (decides + 0.2 * rng.logistic(size=4400) > 0).astype(int)
         models = {name: seeing(place) for place, name in enumerate(("first", "second"))}
-        found = bc.compare(models, X[:400], y[:400], cv=4, stack=True)
+        found = bc.compare(models, X[:400], y[:400], cv=4)
         stack = found.stack()
         own = np.arange(4000)
         scores = {name: -model.predict_log_proba(X[400:])[own, y[400:]] for name, model in found.peers.items()}
@@ -215,27 +145,15 @@ class TestSimulations:
         for name, one in scores.items():
             gain = one - mixed
             assert gain.mean() > 4 * gain.std() / np.sqrt(4000), name
-        assert found.best == LINE
         assert 0.3 < stack.weights_["first"] < 0.7
-        assert found.table["log_loss"].iloc[-1] == pytest.approx(mixed.mean(), abs=4 * mixed.std() / np.sqrt(400))
 
-    @pytest.mark.slow
-    def test_its_score_is_that_of_a_cross_validation_inside_each_training_set(self, rng):
-        """Weights from models trained on rows of the fold are hardly optimistic: against fully nested folds."""
-        differences = []
-        for _ in range(20):
-            y = rng.integers(0, 2, size=60)
-            X = rng.normal(size=(60, 3))
-            X[:, 1] += np.where(y, 0.8, -0.8) * X[:, 0]
-            found = bc.compare(MODELS, X, y, ["predictive"], cv=5, stack=True)
-            nested = np.empty(60)
-            for train, test in found.splits:
-                inner = bc.StackedClassifier(MODELS, rule="predictive", cv=4).fit(X[train], y[train])
-                nested[test] = -inner.predict_log_proba(X[test])[np.arange(len(test)), y[test]]
-            differences.append(found.answers[LINE].scores[0].log_loss.mean() - nested.mean())
-        error = np.std(differences, ddof=1) / np.sqrt(20)
-        assert abs(np.mean(differences)) < 0.01 + 3 * error
-        assert error < 0.01
+    def test_it_is_compared_like_any_other_model(self, table):
+        X, y = table
+        found = bc.compare({"stack": bc.StackedClassifier(MODELS, rule="predictive", cv=4)}, X, y, cv=2)
+        train, test = found.splits[0]
+        own = bc.StackedClassifier(MODELS, rule="predictive", cv=4).fit(X.iloc[train], y[train])
+        scored = found.answers["stack", NO_RULE].scores[0].log_proba[test]
+        np.testing.assert_allclose(np.exp(scored), own.predict_proba(X.iloc[test]), atol=1e-6)
 
 
 def seeing(place):
@@ -249,7 +167,6 @@ class TestRefusals:
         [
             ([("gnb", "maps")], InputError, r"lines must be pairs of a model and a rule .* not \('gnb', 'maps'\)"),
             (["gnb"], InputError, "lines must be pairs of a model and a rule of this comparison, .* not 'gnb'"),
-            ([LINE], InputError, "lines must be pairs"),
             ([3], InputError, "lines must be pairs .* not 3"),
             ([("gda", "gibbs")], Refused, "gda under gibbs cannot be part of a stack: its probabilities are those of"),
             ([], InputError, "lines must be pairs .* not empty"),
@@ -260,18 +177,16 @@ class TestRefusals:
             comparison.stack(lines)
 
     def test_a_comparison_of_the_gibbs_classifier_alone(self, table):
-        found = bc.compare({"gnb": bc.GaussianNB()}, *table, ["gibbs"], cv=2, stack=True)
+        found = bc.compare({"gnb": bc.GaussianNB()}, *table, ["gibbs"], cv=2)
         message = "no line can be part of a stack; gnb under gibbs: its probabilities are those of one drawn hypothesis"
-        assert message in found.answers[LINE].reason
         with pytest.raises(Refused, match=message):
             found.stack()
 
     def test_a_row_that_every_line_thinks_impossible(self):
         X = pd.DataFrame({"a": ["x"] * 5 + ["y"] * 6})
         y = np.array([0] * 5 + [1] * 5 + [0])
-        found = bc.compare({"nb": bc.CategoricalNB()}, X, y, ["mle"], cv=LeaveOneOut(), stack=True)
+        found = bc.compare({"nb": bc.CategoricalNB()}, X, y, ["mle"], cv=LeaveOneOut())
         message = "every line gave the label of row 11 the probability 0, so that no mixture of them is best"
-        assert found.answers[LINE].reason == message
         with pytest.raises(Refused, match=message):
             found.stack()
 

@@ -5,7 +5,6 @@ import pytest
 from scipy import optimize, special
 from scipy.stats import norm
 
-from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.assumptions import CLASSIFIERS, LEAST, POINTS, POPULATIONS, THREE_POINTS, limit_scores
 
@@ -116,8 +115,3 @@ def test_the_answer_is_that_of_the_limits_and_all_pictures_are_drawn(outcome):
     assert [ax.get_title(loc="left") for ax in figure.axes] == list(CLASSIFIERS) * len(POPULATIONS)
     names = {text.get_text() for text in figure.legends[0].get_texts()}
     assert {"map", "bayes-optimal", "50 hypotheses", "least error"} <= names
-
-
-def test_too_few_rows_are_refused():
-    with pytest.raises(InputError, match="at least 2"):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(picture_rows=1), None)

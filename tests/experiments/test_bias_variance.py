@@ -5,7 +5,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.assumptions import POPULATIONS
 from bayesclf.experiments.bias_variance import LOSSES, PARTS, RULES, decompose
@@ -71,15 +70,6 @@ def test_log_loss_is_split_into_divergences():
     assert parts["variance"] == pytest.approx(spread.mean())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_equal_answers_have_no_variance_and_the_truth_no_bias(loss):
-    log_proba, target = random_answers(5, 3)
-    same = decompose(loss, np.repeat(log_proba[:1], 4, axis=0), target)
-    assert same["variance"] == pytest.approx(0, abs=1e-12)
-    truth = decompose(loss, np.repeat(np.log(target)[None], 4, axis=0), target)
-    assert truth["bias"] == pytest.approx(0, abs=1e-12)
-
-
 @pytest.mark.slow
 def test_the_experiment_has_a_line_for_each_rule_and_averaging_takes_variance(outcome):
     table = outcome.table
@@ -91,11 +81,6 @@ def test_the_experiment_has_a_line_for_each_rule_and_averaging_takes_variance(ou
     for source in ("both hold", "variance holds", "neither holds"):
         assert lines[source, "bayes-optimal"] < lines[source, "map"]
         assert lines[source, "bayes-optimal"] < lines[source, "gibbs"]
-
-
-def test_bad_settings_are_refused():
-    with pytest.raises(InputError, match="at least 2 training sets"):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(sets=1), None)
 
 
 @pytest.mark.parametrize("source", POPULATIONS)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.hypotheses import BLOCK, NOISE, NOISY, SETUPS
 
@@ -53,11 +52,6 @@ def test_the_answer_is_what_was_observed(outcome):
     assert outcome.answer[0].endswith("the most probable classification is − with 0.6.")
     figure = outcome.figure.draw()
     np.testing.assert_allclose([bar.get_height() for bar in figure.axes[0].patches], [0, 1 / 3, 2 / 3, 1, 1])
-
-
-def test_too_few_cases_are_refused():
-    with pytest.raises(InputError, match="at least 200"):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(cases=100), None)
 
 
 @pytest.mark.slow

@@ -100,19 +100,6 @@ def test_messages_that_are_nowhere_are_requested(tmp_path, monkeypatch):
             EXPERIMENT.measure(EXPERIMENT.Settings(), unit, np.random.SeedSequence(0))
 
 
-@pytest.mark.parametrize(
-    ("wrong", "part"),
-    [
-        ({"collections": "by-name"}, "unknown collection 'by-name'"),
-        ({"draws": 0}, "at least one draw"),
-        ({"documents": 5}, "documents must be at least 20"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused(wrong, part):
-    with pytest.raises(InputError, match=part):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(**wrong), None)
-
-
 def test_mitchells_words_are_neither_frequent_nor_rare(rng):
     texts = [" ".join(f"w{j}" for j in rng.zipf(1.5, 400) if j < 300) for _ in range(20)]
     vectorizer = CountVectorizer()

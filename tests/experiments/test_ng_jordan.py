@@ -311,18 +311,3 @@ def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
     assert "and by 0.200 from mean to bayes-optimal (averaging)" in sentence
     table = table.replace({"map": "tempered"}).assign(m=20 * table["m"])
     assert "bayes-optimal at 0 % of the 2 pairs with at least 20 rows, by −0.800 nats" in tempering(table)[0]
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"problems": "pima,x"}, "unknown problem 'x'"),
-        ({"splits": 10}, "at least 20 of them"),
-        ({"splits": 25}, "splits come by 10"),
-        ({"posterior_splits": 4}, "splits come by 10"),
-        ({"largest": 3}, "at least 4 rows"),
-    ],
-)
-def test_settings_that_cannot_be_are_named(settings, words):
-    with pytest.raises(InputError, match=words):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(**settings), None)

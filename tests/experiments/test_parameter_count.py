@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from bayesclf.errors import InputError
 from bayesclf.experiments import find, run
 from bayesclf.experiments.parameter_count import KINDS, free_parameters
 
@@ -50,9 +49,3 @@ def test_the_answer_compares_counts_with_formulas(outcome):
     assert outcome.answer[1] == f"Counts agree with the literature's formulas in {cases} of {cases} cases."
     assert outcome.summary["n = 4"].tolist()[0] == 31
     assert {text.get_text() for text in outcome.figure.draw().axes[0].get_legend().get_texts()} == set(KINDS)
-
-
-@pytest.mark.parametrize("attributes", [1, 9])
-def test_more_attributes_than_can_be_counted_are_refused(attributes):
-    with pytest.raises(InputError, match="between 2 and 8"):
-        EXPERIMENT.tabulate(EXPERIMENT.Settings(attributes=attributes), None)

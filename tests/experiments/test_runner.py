@@ -70,6 +70,32 @@ def test_unknown_experiments_are_listed():
         find("x")
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "words"),
+    [
+        ("assumptions", {"picture_rows": 1}, "at least 2"),
+        ("bias-variance", {"sets": 1}, "at least 2 training sets"),
+        ("convergence", {"sets": 30}, "come by 20, at least 40"),
+        ("gibbs-bound", {"targets": 99}, "at least 100"),
+        ("hypotheses", {"cases": 100}, "at least 200"),
+        ("newsgroups", {"collections": "by-name"}, "unknown collection 'by-name'"),
+        ("newsgroups", {"draws": 0}, "at least one draw"),
+        ("newsgroups", {"documents": 5}, "documents must be at least 20"),
+        ("ng-jordan", {"problems": "pima,x"}, "unknown problem 'x'"),
+        ("ng-jordan", {"splits": 10}, "at least 20 of them"),
+        ("ng-jordan", {"posterior_splits": 4}, "splits come by 10"),
+        ("ng-jordan", {"largest": 3}, "at least 4 rows"),
+        ("parameter-count", {"attributes": 9}, "between 2 and 8"),
+        ("sample-size", {"half_width": 0.5}, "must lie between"),
+        ("sample-size", {"level": 1.0}, "must lie between"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_any_work(name, settings, words):
+    experiment = find(name)
+    with pytest.raises(InputError, match=words):
+        experiment.tabulate(experiment.Settings(**settings), None)
+
+
 def test_units_have_seeds_of_their_own():
     units = [("a", 1), ("a", 2), ("b", 1)]
     states = {tuple(seed_of(0, unit).generate_state(2)) for unit in units}

@@ -11,7 +11,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal
-from bayesclf.families.ordinal import MOST_LEVELS
+from bayesclf.families.cells_in_a_row import MOST_LEVELS
 from bayesclf.rules import RULES
 
 LABELS = ("no", "maybe", "yes")

@@ -111,7 +111,7 @@ class TestTerms:
         clf = type(clf)(**clf.get_params(deep=False)).fit(cells, np.arange(40) % 2)
         dense, thin = clf.explain(cells), clf.explain(sparse.csr_array(cells))
         pd.testing.assert_frame_equal(dense.rows, thin.rows, rtol=1e-9)
-        there = dense.terms[dense.terms["value"] != 0].merge(thin.terms, on=["row", "feature"], suffixes=("", "_thin"))
+        there = dense.table[dense.table["value"] != 0].merge(thin.table, on=["row", "feature"], suffixes=("", "_thin"))
         np.testing.assert_allclose(there["contribution"], there["contribution_thin"], atol=1e-12)
         assert len(there) == 40 + np.count_nonzero(cells)
 
@@ -119,7 +119,7 @@ class TestTerms:
     def test_a_feature_contributes_what_it_says_where_all_others_are_missing(self, name, fits):
         """A missing cell is integrated out, so that the model itself can be asked about one column alone."""
         clf, X = fits(name, 2)
-        terms = clf.explain(X, rule="map").terms
+        terms = clf.explain(X, rule="map").table
 
         def log_odds_given(columns):
             log_proba = clf.predict_log_proba(X.assign(**{c: np.nan for c in X if c not in columns}), "map")
@@ -133,7 +133,7 @@ class TestTerms:
 
     def test_a_column_of_logistic_regression_contributes_what_it_changes_from_its_mean(self, fits):
         clf, X = fits("lr numbers", 2)
-        terms = clf.explain(X, rule="map").terms
+        terms = clf.explain(X, rule="map").table
         log_proba = [clf.predict_log_proba(table, "map") for table in (X, X.assign(calls=X["calls"].mean()))]
         change = np.subtract(*(logs[:, 1] - logs[:, 0] for logs in log_proba))
         np.testing.assert_allclose(terms.loc[terms["feature"] == "calls", "contribution"], change, atol=1e-9)
@@ -147,10 +147,10 @@ class TestTerms:
         found = clf.explain(new)
         expected = differences(clf, new, Pair(np.ones(3, dtype=int), np.zeros(3, dtype=int)))
         np.testing.assert_allclose(found.rows["log_odds"], expected.mean(axis=0), atol=1e-9)
-        ward = found.terms[found.terms["feature"] == "ward"]
+        ward = found.table[found.table["feature"] == "ward"]
         assert (ward["low"] < 0).all()
         assert (ward["high"] > 0).all()
-        assert (clf.explain(new, rule="map").terms.query("feature == 'ward'")["contribution"] == 0).all()
+        assert (clf.explain(new, rule="map").table.query("feature == 'ward'")["contribution"] == 0).all()
 
 
 class TestExplain:
@@ -160,7 +160,7 @@ class TestExplain:
         clf, X = fits(name)
         found = clf.explain(X, rule=rule)
         np.testing.assert_allclose(
-            found.terms.groupby("row")["contribution"].sum(), found.rows["log_odds"], rtol=1e-9, atol=1e-9
+            found.table.groupby("row")["contribution"].sum(), found.rows["log_odds"], rtol=1e-9, atol=1e-9
         )
         codes = [np.searchsorted(clf.classes_, found.rows[side]) for side in ("outcome", "against")]
         log_proba = clf.predict_log_proba(X, rule)
@@ -169,7 +169,7 @@ class TestExplain:
         if rule != "bayes-optimal":
             np.testing.assert_allclose(found.rows["log_odds"], by_row[:, 0] - by_row[:, 1], atol=1e-9)
             assert found.ci_prob is None
-            assert not {"low", "high"} & {*found.terms, *found.rows}
+            assert not {"low", "high"} & {*found.table, *found.rows}
         else:
             drawn = differences(clf, X, Pair(*codes))
             np.testing.assert_allclose(found.rows["log_odds"], drawn.mean(axis=0), atol=1e-9)
@@ -200,7 +200,7 @@ class TestExplain:
 
     def test_a_cell_stands_next_to_its_contribution_and_a_missing_one_contributes_nothing(self, fits):
         clf, X = fits("mixed")
-        terms = clf.explain(X).terms
+        terms = clf.explain(X).table
         for column in X.columns:
             own = terms[terms["feature"] == column].set_index("row")
             pd.testing.assert_series_equal(
@@ -212,7 +212,7 @@ class TestExplain:
     @pytest.mark.parametrize("name", ["indicators", "lr"])
     def test_indicators_and_levels_belong_to_their_column(self, name, fits):
         clf, X = fits(name)
-        terms = clf.explain(X).terms
+        terms = clf.explain(X).table
         constant = "(intercept)" if name == "lr" else "(class prior)"
         assert terms["feature"].tolist() == [constant, *X.columns] * len(X)
         missing = terms[terms["feature"] == "age"]["contribution"][X["age"].isna().to_numpy()]
@@ -220,14 +220,14 @@ class TestExplain:
 
     def test_a_block_of_dependent_columns_is_one_feature(self, fits):
         clf, X = fits("a block of two")
-        terms = clf.explain(X).terms
+        terms = clf.explain(X).table
         assert set(terms["feature"]) == {"(class prior)", "visits, calls", "ward", "smoker"}
         first = terms[terms["feature"] == "visits, calls"].iloc[0]
         assert first["value"] == f"{X['visits'].iloc[0]:.4g}, {X['calls'].iloc[0]:.4g}"
 
     def test_a_table_without_a_useful_column_has_the_class_prior_only(self, fits):
         clf, X = fits("no column is used")
-        assert set(clf.explain(X).terms["feature"]) == {"(class prior)"}
+        assert set(clf.explain(X).table["feature"]) == {"(class prior)"}
 
     def test_blocks_of_rows_change_nothing(self, fits, monkeypatch):
         clf, X = fits("mixed")
@@ -235,13 +235,15 @@ class TestExplain:
         monkeypatch.setattr(answers, "BLOCK_BYTES", 8 * 60 * 4 * 7)
         monkeypatch.setattr(answers, "LEAST_ROWS", 1)
         parts = clf.explain(X)
-        pd.testing.assert_frame_equal(whole.terms, parts.terms)
+        pd.testing.assert_frame_equal(whole.table, parts.table)
         pd.testing.assert_frame_equal(whole.rows, parts.rows)
 
     def test_the_table_of_a_row_is_sorted_by_size_and_ends_with_the_sum(self, fits):
         clf, X = fits("mixed")
         found = clf.explain(X)
-        shown = found.table(5)
+        assert "P does not follow from the averaged" in repr(found)
+        assert "averaged" not in repr(clf.explain(X, rule="map"))
+        shown = found.of(5)
         sizes = shown["contribution"].abs()[:-1]
         assert sizes.is_monotonic_decreasing
         about = found.rows.iloc[5]
@@ -249,9 +251,9 @@ class TestExplain:
         assert shown["contribution"].iloc[-1] == pytest.approx(shown["contribution"][:-1].sum())
         assert shown["high"].iloc[-1] == about["high"]
         with pytest.raises(InputError, match="row must be between 0 and 89, not 90"):
-            found.table(90)
+            found.of(90)
         with pytest.raises(InputError, match="row must be between 0 and 89, not 'a'"):
-            found.table("a")
+            found.of("a")
 
     def test_an_unfitted_classifier_says_so(self):
         with pytest.raises(NotFittedError):
@@ -259,7 +261,7 @@ class TestExplain:
 
     def test_labels_that_are_numbers_stay_as_they_are(self):
         clf = bc.GaussianNB(inference="map").fit([[1.0], [1.5], [3.0], [3.5]], [0, 0, 1, 1])
-        assert clf.explain([[2.0]]).table()["feature"].iloc[-1] == "log-odds of 1 against 0"
+        assert clf.explain([[2.0]]).of(0)["feature"].iloc[-1] == "log-odds of 1 against 0"
 
     @pytest.mark.parametrize(
         ("arguments", "error", "message"),
@@ -286,7 +288,7 @@ class TestExplain:
         overcast = X[X["outlook"] == "overcast"].iloc[:1]
         found = clf.explain(overcast)
         assert found.rows["log_odds"].item() == np.inf
-        assert found.terms.set_index("feature").loc["outlook", "contribution"] == np.inf
+        assert found.table.set_index("feature").loc["outlook", "contribution"] == np.inf
         impossible = bc.CategoricalNB(inference="mle").fit([["a", "b"], ["a", "b"], ["d", "c"]], [0, 0, 1])
         with pytest.raises(Refused, match="row 2 has probability 0 under both '1' and '0'"):
             impossible.explain([["a", "b"], ["a", "c"]])
@@ -298,7 +300,7 @@ class TestText:
         return bc.TextNB(request.param, **EXACT).fit(TEXTS, ["spam", "spam", "ham", "ham", "spam"])
 
     def test_only_words_that_are_there_are_features(self, clf):
-        terms = clf.explain(["prize prize lunch unheard", ""]).terms
+        terms = clf.explain(["prize prize lunch unheard", ""]).table
         named = terms[~terms["feature"].str.startswith("(")]
         assert named[["row", "feature"]].to_numpy().tolist() == [[0, "lunch"], [0, "prize"]]
         counts = dict(zip(named["feature"], named["value"], strict=True))
@@ -309,13 +311,13 @@ class TestText:
         found = clf.explain(documents)
         expected = differences(clf, documents, Pair(np.ones(8, dtype=int), np.zeros(8, dtype=int)))
         np.testing.assert_allclose(found.rows["log_odds"], expected.mean(axis=0), atol=1e-9)
-        absent = found.terms["feature"] == "(all that is absent)"
+        absent = found.table["feature"] == "(all that is absent)"
         assert absent.sum() == (8 if clf.event_model == "bernoulli" else 0)
 
     @pytest.mark.filterwarnings("ignore::bayesclf.errors.PredictionWarning")
     def test_a_word_that_all_of_a_class_have_is_infinite_evidence_where_it_lacks(self):
         clf = bc.TextNB("bernoulli", inference="mle").fit(["a1 b1", "a1 b2", "b1", "b2"], [0, 0, 1, 1])
-        terms = clf.explain(["b1", "a1 b1"]).terms.set_index(["row", "feature"])["contribution"]
+        terms = clf.explain(["b1", "a1 b1"]).table.set_index(["row", "feature"])["contribution"]
         assert terms[0, "(all that is absent)"] == np.inf
         assert terms[1, "a1"] == -np.inf
         assert np.isfinite(terms[1, "(all that is absent)"])

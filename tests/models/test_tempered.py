@@ -169,9 +169,9 @@ def test_terms_of_an_explanation_add_up_to_tempered_log_odds():
     X, y = table()
     clf = explicit().fit(X, y)
     found, averaged = (clf.explain(X[:4], 1, 0, rule=rule) for rule in ("tempered", "bayes-optimal"))
-    sums = found.terms.groupby("row")["contribution"].sum()
+    sums = found.table.groupby("row")["contribution"].sum()
     np.testing.assert_allclose(sums, found.rows["log_odds"], rtol=1e-9)
-    own, others = (one.terms.query("feature != '(class prior)'")["contribution"] for one in (found, averaged))
+    own, others = (one.table.query("feature != '(class prior)'")["contribution"] for one in (found, averaged))
     np.testing.assert_allclose(own, float(clf.temper_["T"].mean()) * others, rtol=0.05, atol=0.02)
 
 

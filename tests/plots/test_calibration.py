@@ -1,4 +1,4 @@
-"""Reliability in all and by class: curves are isotonic fits, drawn as they are, and bands hold as they say."""
+"""Reliability: curves are isotonic fits, drawn as they are, and bands hold as they say."""
 
 from dataclasses import replace
 
@@ -16,9 +16,7 @@ from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as comparison_module
-from bayesclf.evaluation import scores
 from bayesclf.plots import calibration, style
-from bayesclf.plots.calibration import class_curve
 
 
 def answers(rows, classes, seed, temperature=1.0):
@@ -99,7 +97,6 @@ def test_repeats_are_told(two_classes):
     band = ax.collections[0].get_paths()[0].get_extents()
     assert band.y0 == pytest.approx(curve.low.min())
     assert curve.count.sum() == 240
-    assert scores.reliability(*two_classes.stacked("nb", "bayes-optimal")).count.sum() == 240
 
 
 def test_several_rules_share_given_axes_without_bands(comparison):
@@ -120,12 +117,12 @@ def test_the_curve_and_the_band_are_those_of_arviz():
     """ArviZ takes draws of labels; those here have probabilities as their exact means."""
     rng = np.random.default_rng(0)
     draws = 2_000
-    ones = rng.choice(np.arange(1, draws), size=120, replace=False)
+    ones = rng.choice(np.arange(draws // 2 + 1, draws), size=120, replace=False)  # the second class is predicted
     proba = ones / draws
     y = (rng.random(120) < proba).astype(int)
     labels = np.array([rng.permutation(np.arange(draws) < one) for one in ones]).T.astype(float)
     share, at, low, high = _isotonic_fit(proba, y, CI_PROB, False, labels, None)
-    curve = class_curve(np.log(np.column_stack([1 - proba, proba])), y, 1, 3)
+    curve = calibration.reliability_curve(np.log(np.column_stack([1 - proba, proba])), y, 3)
     np.testing.assert_allclose(curve.confidence, at, atol=1e-12)
     np.testing.assert_allclose(curve.accuracy, share)
     # Quantiles of 200 curves, theirs of 2,000: a quantile's error is that of its place among 200.
@@ -133,32 +130,6 @@ def test_the_curve_and_the_band_are_those_of_arviz():
         off = own - np.interp(curve.places, at, theirs)
         assert abs(off.mean()) < 0.015
         assert np.abs(off).max() < 0.12
-
-
-@pytest.mark.slow
-def test_the_band_holds_a_calibrated_class_as_often_as_it_says():
-    inside = []
-    for seed in range(100):
-        rng = np.random.default_rng([seed, 1])
-        log_proba = np.log(rng.dirichlet(np.ones(3), 300))
-        curve = class_curve(log_proba, drawn_by(log_proba, rng), 1, seed)
-        share = np.interp(curve.places, curve.confidence, curve.accuracy)
-        inside.append(((curve.low <= share) & (share <= curve.high))[[20, 50]])
-    assert np.mean(inside) == pytest.approx(CI_PROB, abs=3.5 * np.sqrt(CI_PROB * (1 - CI_PROB) / 100))
-
-
-def test_a_comparison_draws_its_best_rule_and_two_classes_are_one_panel(comparison, two_classes):
-    (ax,) = plots.class_calibration(two_classes, "nb").axes
-    assert ax.get_title(loc="left") == "<yes>"
-    table = two_classes.table[two_classes.table["model"] == "nb"]
-    best = table.loc[table["log_loss"].idxmin(), "rule"]
-    (line,) = of_color(ax.lines, style.RULE_STYLE[best].color)
-    curve = class_curve(*two_classes.stacked("nb", best), 1, two_classes.seed, repeats=2)
-    np.testing.assert_allclose(line.get_xydata(), np.column_stack([curve.confidence, curve.accuracy]))
-    mirrored = class_curve(*two_classes.stacked("nb", best), 0, two_classes.seed, repeats=2)
-    np.testing.assert_allclose(mirrored.accuracy, 1 - curve.accuracy[::-1], atol=1e-12)
-    figure = plots.class_calibration(comparison, "lr in $", "map", outcomes=["virginica"])
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["virginica"]
 
 
 def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
@@ -170,18 +141,6 @@ def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
     np.testing.assert_allclose(drawn.get_ydata(), curve.accuracy)
     with pytest.raises(InputError):
         clf.plot_reliability(X[1::2], y[::3])
-
-
-def test_of_many_classes_the_commonest_are_drawn_and_others_on_request(rng):
-    y = np.repeat(np.arange(9), np.arange(11, 2, -1))
-    found = bc.compare({"nb": bc.GaussianNB(inference="map")}, rng.normal(size=(63, 1)), y, cv=2, rules=["map"])
-    titles = [ax.get_title(loc="left") for ax in plots.class_calibration(found, "nb").axes]
-    assert titles == list("012345")
-    for outcomes, sentence in (([70], "outcome must be one of the classes"), ([], "outcomes must name at least one")):
-        with pytest.raises(InputError, match=sentence):
-            plots.class_calibration(found, "nb", outcomes=outcomes)
-    with pytest.raises(InputError, match="no model 'gda'"):
-        plots.class_calibration(found, "gda")
 
 
 def test_lines_of_thresholds_are_the_curve(comparison):

@@ -6,7 +6,7 @@ import pytest
 
 import bayesclf as bc
 from bayesclf import datasets
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.streams import open_stream
 from bayesclf.tables.useless import useless
@@ -211,3 +211,40 @@ def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
     text = (tmp_path / "r.md").read_text(encoding="utf-8")
     first = text.partition("What not to trust here")[2].strip().splitlines()[0]
     assert "Column 'id' numbers the rows and is left out" in first
+
+
+def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monkeypatch):
+    monkeypatch.setattr("bayesclf.tables.useless.LOOKED_AT", 30)
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "id": [f"p{i}" for i in range(60)],
+            "when": pd.date_range("2020-01-01", periods=60).astype(str),
+            "first": [*range(30), *range(30)],
+            "price": [f"${price:,.2f}" for price in rng.uniform(-50, 5000, 60)],
+            "x": rng.normal(size=60),
+        }
+    )
+    clf = bc.NaiveBayes(inference="map").fit(X, LABELS * 20)
+    comparison = bc.compare([bc.NaiveBayes(inference="map")], X, LABELS * 20, ["map"], cv=2)
+    told = tuple(note for note in clf.notes_ if "X" in note)
+    assert comparison.read == told
+    assert not any("X.drop" in note for notes in comparison.notes.values() for note in notes)
+    assert (
+        "'id' has another value in almost every row, column 'when' holds dates; X.drop(columns=['id', 'when'])"
+        in (told[0])
+    )
+    assert "column 'price' holds numbers with signs; " in told[1]
+    command = told[1].partition("; ")[2].removesuffix(" reads them")
+    mended = X.drop(columns=["id", "when"]).assign(price=eval(command))
+    assert mended["price"].dtype == float
+    assert not any("X" in note for note in bc.NaiveBayes(inference="map").fit(mended, LABELS * 20).notes_)
+
+
+def test_a_level_that_only_case_or_blanks_set_apart_is_warned_of():
+    X = pd.DataFrame({"smoker": ["yes", "no"] * 10})
+    for clf in (bc.NaiveBayes(inference="map"), bc.LogisticRegression(inference="map")):
+        clf.fit(X, ["a", "b"] * 10)
+        with pytest.warns(PredictionWarning, match="'smoker' has ' Yes', .* did you mean 'yes'"):
+            clf.predict(pd.DataFrame({"smoker": ["no", " Yes"]}))
+        clf.predict(pd.DataFrame({"smoker": ["no", "never", None]}))

@@ -178,12 +178,6 @@ class Network:
         return ""
 
 
-def require_conjugate(reason: str, remedy: str = "use inference='augmentation', or leave these rows out") -> None:
-    """Raise `Refused` for a reason why the posterior has no closed form; nothing where it is empty."""
-    if reason:
-        raise Refused(f"this posterior has no closed form ({reason}); {remedy}")
-
-
 def require_estimate(reason: str) -> None:
     """Raise `DoesNotExist` for the same reason: estimates are not computed there."""
     if reason:

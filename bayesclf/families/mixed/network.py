@@ -15,7 +15,6 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.base import (
-    FRACTIONS,
     Axes,
     Family,
     Statistics,
@@ -26,11 +25,12 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.mixed import marginals, regressions
 from bayesclf.families.mixed.augmentation import CompletedRows
-from bayesclf.families.mixed.marginals import Network, require_conjugate, require_estimate
+from bayesclf.families.mixed.marginals import Network, require_estimate
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
+from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.networks.structure import Edge
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
@@ -329,24 +329,10 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Return the first column whose missing training cells couple the parameters."""
         return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
 
-    def require_conjugate(self, seen: NDArray[np.bool_]) -> None:
-        """Raise `Refused` for missing cells that matter among observed cells (row, feature)."""
-        require_conjugate(self.network.coupling(np.where(seen, 0, MISSING), seen))
-
     @override
     def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form.
-
-        Raises
-        ------
-        Refused
-            For rows with missing cells that matter and count a fraction, as no engine samples these.
-        """
-        _, others = self.network.split(statistics)
-        if np.any(others.n != np.floor(others.n)):
-            raise Refused(
-                f"{FRACTIONS}, and no engine samples a network with numbers then; give whole ones, or fill in"
-            )
+        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
+        require_whole(self.network.split(statistics)[1].n)
         return ""
 
     @override
@@ -384,7 +370,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        require_conjugate(self.not_conjugate(statistics), "such rows have no PyMC model: use inference='augmentation'")
+        require_conjugate(self.not_conjugate(statistics), NO_PYMC)
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.row_counts(), suffix)
 

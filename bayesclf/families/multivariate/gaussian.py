@@ -16,7 +16,6 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, OrNone, require
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import (
-    FRACTIONS,
     LOCATION,
     LOST,
     Axes,
@@ -33,6 +32,7 @@ from bayesclf.families.multivariate.augmentation import CompletedScatters, Norma
 from bayesclf.families.multivariate.covariance import Whitening, cholesky, outer, shared_scatter, submatrix
 from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
 from bayesclf.families.multivariate.groups import GroupedMoments
+from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
 from bayesclf.families.terms import Density, LinearDesign, LinearTerms
@@ -262,16 +262,8 @@ class MultivariateGaussian(Family[GroupedMoments]):
         return f"training rows lack cells of {columns}, on which the other columns depend in this model"
 
     def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form.
-
-        Raises
-        ------
-        Refused
-            For rows with missing cells that count a fraction, as no engine samples these.
-        """
-        of_gaps = statistics.n[~statistics.seen.all(axis=1)]
-        if np.any(of_gaps != np.floor(of_gaps)):
-            raise Refused(f"{FRACTIONS}, and no engine samples a covariance then; give whole ones, or fill in")
+        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
+        require_whole(statistics.n[~statistics.seen.all(axis=1)])
         return ""
 
     @override
@@ -281,8 +273,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the normal-inverse-Wishart posterior; raises `Refused` where there is none."""
-        if reason := self.not_conjugate(statistics):
-            raise Refused(f"the posterior is not of the prior's family: {reason}")
+        require_conjugate(self.not_conjugate(statistics))
         return self._updated(statistics)
 
     def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
@@ -320,8 +311,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
 
         from bayesclf import pymc_models
 
-        if reason := self.not_conjugate(statistics):
-            raise Refused(f"{reason}: such scatters have no PyMC model; use inference='augmentation'")
+        require_conjugate(self.not_conjugate(statistics), NO_PYMC)
 
         def held(name: str, values: Array) -> Any:
             """Return values that the compiled model takes as data."""

@@ -18,7 +18,6 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import (
-    FRACTIONS,
     Axes,
     Statistics,
     broadcast,
@@ -30,7 +29,7 @@ from bayesclf.families.base import (
 from bayesclf.families.networks import factors, row_counts, structure
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import CompletedTables, RowCounts
-from bayesclf.families.page_tables import PageTable, page_tables
+from bayesclf.families.page_tables import PageTable, observe_counts, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
 from bayesclf.wording import in_names
@@ -149,9 +148,9 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return ""
 
     def not_augmentable(self, statistics: RowCounts) -> str:
-        """Return that rows with missing cells count a fraction: then they are no draws from the model."""
-        of_gaps = statistics.counts[:, (statistics.rows < 0).any(axis=1)]
-        return FRACTIONS if np.any(of_gaps != np.floor(of_gaps)) else ""
+        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
+        row_counts.require_whole(statistics.counts[:, (statistics.rows < 0).any(axis=1)])
+        return ""
 
     @override
     def alternation(self, statistics: RowCounts, chains: int) -> CompletedTables:
@@ -162,8 +161,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     def posterior(self, statistics: RowCounts) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""
-        if reason := self.not_conjugate(statistics):
-            raise Refused(f"this posterior has no closed form ({reason})")
+        row_counts.require_conjugate(self.not_conjugate(statistics))
         layout = self.layout(self.axes)
         counts, _ = row_counts.split(layout, statistics)
         return replace(self, alpha=np.asarray(self.alpha) + layout.pooled(counts))
@@ -179,16 +177,13 @@ class ConditionalTables(SimplexFamily[RowCounts]):
 
     @override
     def pymc(self, statistics: RowCounts, suffix: str) -> None:
-        """Add θ as `page` does; it observes counts, and sums over missing cells."""
+        """Add θ as `page` does; it observes counts."""
         import pymc as pm
 
-        from bayesclf.families.pymc import observe_completions, observe_counts
-
-        counts, sums = row_counts.split(self.layout(self.axes), statistics)
+        row_counts.require_conjugate(self.not_conjugate(statistics), row_counts.NO_PYMC)
+        counts, _ = row_counts.split(self.layout(self.axes), statistics)
         theta = self._joined(self.page_theta(pm.Data(f"alpha{suffix}", self.simplexes()[0]), suffix), suffix)
         observe_counts(f"counts{suffix}", theta, counts)
-        if len(sums):
-            observe_completions(f"sums{suffix}", theta, sums)
 
     def _joined(self, theta: Any, suffix: str) -> Any:
         """Return θ (outcome, cell) from what `page_theta` returns."""
@@ -382,7 +377,7 @@ class JointTable(ConditionalTables):
     too large to keep in memory is refused.
 
     Missing cells are summed over: in prediction exactly; in training rows MLE and MAP are found by EM, and the
-    posterior is sampled by data augmentation, or by NUTS on the likelihood of the observed cells.
+    posterior is sampled by data augmentation.
 
     Parameters
     ----------
@@ -432,7 +427,7 @@ class BayesianNetwork(ConditionalTables):
 
     Missing cells are summed out in prediction, exactly: along a tree by message passing. In training rows a missing
     cell that no observed one depends on is not informative; others couple the tables, so that MLE and MAP are found by
-    EM, and the posterior is sampled by data augmentation, or by NUTS on the likelihood of the observed cells.
+    EM, and the posterior is sampled by data augmentation.
 
     Parameters
     ----------

@@ -37,6 +37,9 @@ LARGEST_SUMS = 2**20
 SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
 
+NO_PYMC = "such rows have no PyMC model: use inference='augmentation'"
+"""What to do about rows whose missing cells couple the parameters, where PyMC is asked for."""
+
 TOLERANCE, ITERATIONS = 1e-9, 5000
 """EM ends when no probability changes by more than this, or after this many steps."""
 
@@ -127,6 +130,21 @@ def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integer
         keys *= size + 2
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return rows[first], np.asarray(which, dtype=np.intp)
+
+
+def require_whole(weight: Array) -> None:
+    """Raise `Refused` for weights of rows with missing cells of which no number of completions can be drawn."""
+    if np.any(weight != np.floor(weight)):
+        raise Refused(
+            "rows with missing cells have weights that are not whole numbers, and no engine samples this posterior; "
+            "give whole ones, or fill the cells in"
+        )
+
+
+def require_conjugate(reason: str, remedy: str = "use inference='augmentation', or leave these rows out") -> None:
+    """Raise `Refused` for a reason why the posterior has no closed form; nothing where it is empty."""
+    if reason:
+        raise Refused(f"this posterior has no closed form ({reason}); {remedy}")
 
 
 @dataclass(frozen=True)

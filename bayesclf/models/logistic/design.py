@@ -5,8 +5,9 @@ Training rows with weights, in which duplicate rows are merged, and their column
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +20,6 @@ from bayesclf.errors import InputError
 from bayesclf.families.base import Axes
 from bayesclf.families.moments import Moments
 from bayesclf.models.base import Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, sparse_moments
 from bayesclf.tables import columns
 from bayesclf.tables.columns import UNSEEN, Column, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of
@@ -28,6 +28,9 @@ from bayesclf.wording import LISTED_ROWS, listed
 if TYPE_CHECKING:
     import pandas as pd
 
+
+type Matrix = Array | sparse.csr_array
+"""Rows (row, column) of a design: standardized, or sparse, and then divided by the sds only."""
 
 COPIES = 7
 """Arrays of the size of the design that a fit holds at once, measured."""
@@ -151,7 +154,8 @@ class LogisticDesign:
         """Return the columns of encoded rows, standardized, shape (row, column)."""
         numbers, codes = rows.cells
         if isinstance(numbers, sparse.csr_array):
-            return self._centered(numbers)
+            cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
+            return sparse.csr_array((cells.data / self.scale[cells.indices], cells.indices, cells.indptr), cells.shape)
         out = np.zeros((len(rows), len(self)))
         for some in blocks_of(len(rows), len(self)):
             self._fill(out[some], numbers[some])
@@ -175,11 +179,13 @@ class LogisticDesign:
         if n_gaps:
             out[:, n_numbers : n_numbers + n_gaps] = np.isnan(numbers[:, self.gaps])
 
-    def _centered(self, numbers: sparse.csr_array) -> CenteredRows:
-        """Return the columns of a sparse table; those of missing cells are 0, as it has none."""
-        cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
-        data = cells.data / self.scale[cells.indices]
-        return CenteredRows(data, cells.indices, cells.indptr, self.centre / self.scale)
+    def shift(self, X: Matrix) -> Array | None:
+        """Return what is to be subtracted from the columns of `matrix`, (column); None where they have mean 0."""
+        return None if isinstance(X, np.ndarray) else self.centre / self.scale
+
+    def standardized(self, X: Matrix) -> Array:
+        """Return what `matrix` returns as an array of standardized columns."""
+        return X if isinstance(X, np.ndarray) else np.asarray(X.toarray() - self.shift(X))
 
     def unseen(self, rows: Rows) -> NDArray[np.bool_]:
         """Return whether a category has a level that the training rows do not have, shape (row, category)."""
@@ -196,6 +202,25 @@ def gaps_of(numbers: Array | Numbers) -> NDArray[np.bool_]:
     if isinstance(numbers, Numbers):
         return np.array([np.isnan(column).any() for column in numbers.columns], dtype=bool)
     return np.asarray(np.isnan(numbers).any(axis=0))
+
+
+def sparse_moments(cells: sparse.csr_array, weight: Array) -> tuple[Array, Array]:
+    """Return weighted mean and sd of each column of a sparse table, cells that are not stored being 0.
+
+    An sd of exactly 0 means that a column is constant.
+    """
+    if not cells.shape[0]:
+        return np.zeros(cells.shape[1]), np.zeros(cells.shape[1])
+    most, least = (found(axis=0).toarray().ravel() for found in (cells.max, cells.min))
+    columns, by_cell = cells.indices, np.repeat(weight, np.diff(cells.indptr))
+    data = cells.data
+    width, total = cells.shape[1], weight.sum()
+    mean = np.bincount(columns, by_cell * data, width) / total
+    stored = np.bincount(columns, by_cell, width)
+    squares = np.bincount(columns, by_cell * (data - mean[columns]) ** 2, width)
+    full = np.bincount(columns, minlength=width) == cells.shape[0]  # total − stored is not 0 to the last digit then
+    variance = (squares + np.where(full, 0.0, np.maximum(total - stored, 0.0)) * mean**2) / total
+    return mean, np.where(most > least, np.sqrt(variance), 0.0)
 
 
 WORTHWHILE = 0.9
@@ -218,7 +243,8 @@ class WeightedRows:
         """Merge duplicate rows, with the same cells and label, into one with the sum of their weights.
 
         A likelihood Π P(y_i | x_i)^w_i is the same function of the parameters before and after, so that results
-        change by rounding only. The rows are in the order in which each first occurs. Where there are few duplicates,
+        change by rounding only. Rows are compared by hashes of 64 bits. They are in the order in which each first
+        occurs. Where there are few duplicates,
         the rows are returned as they are, and so are those of a sparse table.
 
         Examples
@@ -230,50 +256,19 @@ class WeightedRows:
         >>> rows.merged().weight
         array([3., 1., 2.])
         """
+        import pandas as pd
+
         if any(sparse.issparse(part) for part in self.rows.cells):
             return self
-        cells = (column for part in self.rows.cells for column in columns_of(part))
-        found = without_duplicates(cells, self.y, self.weight)
-        return self if found is None else WeightedRows(self.rows[found[0]], self.y[found[0]], found[1])
-
-
-def columns_of(part: Array | Numbers) -> Iterable[NDArray[Any]]:
-    """Return the columns (row) of a part of encoded rows."""
-    return part.columns if isinstance(part, Numbers) else part.T
-
-
-def without_duplicates(
-    cells: Iterable[NDArray[np.generic]], y: Integers, weight: Array
-) -> tuple[Integers, Array] | None:
-    """Return the first row of each kind, and the sum of the weights of its kind; None where most rows differ.
-
-    `cells`: Columns (row). `y`, `weight`: Label codes and weights (row).
-    """
-    most = WORTHWHILE * len(y)
-    kind, kinds = _ranks(y)
-    for column in cells:
-        if kinds > most:
-            return None
-        ranks, values = _ranks(column)
-        if values > most:
-            return None
-        kind, kinds = _ranks(kind * values + ranks)
-    if kinds > most:
-        return None
-    # Ranks are assigned by first occurrence, so that a row with a new rank is the first of its kind.
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
-    return first, np.bincount(kind, weight, minlength=kinds)
-
-
-def _ranks(values: NDArray[np.generic]) -> tuple[Integers, int]:
-    """Return the rank of each value by first occurrence, NaN being a value too, and the number of distinct values.
-
-    By hashing, as sorting would take several times as long.
-    """
-    import pandas as pd
-
-    ranks, different = pd.factorize(values, use_na_sentinel=False)
-    return np.asarray(ranks, dtype=np.intp), len(different)
+        parts = (part.columns if isinstance(part, Numbers) else part.T for part in self.rows.cells)
+        columns = [self.y, *chain.from_iterable(parts)]
+        cells = pd.DataFrame({place: column + 0 for place, column in enumerate(columns)}, copy=False)  # −0 is 0
+        kind, kinds = pd.factorize(pd.util.hash_pandas_object(cells, index=False))
+        if len(kinds) > WORTHWHILE * len(kind):
+            return self
+        # Kinds are numbered by first occurrence, so that a row with a new number is the first of its kind.
+        first = np.flatnonzero(np.diff(np.maximum.accumulate(kind), prepend=-1))
+        return WeightedRows(self.rows[first], self.y[first], np.bincount(kind, self.weight, minlength=len(kinds)))
 
 
 OWN_BYTES = 2**20
@@ -319,15 +314,12 @@ class LinearScores:
         # The other labels are those before the reference and those after it.
         first = self.reference * out.shape[2]
         last = first + out.shape[2]
-        if isinstance(z, CenteredRows):
-            flat[:, :first], flat[:, last:] = z @ coefficient[:, :first], z @ coefficient[:, first:]
-        else:
-            try:
-                with np.errstate(over="raise", invalid="raise"):
-                    np.matmul(z, coefficient[:, :first], out=flat[:, :first])
-                    np.matmul(z, coefficient[:, first:], out=flat[:, last:])
-            except FloatingPointError:
-                flat[:, :first], flat[:, last:] = np.split(_bounded_product(z, coefficient), [first], axis=1)
+        try:
+            with np.errstate(over="raise", invalid="raise"):
+                product_into(z, coefficient[:, :first], flat[:, :first])
+                product_into(z, coefficient[:, first:], flat[:, last:])
+        except FloatingPointError:
+            flat[:, :first], flat[:, last:] = np.split(_bounded_product(z, coefficient), [first], axis=1)
         flat[:, first:last] = 0.0
         return out
 
@@ -338,14 +330,22 @@ class LinearScores:
         for some in blocks_of(len(rows), 1, size):
             z = self.columns(rows[some])
             own = self.coefficient[: z.shape[1], :, drawn[some]]
-            if isinstance(z, CenteredRows):
-                scores[some] = z.own_products(own)
-            else:
+            if isinstance(z, np.ndarray):
                 np.einsum("rc,ckr->rk", z, own, out=scores[some])
+            else:
+                scores[some] = np.column_stack([z.multiply(each.T).sum(axis=1) for each in own.swapaxes(0, 1)])
         return np.insert(scores, self.reference, 0.0, axis=1)
 
 
-def _bounded_product(z: Array, coefficient: Array) -> Array:
+def product_into(z: Matrix, coefficient: Array, out: Array) -> None:
+    """Put z @ coefficient into `out`, (row, …)."""
+    if isinstance(z, np.ndarray):
+        np.matmul(z, coefficient, out=out)
+    else:
+        out[:] = z @ coefficient
+
+
+def _bounded_product(z: Matrix, coefficient: Array) -> Array:
     """Return z @ coefficient, with what overflows at `LARGEST`, where odds are certain too.
 
     Terms that overflow in opposite directions leave the odds unknown, and count as even.

@@ -6,19 +6,45 @@ coordinates of the space that the columns span the estimate is unique.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, optimize, sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments
-from bayesclf.models.logistic.design import LogisticDesign
+from bayesclf.models.logistic.design import LogisticDesign, Matrix
+from bayesclf.models.logistic.likelihood import gram
+from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import LISTED_NAMES, listed
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Means and covariance of the columns of rows, by their weights.
+
+    `mean`: (column). `covariance`: (column, column).
+    """
+
+    mean: Array
+    covariance: Array
+
+    @classmethod
+    def of(cls, X: Matrix, weight: Array) -> Self:
+        """Return the moments of rows (row, column) with weights (row); 0 without rows."""
+        total = weight.sum()
+        share = weight / total if total > 0 else weight
+        mean = share @ X
+        if not isinstance(X, np.ndarray):
+            return cls(mean, gram(X, share) - np.outer(mean, mean))
+        covariance = np.zeros((len(mean), len(mean)))
+        for some in blocks_of(*X.shape):
+            covariance += gram(X[some] - mean, share[some])
+        return cls(mean, covariance)
+
 
 ALWAYS = 1e-13
 """A category whose levels' shares add up to 1, but for less than this, is missing in no row."""
@@ -27,69 +53,50 @@ POSITIVE = 1e-7
 """Margins and weights above this count as positive; columns are in units of their sds."""
 
 
-@dataclass(frozen=True, eq=False)
-class Separation:
-    """How weights separate the classes of the training rows.
-
-    `complete`: Whether every row is strictly on its own class's side (else quasi-complete: some lie on the boundary).
-    `columns`: Positions of the columns with a weight in the separation found, the largest weight first.
-    """
-
-    complete: bool
-    columns: Integers
-
-    def sentence(self, names: tuple[str, ...]) -> str:
-        """Say how the classes are separable, and what to do; `names` are those of the columns."""
-        columns = listed((repr(names[j]) for j in self.columns), LISTED_NAMES)
-        kind = "completely" if self.complete else "quasi-completely"
-        where = "strictly on its own class's side" if self.complete else "on its own class's side or on the boundary"
-        why = f"weights on {columns} put every training row {where}, and the likelihood grows with them without bound"
-        return f"the classes are {kind} separable: {why}; take rule 'map', or the posterior"
-
-
-def find_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> Separation | None:
+def find_separation(X: Matrix, y: Integers, guess: Array) -> Integers | None:
     """Find weights D under which no row has a higher score in another class than in its own.
 
     The maximum likelihood estimate exists iff every such D has margin (D_y − D_l)·x = 0 for all rows and classes
     (Albert & Anderson 1984). Where `plain_separation` finds none, solve the linear program: maximize Σ margins with all
     margins ≥ 0 and Σ|D| ≤ 1 over the columns, whose optimum is above 0 iff the classes are separable.
 
-    `X`: Rows (row, 1 + column), a column of ones first; an array, or sparse. `y`: Codes (row) of the weight vectors, −1
-    for the reference; every class has rows. `guess`: Weights (outcome, 1 + column) to try first.
+    `X`: Rows (row, 1 + column), a column of ones first. `y`: Codes (row) of the weight vectors, −1 for the reference;
+    every class has rows. `guess`: Weights (outcome, 1 + column) to try first.
+
+    Returns: Positions of the columns with a weight in D; None where there is no such D.
 
     See A. Albert, J. A. Anderson, Biometrika 71 (1984), doi:10.1093/biomet/71.1.1; K. Konis, *Linear programming
     algorithms for detecting separated data in binary logistic regression models*, 2007 (the program).
     """
-    if plain := plain_separation(X, y, guess):
+    if (plain := plain_separation(X, y, guess)) is not None:
         return plain
     margins = _margins(X, y, len(guess))
     direction = _steepest(margins, np.tile(np.arange(guess.shape[1]) > 0, len(guess)))
-    gained = margins @ direction
-    if not gained.max() > POSITIVE:
-        return None
-    # With D's margins ≥ 0 and E's positive wherever D's are 0, those of D + εE are positive, so only these rows matter.
-    return Separation(_has_positive_margins(margins[gained <= POSITIVE]), _largest(direction.reshape(guess.shape)))
+    return _largest(direction.reshape(guess.shape)) if (margins @ direction).max() > POSITIVE else None
 
 
-def plain_separation(X: Array | sparse.csr_array, y: Integers, guess: Array) -> Separation | None:
+def plain_separation(X: Matrix, y: Integers, guess: Array) -> Integers | None:
     """Check cheap candidates: a guess, and single columns that separate a class from the others.
 
     Parameters are those of `find_separation`; None does not mean that the classes overlap.
     """
     if _separates(X, y, guess):
-        return Separation(True, _largest(guess))
-    columns, left = _alone(X[:, 1:], y)
-    if not len(columns):
-        return None
-    # Rows off all boundaries are separated strictly; other columns may separate some of the rest.
-    while 0 < np.count_nonzero(left) < len(y):
-        X, y = X[left], y[left]
-        left = _alone(X[:, 1:], y)[1]
-    X, y = X[left], y[left]
-    return Separation(len(np.unique(y)) < 2 or _has_positive_margins(_margins(X, y, len(guess))), columns)
+        return _largest(guess)
+    columns = separating_columns(X[:, 1:], y)
+    return columns if len(columns) else None
 
 
-def _separates(X: Array | sparse.csr_array, y: Integers, theta: Array) -> bool:
+def separation_sentence(columns: Integers, names: tuple[str, ...]) -> str:
+    """Say that the classes are separable by some columns, and what to do; `names` are those of all columns."""
+    some = listed((repr(names[j]) for j in columns), LISTED_NAMES)
+    why = f"weights on {some} put every training row on its own class's side or on the boundary"
+    return (
+        f"the classes are separable: {why}, and the likelihood grows with them without bound; take rule 'map', or the "
+        "posterior"
+    )
+
+
+def _separates(X: Matrix, y: Integers, theta: Array) -> bool:
     """Return whether θ (outcome, 1 + column) clearly gives every row its highest score in its own class."""
     scores = np.column_stack([np.zeros(len(y)), X @ theta.T])
     rows = np.arange(len(y))
@@ -98,37 +105,18 @@ def _separates(X: Array | sparse.csr_array, y: Integers, theta: Array) -> bool:
     return bool(np.min(own - scores.max(axis=1)) > POSITIVE * max(float(np.abs(theta).max()), 1.0))
 
 
-def _alone(X: Array | sparse.csr_array, y: Integers) -> tuple[Integers, NDArray[np.bool_]]:
-    """Return the columns that separate a class from the others by themselves, and whether a row is undecided (row).
-
-    Such a column's values in the class all are at least, or all at most, those in the others. Of two classes the rows
-    off the boundary are decided. Of more classes a boundary decides between one and the others only, so that all rows
-    are left; so are rows of one class alone.
-    """
-    labels = np.unique(y)
-    counts, decided = np.zeros(X.shape[1], dtype=np.intp), np.zeros(len(y), dtype=bool)
-    sides: dict[int, list[float]] = {}
-    for own in labels[1:] if len(labels) < 3 else labels:
-        (least_in, most_in), (least_out, most_out) = extremes(X[y == own]), extremes(X[y != own])
-        for least, most in ((least_in, most_out), (least_out, most_in)):
-            for column in np.flatnonzero(least >= most).tolist():
-                sides.setdefault(column, []).append((least[column] + most[column]) / 2)
-    for column, cells in _cells_of(X, sorted(sides)):
-        off = np.any([np.abs(cells - boundary) > POSITIVE for boundary in sides[column]], axis=0)
-        counts[column] = np.count_nonzero(off)
-        decided |= off
-    columns = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    return columns, ~decided if len(labels) == 2 else np.ones(len(y), dtype=bool)
+def separating_columns(X: Matrix, y: Integers) -> Integers:
+    """Return the columns whose values in one class all are at least, or all at most, those in the others."""
+    labels, found = np.unique(y), np.zeros(X.shape[1], dtype=bool)
+    if len(labels) > 1:
+        smallest, largest = _extremes(X)
+        for own in labels:
+            (least, most), (least_other, most_other) = _extremes(X[y == own]), _extremes(X[y != own])
+            found |= ((least >= most_other) | (most <= least_other)) & (largest - smallest > POSITIVE)
+    return np.flatnonzero(found)
 
 
-def _cells_of(X: Array | sparse.csr_array, columns: list[int]) -> Iterator[tuple[int, Array]]:
-    """Yield the cells (row) of some columns, one column at a time."""
-    some = X if isinstance(X, np.ndarray) else sparse.csc_array(X[:, columns])
-    for place, column in enumerate(columns):
-        yield column, some[:, column] if isinstance(some, np.ndarray) else some[:, [place]].toarray()[:, 0]
-
-
-def extremes(X: Array | sparse.csr_array) -> tuple[Array, Array]:
+def _extremes(X: Matrix) -> tuple[Array, Array]:
     """Return the smallest and the largest cell of each column."""
     if isinstance(X, np.ndarray):
         return X.min(axis=0), X.max(axis=0)
@@ -142,17 +130,7 @@ def _largest(direction: Array) -> Integers:
     return order[weights[order] > POSITIVE]
 
 
-def _has_positive_margins(margins: Any) -> bool:
-    """Return whether some D makes all margins positive, and hence, for a multiple of D, at least 1."""
-    rows, size = margins.shape
-    if not rows:
-        return True
-    bounds = -1 / POSITIVE, 1 / POSITIVE
-    found = optimize.linprog(np.zeros(size), A_ub=-margins, b_ub=-np.ones(rows), bounds=bounds, method="highs-ds")
-    return bool(found.status == 0)
-
-
-def _margins(X: Array | sparse.csr_array, y: Integers, vectors: int) -> Any:
+def _margins(X: Matrix, y: Integers, vectors: int) -> Any:
     """Return the matrix (row and other class, label and column) that maps D raveled to the margins."""
     rows = sparse.csr_array(X)
     parts = []
@@ -206,12 +184,13 @@ class ColumnSpace:
     @classmethod
     def of(cls, X: Matrix, weight: Array) -> ColumnSpace:
         """Find it for rows X (row, column) without the intercept, of positive weight (row)."""
+        if not isinstance(X, np.ndarray):
+            moments = Moments.of(X, weight)
+            square, directions = np.linalg.eigh(moments.covariance)
+            used = square > SPARSE_TOLERANCE * square.max(initial=0.0)
+            return cls(moments.mean, directions[:, used] / np.sqrt(square[used]))
         share = weight / weight.sum()
         mean = share @ X
-        if isinstance(X, CenteredRows):
-            square, directions = np.linalg.eigh(X.gram(share) - np.outer(mean, mean))
-            used = square > SPARSE_TOLERANCE * square.max(initial=0.0)
-            return cls(mean, directions[:, used] / np.sqrt(square[used]))
         R = np.linalg.qr(np.sqrt(share)[:, None] * (X - mean), mode="r")
         _, spread, directions = np.linalg.svd(R)
         rank = int(np.sum(spread > RANK_TOLERANCE * spread.max(initial=0.0)))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, gram
+from bayesclf.models.logistic.design import Matrix
 from bayesclf.tables.numbers import blocks_of
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class Likelihood:
     log P(y = k | x) = θ_k·x − log(1 + Σ_l exp θ_l·x), where the reference has θ = 0.
 
     `X`: (row, column), the intercept's column of ones included. `y`: Codes (row) of the weight vectors, −1 for the
-    reference. `weight`: (row). `vectors`: Number of weight vectors, classes − 1.
+    reference. `weight`: (row). `vectors`: Number of weight vectors, classes − 1. `shift`: What x is X less, (column), 0
+    for the ones; None for nothing. It enters by algebra, so that sparse rows stay sparse.
 
     See Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more).
     """
@@ -39,10 +42,17 @@ class Likelihood:
     y: Integers
     weight: Array
     vectors: int
+    shift: Array | None = None
+
+    def stored(self, theta: Array) -> Array:
+        """Return the θ (…, outcome, column) that gives X the log-odds that this one gives x."""
+        if self.shift is None:
+            return theta
+        return np.concatenate([theta[..., :1] - (theta @ self.shift)[..., None], theta[..., 1:]], axis=-1)
 
     def log_odds(self, theta: Array) -> Array:
         """Return the log-odds against the reference, (row, outcome)."""
-        return np.asarray(self.X @ theta.T)
+        return np.asarray(self.X @ self.stored(theta).T)
 
     def value(self, theta: Array) -> float:
         """Return the log likelihood."""
@@ -53,12 +63,13 @@ class Likelihood:
 
     def values(self, theta: Array) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+        theta = self.stored(theta)
         members = (self.y[:, None] == np.arange(self.vectors)) * self.weight[:, None]
         out: Array = np.einsum("dkj,kj->d", theta, members.T @ self.X)
         for draws in blocks_of(len(theta), 1, BLOCK_DRAWS):
             some = theta[draws]
             stacked = np.ascontiguousarray(some.transpose(2, 1, 0).reshape(theta.shape[2], -1))
-            for rows in blocks_of(len(self.X), 1, BLOCK_ROWS):
+            for rows in blocks_of(len(self.y), 1, BLOCK_ROWS):
                 eta = (self.X[rows] @ stacked).reshape(-1, self.vectors, len(some))
                 out[draws] -= self.weight[rows] @ log_normalizer(eta, axis=1)
         return out
@@ -88,16 +99,20 @@ class Likelihood:
     def _parts(self) -> list[Likelihood]:
         """The same of as many rows at a time as stay in the cache; none where all do, or rows are sparse."""
         size = max(PART_CELLS // (self.vectors * self.X.shape[1]), BLOCK_ROWS)
-        if isinstance(self.X, CenteredRows) or len(self.X) <= size:
+        if not isinstance(self.X, np.ndarray) or len(self.X) <= size:
             return []
-        return [replace(self, X=self.X[i], y=self.y[i], weight=self.weight[i]) for i in blocks_of(len(self.X), 1, size)]
+        return [self.of(rows) for rows in blocks_of(len(self.X), 1, size)]
+
+    def of(self, rows: slice | Integers) -> Likelihood:
+        """Return the likelihood of some rows."""
+        return replace(self, X=self.X[rows], y=self.y[rows], weight=self.weight[rows])
 
     def some(self, step: int) -> Likelihood | None:
         """Return that of every `step`-th row of many dense ones, for as many; None where that might lack a class."""
-        y = self.y[::step]
-        if len(self._parts) < step or len(np.unique(y)) <= self.vectors:
+        some = self.of(slice(None, None, step))
+        if len(self._parts) < step or len(np.unique(some.y)) <= self.vectors:
             return None
-        return replace(self, X=self.X[::step], y=y, weight=step * self.weight[::step])
+        return replace(some, weight=step * some.weight)
 
     def _probabilities(self, theta: Array) -> tuple[float, Array, Array]:
         """Return the log likelihood, P(k | x) (row, outcome), and that of the reference (row)."""
@@ -115,7 +130,8 @@ class Likelihood:
         members = np.flatnonzero(self.y >= 0)
         residual[members, self.y[members]] += 1
         residual *= self.weight[:, None]
-        return residual.T @ self.X
+        slope = np.asarray(residual.T @ self.X)
+        return slope if self.shift is None else slope - slope[:, :1] * self.shift
 
     def _curvature(self, P: Array, P_reference: Array) -> Array:
         """Return Σ w P_k (1[k = l] − P_l) x xᵀ; 1 − P_k is summed from the other labels, as it may be tiny."""
@@ -123,10 +139,18 @@ class Likelihood:
         out = np.empty((self.vectors, columns, self.vectors, columns))
         for k in range(self.vectors):
             rest = P_reference + np.delete(P, k, axis=1).sum(axis=1)
-            out[k, :, k] = gram(self.X, self.weight * P[:, k] * rest)
+            out[k, :, k] = self.gram(self.weight * P[:, k] * rest)
             for other in range(k):
-                out[k, :, other] = out[other, :, k] = -gram(self.X, self.weight * P[:, k] * P[:, other])
+                out[k, :, other] = out[other, :, k] = -self.gram(self.weight * P[:, k] * P[:, other])
         return out.reshape(self.vectors * columns, -1)
+
+    def gram(self, weight: Array) -> Array:
+        """Return Σ_i w_i x_i x_iᵀ, (column, column), of weights (row) of at least 0."""
+        products = gram(self.X, weight)
+        if self.shift is None:
+            return products
+        sums = np.outer(products[0], self.shift)
+        return np.asarray(products - sums - sums.T + products[0, 0] * np.outer(self.shift, self.shift))
 
 
 class SumOverRows(Protocol):
@@ -221,6 +245,23 @@ class LogPosterior:
         return self.prior.precision()
 
 
+def gram(X: Matrix, weight: Array) -> Array:
+    """Return Σ_i w_i X_i X_iᵀ, (column, column), of weights (row) of at least 0."""
+    if isinstance(X, np.ndarray):
+        weighted = np.sqrt(weight)[:, None] * X
+        return weighted.T @ weighted
+    return np.asarray((X.T @ sparse.csr_array(X.multiply(weight[:, None]))).toarray())
+
+
+def with_ones(X: Matrix, after: bool = False) -> Matrix:
+    """Return rows with a column of ones before the others, and perhaps another after them."""
+    ones = np.ones((X.shape[0], 1))
+    if isinstance(X, np.ndarray):
+        return np.hstack([ones, X, ones] if after else [ones, X])
+    one = sparse.csr_array(ones)
+    return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
+
+
 def log_normalizer(eta: Array, axis: int = -1) -> Array:
     """Return log(1 + Σ_k exp η_k) over the axis of the labels."""
     if eta.shape[axis] == 1:
@@ -290,3 +331,86 @@ def _effective(log_weight: Array) -> float:
     """Return the effective number of draws of weights given by their logs, the largest of which is 0."""
     weight = np.exp(log_weight)
     return float(weight.sum() ** 2 / (weight**2).sum())
+
+
+KEPT_BYTES = 2**28
+"""Bytes of Hessians that are kept, so that no pass is made for one that is requested again."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Arrays that are summed over the parts of the rows."""
+
+    arrays: tuple[Array, ...]
+    columns = ()
+
+    def __add__(self, other: Sums) -> Sums:
+        """Return the sums over the rows of both."""
+        return Sums(tuple(mine + theirs for mine, theirs in zip(self.arrays, other.arrays, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """R with RᵀR the weighted sum of x xᵀ over rows, (column, column)."""
+
+    R: Array
+    columns = ()
+
+    def __add__(self, other: Root) -> Root:
+        """Return the root of the rows of both."""
+        return Root(np.asarray(np.linalg.qr(np.concatenate([self.R, other.R]), mode="r")))
+
+
+class Parts(Protocol):
+    """The rows of a table, in parts, which may be read again for each sum."""
+
+    def summed[S](self, work: Callable[[Likelihood], S]) -> S:
+        """Return what a function, which can be pickled, returns for each part, added up."""
+
+
+def values_of(theta: Array, part: Likelihood) -> Sums:
+    """Return the log likelihoods of each θ (draw, outcome, column), shape (draw)."""
+    return Sums((part.values(theta),))
+
+
+def derivatives_of(thetas: Array, part: Likelihood) -> Sums:
+    """Return log likelihood, gradient and minus the Hessian of each θ (search, outcome, column)."""
+    return Sums(tuple(map(np.array, zip(*map(part.derivatives, thetas), strict=True))))
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedLikelihood:
+    """The conditional likelihood of rows that are elsewhere; as `Likelihood`, each look at it a pass over the rows."""
+
+    parts: Parts
+    _kept: dict[bytes, tuple[float, Array, Array]] = field(default_factory=dict)
+
+    def value(self, theta: Array) -> float:
+        """Return the log likelihood."""
+        return self.derivatives(theta)[0]
+
+    def values(self, theta: Array) -> Array:
+        """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
+        (found,) = self.parts.summed(partial(values_of, theta)).arrays
+        return found
+
+    def gradient(self, theta: Array) -> tuple[float, Array]:
+        """Return the log likelihood and its gradient (outcome, column)."""
+        return self.derivatives(theta)[:2]
+
+    def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
+        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
+        return self.derivatives_of_all([theta])[0]
+
+    def derivatives_of_all(self, thetas: Sequence[Array]) -> list[tuple[float, Array, Array]]:
+        """Return the same for several θ, by one pass."""
+        new = {theta.tobytes(): theta for theta in thetas if theta.tobytes() not in self._kept}
+        if new:
+            found = self.parts.summed(partial(derivatives_of, np.array(list(new.values())))).arrays
+            for key, value, slope, curvature in zip(new, *found, strict=True):
+                self._kept[key] = float(value), slope, curvature
+        answers = [self._kept[theta.tobytes()] for theta in thetas]
+        most = max(KEPT_BYTES // (8 * answers[0][2].size), len(thetas))
+        while len(self._kept) > most:
+            self._kept.pop(next(iter(self._kept)))
+        return answers

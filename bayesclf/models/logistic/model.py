@@ -1,11 +1,11 @@
-"""Logistic regression: P(y | x) itself, with normal priors on its weights."""
+"""Logistic regression: P(y | x) itself, with normal priors on its weights; of rows in memory, or elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, override
 
 import numpy as np
 import pandas as pd
@@ -15,19 +15,39 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.models.base import Block, Rows
-from bayesclf.models.logistic.centered import CenteredRows, Matrix, Moments, dense, with_ones
-from bayesclf.models.logistic.design import LinearScores, LogisticDesign
+from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
-    Separation,
+    Moments,
     collinear_features,
     find_separation,
     plain_separation,
+    separation_sentence,
 )
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, Proposal
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, maximize, nearest_normal, newton
+from bayesclf.models.logistic.likelihood import (
+    Likelihood,
+    LogPosterior,
+    MappedLikelihood,
+    Parts,
+    Proposal,
+    Root,
+    StreamedLikelihood,
+    with_ones,
+)
+from bayesclf.models.logistic.newton import (
+    CONVERGED,
+    DENSE_PARAMETERS,
+    Optimum,
+    answered,
+    maximize,
+    nearest_normal,
+    newton,
+    newton_steps,
+    together,
+)
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -35,7 +55,7 @@ if TYPE_CHECKING:
 
     from bayesclf.models.logistic.density import LogisticDensity
 
-__all__ = ["LogisticModel", "LogisticPrior"]
+__all__ = ["LogisticModel", "LogisticPrior", "StreamedModel"]
 
 SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
@@ -47,7 +67,7 @@ LARGEST_LOGIT = 30.0
 
 def not_learnable(X: Matrix, weights: int) -> str:
     """Return why the scale of a number of weights on some rows cannot be learned, or would take too long; or ""."""
-    if isinstance(X, CenteredRows):
+    if not isinstance(X, np.ndarray):
         return "the table is sparse"
     if weights > DENSE_PARAMETERS:
         return f"the model has {weights:,} weights and the limit is {DENSE_PARAMETERS:,}"
@@ -83,8 +103,8 @@ class LogisticModel:
     classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
     for the priors' forms.
 
-    `labels`: Names of the classes, at least two. `X`: Training rows as `design.matrix` returns them: standardized,
-    (row, column), dense or sparse. `y`: Label codes (row). `sample_weight`: (row), at least 0.
+    `labels`: Names of the classes, at least two. `X`: Training rows as `design.matrix` returns them, (row, column).
+    `y`: Label codes (row). `sample_weight`: (row), at least 0.
 
     See Mitchell, eqs 24 and 25 (two classes), 27 and 28 (more), 26 and 29 (gradients). MacKay (1992), The evidence
     framework applied to classification networks, doi:10.1162/neco.1992.4.5.720 (a scale that is learned).
@@ -124,8 +144,7 @@ class LogisticModel:
     def mle(self) -> Parameters:
         """Return the maximum conditional likelihood estimate, of least norm for collinear columns.
 
-        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable, completely or
-        quasi-completely.
+        Raises `DoesNotExist` if a class has no rows, or if the classes are linearly separable.
         """
         counts = self.label_counts
         if not counts.all():
@@ -133,7 +152,8 @@ class LogisticModel:
             raise DoesNotExist(f"class {empty!r} has no rows, so the likelihood has no maximum; take rule 'map'")
         # The mode is needed for other purposes too; it is near the estimate or, where there is none, shows why.
         mode = self._mode
-        self._refuse(plain_separation(*self._stored(mode)))
+        X, y = self._likelihood.X, self._likelihood.y
+        self._refuse(plain_separation(X, y, self._likelihood.stored(mode)))
         space, reduced = self._in_column_space()
 
         def immoderate(gamma: Array) -> bool:
@@ -142,29 +162,23 @@ class LogisticModel:
 
         optimum = newton(reduced, space.of_weights(mode), give_up=immoderate)
         if not optimum.converged:
-            self._refuse(find_separation(*self._stored(space.weights(optimum.theta))))
+            self._refuse(find_separation(X, y, self._likelihood.stored(space.weights(optimum.theta))))
             optimum = newton(reduced, optimum.theta)
-        if not (optimum.converged or optimum.at_rounding):
+        if not optimum.found:
             raise DoesNotExist("the classes are nearly separable, and rounding hides the maximum; take rule 'map'")
         return {**self.parameters(space.weights(optimum.theta)), **self.unmoved("mle")}
-
-    def _stored(self, theta: Array) -> tuple[Any, Integers, Array]:
-        """Return rows, codes and θ for the search of a separation, which does not depend on where columns have 0."""
-        likelihood = self._likelihood
-        if isinstance(likelihood.X, CenteredRows):
-            return likelihood.X.cells, likelihood.y, likelihood.X.moved(theta)
-        return likelihood.X, likelihood.y, theta
 
     def _in_column_space(self) -> tuple[ColumnSpace, Likelihood | MappedLikelihood]:
         """Return the space that the columns span, and the likelihood in its coordinates."""
         likelihood, X = self._likelihood, self._present[0]
-        if isinstance(X, CenteredRows):
+        if not isinstance(X, np.ndarray):
             if X.shape[1] > DENSE_PARAMETERS:
                 raise DoesNotExist(
                     f"maximum likelihood of {X.shape[1]:,} weights on a sparse table is not searched for, as that "
                     f"needs dense matrices, with a limit of {DENSE_PARAMETERS:,} columns; take rule 'map'"
                 )
             space = ColumnSpace.of(X, likelihood.weight)
+            space = replace(space, mean=space.mean - self.design.centre / self.design.scale)
             return space, MappedLikelihood(likelihood, space.columns)
         space = ColumnSpace.of(X, likelihood.weight)
         return space, replace(likelihood, X=space.coordinates(X))
@@ -228,7 +242,7 @@ class LogisticModel:
         """Means of the 0/1 columns over the training rows, 0 for numbers, (column); None without such columns."""
         numbers = len(self.design.varying)
         total = self.label_counts.sum()
-        if isinstance(self.X, CenteredRows) or numbers == len(self.design) or not total > 0:
+        if numbers == len(self.design) or not total > 0:
             return None
         means = self.column_totals / total
         means[:numbers] = 0.0
@@ -390,6 +404,7 @@ class LogisticModel:
         """
         from bayesclf.models.logistic.density import LogisticDensity
 
+        self.require_rows()
         self.design.require_memory(self.X.shape[0])
         return LogisticDensity(self._reduced if self.learns else self._likelihood, self.lattice, self._of_coordinates)
 
@@ -403,14 +418,15 @@ class LogisticModel:
 
         Raises `Refused` for weights that are not whole numbers, and for a flat prior.
         """
+        self.require_rows()
         times = self.sample_weight.round().astype(int)
         if not np.allclose(times, self.sample_weight, rtol=1e-12):
             raise Refused("a PyMC model has no weights; give each row as often as it counts")
-        return self._page(np.repeat(dense(self.X), times, axis=0), np.repeat(self.y, times))
+        return self._page(np.repeat(self.design.standardized(self.X), times, axis=0), np.repeat(self.y, times))
 
     def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
-        return self._page(dense(self.design.matrix(self.known_levels(rows))), y)
+        return self._page(self.design.standardized(self.design.matrix(self.known_levels(rows))), y)
 
     def of_page(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, …) of the PyMC model."""
@@ -520,17 +536,21 @@ class LogisticModel:
         weight = against_reference(parameters["weight"], self.symmetric, axis=1).transpose(2, 1, 0)
         unseen = parameters.get("unseen", self.weight_prior.unseen.mean[None]).transpose(2, 1, 0)
         columns, vectors, draws = weight.shape
-        coefficient = np.empty((1 + columns + len(unseen), vectors, draws))
+        coefficient = np.empty((1 + columns + len(unseen) + 1, vectors, draws))
         coefficient[0] = against_reference(parameters["intercept"], self.symmetric).T
         np.multiply(weight, self.design.scale[:, None, None], out=coefficient[1 : 1 + columns])
-        coefficient[1 + columns :] = unseen
+        coefficient[1 + columns : -1] = unseen
+        coefficient[-1] = -np.tensordot(self.design.centre, weight, 1)
         return LinearScores(self.columns, coefficient, self._reference)
 
     def columns(self, rows: Rows) -> Matrix:
-        """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column)."""
+        """Return 1, the columns of the design and, if there are any, those of unseen levels, (row, column).
+
+        The columns of a sparse table, which are not centered, are followed by 1.
+        """
         matrix = self.design.matrix(rows)
-        if isinstance(matrix, CenteredRows):
-            return matrix.with_ones()
+        if not isinstance(matrix, np.ndarray):
+            return with_ones(matrix, after=True)
         unseen = self.design.unseen(rows)
         own = [np.ones((len(rows), 1)), matrix]
         return np.concatenate([*own, unseen] if unseen.any() else own, axis=1)
@@ -614,7 +634,9 @@ class LogisticModel:
     def _likelihood(self) -> Likelihood:
         """The conditional likelihood of the rows of positive weight."""
         X, codes, weight = self._present
-        return Likelihood(with_ones(X), codes, weight, len(self.labels) - 1)
+        shift = self.design.shift(X)
+        own = None if shift is None else np.append(0.0, shift)
+        return Likelihood(with_ones(X), codes, weight, len(self.labels) - 1, own)
 
     @property
     def _reference(self) -> int:
@@ -660,11 +682,169 @@ class LogisticModel:
         """Return one hypothesis from θ (vector, 1 + column) with weights per sd."""
         return self.hypotheses(theta[None])
 
-    def _refuse(self, found: Separation | None) -> None:
-        if found is not None:
-            raise DoesNotExist(found.sentence(self.design.names))
+    def _refuse(self, columns: Integers | None) -> None:
+        if columns is not None:
+            raise DoesNotExist(separation_sentence(columns, self.design.names))
 
 
 def logits(correlation: Array) -> Array:
     """Return logit ρ of ρ, finite."""
     return np.clip(logit(correlation), -LARGEST_LOGIT, LARGEST_LOGIT)
+
+
+IN_MEMORY = (
+    "a model that was fitted to batches does not hold its rows, which {what} needs all at once; fit in memory, or take "
+    "inference='map' and rules of a point"
+)
+"""Why something is refused."""
+SAME = 1e-9
+"""Largest difference of moments of the same standardized rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamedModel(LogisticModel):
+    """`LogisticModel` whose rows are elsewhere: its own are none.
+
+    `labels`, `design`, `X`, `y`, `sample_weight`, `prior`: As of `LogisticModel`, without rows. `label_weights`: Weight
+    of each class, (outcome). `mean`: Mean of each column over the rows, (column). `root`: R with RᵀR the covariance of
+    the columns over the rows, (column, column). `theta`: The posterior mode, (outcome, 1 + column), weights per sd;
+    empty until it is known. `log_scale`, `logit`: The mode of (log s, logit ρ), where it is known.
+    """
+
+    label_weights: Array
+    mean: Array
+    root: Array
+    theta: Array
+    log_scale: float = 0.0
+    logit: float = 0.0
+
+    def __repr__(self) -> str:
+        labels, columns = counted(len(self.labels), "class", "classes"), counted(len(self.mean), "column")
+        return f"{type(self).__name__}({labels}, rows of weight {self.label_weights.sum():,.6g}, {columns})"
+
+    def over(self, parts: Parts) -> Self:
+        """Return the same model with its rows."""
+        model = replace(self)
+        vars(model)["_likelihood"] = StreamedLikelihood(parts)
+        return model
+
+    def without_rows(self) -> Self:
+        """Return the model with its mode, and no way to its rows."""
+        log_scale, of_rho = self.best if self.learns else (0.0, 0.0)
+        return replace(self, theta=self._mode, log_scale=log_scale, logit=of_rho)
+
+    @property
+    @override
+    def label_counts(self) -> Array:
+        """Weight of the training rows of each label (outcome)."""
+        return self.label_weights
+
+    @property
+    @override
+    def column_totals(self) -> Array:
+        """Weighted sum of each column over the training rows (column)."""
+        return self.label_weights.sum() * self.mean
+
+    @cached_property
+    @override
+    def moments(self) -> Moments:
+        """Means and covariance of the columns over the rows."""
+        return Moments(self.mean, self.root.T @ self.root)
+
+    @override
+    def of_rows(self, X: Matrix, y: Integers, sample_weight: Array) -> LogisticModel:
+        """Return the model with the same columns and prior, of rows that it holds."""
+        return LogisticModel(self.labels, self.design, X, y, sample_weight, self.prior)
+
+    @override
+    def require_rows(self) -> NoReturn:
+        """Raise `Refused`, as the rows are elsewhere."""
+        raise Refused(IN_MEMORY.format(what="this"))
+
+    def has_moments_of(self, X: Array) -> bool:
+        """Return whether rows (row, column), standardized, have the moments of the training rows."""
+        own = Moments.of(X, np.ones(len(X)))
+        pairs = ((own.mean, self.mean), (own.covariance, self.moments.covariance))
+        return all(np.allclose(one, other, 0, SAME) for one, other in pairs)
+
+    @cached_property
+    @override
+    def _likelihood(self) -> Any:
+        raise Refused(IN_MEMORY.format(what="this"))
+
+    @override
+    def improper(self) -> str:
+        """Return that a flat prior is refused, as the posterior may have no maximum then."""
+        flat = self.weight_prior.flat
+        return "over batches a flat prior is not allowed; take a finite intercept_scale" if flat else ""
+
+    @override
+    def mle(self) -> NoReturn:
+        """Raise, as whether there is a maximum would need all rows."""
+        raise DoesNotExist(IN_MEMORY.format(what="maximum likelihood"))
+
+    @override
+    def _variances(self, sums: Array) -> Array:
+        """Return the variances over the rows of weighted sums (column, sum) of the columns."""
+        return np.asarray(np.sum((self.root @ sums) ** 2, axis=0))
+
+    @property
+    @override
+    def best(self) -> tuple[float, float]:
+        """The mode of (log s, logit ρ) given D."""
+        return (self.log_scale, self.logit) if self.theta.size else super().best
+
+    @cached_property
+    @override
+    def _mode(self) -> Array:
+        """The mode of θ, given that of (log s, logit ρ) where learned."""
+        if self.theta.size or self.learns:
+            return self.theta if self.theta.size else super()._mode
+        objective, start = self.objective("map")
+        return _optimum(answered(newton_steps(start, converged=CONVERGED), objective))
+
+    @override
+    def _find_modes(self, at: list[Array], starts: list[Array]) -> list[Found]:
+        """Return value, mode and minus the Hessian at each (log s, logit ρ), all by the same passes."""
+        if not self.learns:
+            return super()._find_modes(at, starts)
+        objectives = [self._objective_at(each) for each in at]
+        searches = [newton_steps(start, converged=NODE_CONVERGED) for start in starts]
+        modes = [_optimum(found) for found in together(searches, objectives, self._searched)]
+        self._likelihood.derivatives_of_all([self._searched.theta(gamma) for gamma in modes])
+        looks = [objective.derivatives(gamma) for objective, gamma in zip(objectives, modes, strict=True)]
+        return [(value, gamma, H) for (value, _, H), gamma in zip(looks, modes, strict=True)]
+
+    @cached_property
+    @override
+    def _searched(self) -> Any:
+        """The likelihood of γ (contrast, 1 + direction) of the directions that the rows tell of; or of θ."""
+        prior = self.weight_prior
+        if not self.learns:
+            return self._likelihood
+        return MappedLikelihood(self._likelihood, prior.columns[: 1 + prior.seen], prior.contrast)
+
+
+def _optimum(found: Optimum) -> Array:
+    """Return θ, or raise `Refused` for a search that has not converged."""
+    if not found.found:
+        raise Refused("the posterior mode was not found over batches; take a smaller prior_scale, or fit in memory")
+    return found.theta
+
+
+def moments_of(parts: Parts) -> tuple[Array, Array]:
+    """Return the columns' means (column), and a root R of their covariance RᵀR over the rows, (column, column).
+
+    The R of a QR decomposition of 1 and the columns has the means in its first row; the rest is what is left of the
+    columns without them.
+    """
+    root = parts.summed(_root_of).R
+    return root[0, 1:] / root[0, 0], root[1:, 1:] / abs(root[0, 0])
+
+
+def _root_of(part: Likelihood) -> Root:
+    total = Root(np.zeros((part.X.shape[1],) * 2))
+    for rows in blocks_of(len(part.y), part.X.shape[1]):
+        X = part.X[rows] if isinstance(part.X, np.ndarray) else part.X[rows].toarray()
+        total += Root(np.sqrt(part.weight[rows])[:, None] * X)
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, optimize
 
 from bayesclf.arrays import Array
+from bayesclf.models.logistic.likelihood import LogPosterior, MappedLikelihood
 
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""
@@ -56,6 +57,11 @@ class Optimum:
     converged: bool
     at_rounding: bool = False
 
+    @property
+    def found(self) -> bool:
+        """Whether it is the maximum, as far as double precision tells."""
+        return self.converged or self.at_rounding
+
 
 def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -> Array:
     """Return the maximum of a strictly concave function; `converged` is the length of the last step, in posterior sds.
@@ -67,7 +73,7 @@ def maximize(objective: Objective, start: Array, converged: float = CONVERGED) -
         if start.size > CHEAP_HESSIAN:
             start = _lbfgs(objective, start, APPROACHED, APPROACH_STEPS)
         optimum = newton(objective, start, kept_below=KEPT_HESSIAN, converged=converged)
-        if optimum.converged or optimum.at_rounding:
+        if optimum.found:
             return optimum.theta
         start = optimum.theta
     return _lbfgs(objective, start, CONVERGED, LBFGS_STEPS)
@@ -218,3 +224,21 @@ def _shorten(theta: Array, step: Array, value: float, slope: float) -> Search[Ar
             break
         size /= 2
     return size * step
+
+
+def together[T](
+    searches: Sequence[Search[T]], objectives: Sequence[LogPosterior], likelihood: MappedLikelihood
+) -> list[T]:
+    """Return what several searches find, which look at the rows together: as many passes as the longest takes."""
+    rows: Any = likelihood.likelihood
+    found: dict[int, T] = {}
+    looks: dict[int, Look] = {place: next(search) for place, search in enumerate(searches)}
+    while looks:
+        rows.derivatives_of_all([likelihood.theta(look.theta) for look in looks.values()])  # kept for those below
+        for place, look in list(looks.items()):
+            try:
+                looks[place] = searches[place].send(objectives[place].derivatives(look.theta))
+            except StopIteration as end:
+                found[place] = end.value
+                del looks[place]
+    return [found[place] for place in range(len(searches))]

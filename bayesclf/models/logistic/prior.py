@@ -18,10 +18,9 @@ from scipy import linalg
 from scipy.special import expit, log_expit
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.constraints import Flag, Number, require
+from bayesclf.constraints import Choice, Flag, Number, require
 from bayesclf.display import Concise
 from bayesclf.errors import InputError
-from bayesclf.families.base import require_choice, require_positive
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.wording import LISTED_NAMES, listed
 
@@ -78,7 +77,7 @@ class LearnedScale(Concise):
     correlation: str | float = LEARNED
 
     def __post_init__(self) -> None:
-        require_positive(median=self.median, spread=self.spread)
+        require(Number(above=0), median=self.median, spread=self.spread)
         if not isinstance(self.given, Mapping):
             raise InputError(f"given must be a mapping from names of columns to scales, not {self.given!r}")
         if isinstance(self.correlation, str):
@@ -144,8 +143,8 @@ class LogisticPrior:
     standardize: bool = True
 
     def __post_init__(self) -> None:
-        require_choice("prior_form", self.prior_form, ("symmetric", "reference"))
-        require_choice("intercept_at", self.intercept_at, ("means", "zero"))
+        require(Choice(("symmetric", "reference")), prior_form=self.prior_form)
+        require(Choice(("means", "zero")), intercept_at=self.intercept_at)
         require(Flag(), standardize=self.standardize)
         require(Number(), intercept_mean=self.intercept_mean)
         require(Number(above=0, infinite=True), intercept_scale=self.intercept_scale)

@@ -205,7 +205,7 @@ def test_what_has_no_closed_form_names_augmentation(rng):
         exact.fit(gaps, y)
     for inference in ("auto", "exact", "augmentation"):
         half = bc.BayesNetClassifier(EDGES, inference=inference)
-        with pytest.raises(Refused, match="weights that are not whole numbers, and no engine samples a network"):
+        with pytest.raises(Refused, match="weights that are not whole numbers, and no engine samples this posterior"):
             half.fit(gaps, y, sample_weight=np.full(120, 0.5))
     with pytest.raises(Refused, match="such rows have no PyMC model: use inference='augmentation'"):
         bc.BayesNetClassifier(EDGES, inference="nuts").fit(gaps, y)

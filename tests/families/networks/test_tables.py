@@ -4,11 +4,8 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pymc as pm
 import pytest
-from pymc.model.transform.conditioning import remove_value_transforms
-from pytensor.compile.mode import Mode
-from scipy import optimize, stats
+from scipy import optimize
 from scipy.special import logsumexp, xlogy
 
 import bayesclf as bc
@@ -238,22 +235,6 @@ def test_counts_and_sums_have_the_likelihood_of_the_rows(family, rng):
         np.testing.assert_allclose(found, objective(prior, statistics)(theta), rtol=1e-12)
 
 
-@every_coupled
-def test_pymc_log_density_with_missing_cells_is_that_of_the_rows(family, rng):
-    prior, statistics = resolved(family, *rows(rng, 40, 0.35))
-    with pm.Model(coords={"outcome": AXES.labels, **prior.coords()}) as model:
-        prior.pymc(statistics, "")
-    log_density = remove_value_transforms(model).compile_logp(mode=Mode(linker="py", optimizer="fast_compile"))
-    layout = prior.layout(AXES)
-    for theta in prior.draw(rng, 2)["theta"]:
-        log_prior, start = 0.0, 0
-        for size in layout.simplexes:
-            log_prior += sum(stats.dirichlet.logpdf(row, np.full(size, 2.0)) for row in theta[:, start : start + size])
-            start += size
-        point = {own.name: own.of({"theta": theta[None]})[0] for own in prior.page_variables("")} or {"theta": theta}
-        np.testing.assert_allclose(log_density(point), log_prior + objective(prior, statistics)(theta), rtol=1e-10)
-
-
 @pytest.mark.parametrize("family", [JointTable(), BayesianNetwork(edges=(("a", "b"),))], ids=["joint", "network"])
 @pytest.mark.parametrize("estimate", ["mle", "map"])
 def test_em_finds_the_optimum_of_a_tiny_table(family, estimate):
@@ -295,31 +276,6 @@ def test_too_many_completions_are_refused(rng, monkeypatch):
     monkeypatch.setattr(row_counts, "LARGEST_SUMS", 10)
     with pytest.raises(Refused, match=r"completions × tables to be summed over \(limit 10\); fit with missing='level'"):
         family.map(statistics)
-
-
-def test_too_many_completions_are_not_sampled(rng, monkeypatch):
-    family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
-    monkeypatch.setattr("bayesclf.families.pymc.LARGEST_SAMPLED", 10)
-    with (
-        pm.Model(coords={"outcome": AXES.labels, **family.coords()}),
-        pytest.raises(Refused, match=r"too many for NUTS .*; fit with missing='level', or by inference='map'"),
-    ):
-        family.pymc(statistics, "")
-
-
-def test_the_limit_on_what_nuts_sums_over_is_that_of_the_sentence():
-    """Of a chain of 13 columns whose last cell alone is observed: 2¹² completions of 13 tables."""
-    names = tuple(f"x{j}" for j in range(13))
-    axes = Axes(("only",), names, (("a", "b"),) * 13)
-    X = np.array([[-1] * 12 + [0], [0] * 13])
-    family = BayesianNetwork(edges=tuple(itertools.pairwise(names)))
-    statistics = family.statistics(X, np.zeros(2, dtype=int), axes)
-    family = family.resolve_prior(statistics)
-    with (
-        pm.Model(coords={"outcome": axes.labels, **family.coords()}),
-        pytest.raises(Refused, match=r"53,248 completions × tables, too many for NUTS \(limit 32,768\)"),
-    ):
-        family.pymc(statistics, "")
 
 
 # What does not exist, what is refused

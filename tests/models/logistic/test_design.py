@@ -232,7 +232,7 @@ def test_separation_is_found_in_merged_rows() -> None:
     X, y = np.repeat([[0.0], [1.0], [1.0], [2.0]], 5, axis=0), np.repeat(["a", "a", "b", "b"], 5)
     clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(X, y)
     assert len(clf.model_.X) == 4
-    with pytest.raises(DoesNotExist, match="quasi-completely separable"):
+    with pytest.raises(DoesNotExist, match="are separable"):
         clf.predict(X, rule="mle")
 
 

@@ -1,4 +1,4 @@
-"""Sparse rows less a shift: every product against that of the dense rows, and fits against fits of dense tables."""
+"""Sparse tables: the likelihood against that of dense rows, and fits against fits of dense tables."""
 
 from __future__ import annotations
 
@@ -9,38 +9,21 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.models.logistic.centered import CenteredRows, gram, sparse_moments, with_ones
+from bayesclf.models.logistic.design import sparse_moments
+from bayesclf.models.logistic.likelihood import Likelihood, with_ones
 
 RNG = np.random.default_rng(5)
 CELLS = sparse.random_array((40, 6), density=0.4, rng=RNG, format="csr")
-ROWS = CenteredRows.of(CELLS, RNG.normal(size=6))
-DENSE = CELLS.toarray() - ROWS.shift
 
 
-class TestProducts:
-    def test_with_arrays_on_either_side(self):
-        for right in (RNG.normal(size=(6, 3)), RNG.normal(size=6)):
-            np.testing.assert_allclose(ROWS @ right, DENSE @ right, atol=1e-13)
-        for left in (RNG.normal(size=(2, 40)), RNG.normal(size=40)):
-            np.testing.assert_allclose(left @ ROWS, left @ DENSE, atol=1e-12)
-
-    def test_cross_products(self):
-        weight = RNG.random(40)
-        np.testing.assert_allclose(ROWS.gram(weight), gram(DENSE, weight), atol=1e-12)
-
-    def test_each_row_with_coefficients_of_its_own(self):
-        own = RNG.normal(size=(6, 2, 40))
-        np.testing.assert_allclose(ROWS.own_products(own), np.einsum("rc,ckr->rk", DENSE, own), atol=1e-12)
-
-    def test_some_rows_ones_and_units(self):
-        for rows in (slice(3, 9), np.array([5, 5, 1]), np.arange(40) % 3 == 0):
-            np.testing.assert_array_equal(ROWS[rows].toarray(), DENSE[rows])
-        np.testing.assert_array_equal(ROWS.with_ones().toarray(), with_ones(DENSE))
-        np.testing.assert_allclose(ROWS.scaled(ROWS.shift).toarray(), DENSE * ROWS.shift, atol=1e-15)
-
-    def test_the_stored_cells_have_the_same_log_odds(self):
-        ones, theta = ROWS.with_ones(), RNG.normal(size=(2, 7))
-        np.testing.assert_allclose(ones.cells @ ones.moved(theta).T, ones @ theta.T, atol=1e-13)
+def test_the_likelihood_is_that_of_dense_rows_less_the_shift():
+    shift, weight, y = np.append(0.0, RNG.normal(size=6)), RNG.random(40), RNG.integers(-1, 2, 40)
+    dense = Likelihood(with_ones(CELLS.toarray()) - shift, y, weight, 2)
+    sparsely = Likelihood(with_ones(CELLS), y, weight, 2, shift)
+    thetas = RNG.normal(size=(3, 2, 7))
+    np.testing.assert_allclose(sparsely.values(thetas), dense.values(thetas), rtol=1e-12)
+    for found, expected in zip(sparsely.derivatives(thetas[0]), dense.derivatives(thetas[0]), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("unit", [1e-90, 1.0, 1e90])
@@ -93,7 +76,7 @@ class TestFits:
         np.testing.assert_allclose(sparsely.coef_, densely.coef_, atol=1e-8)
         np.testing.assert_allclose(sparsely.intercept_, densely.intercept_, atol=1e-8)
         assert sparsely.notes_ == densely.notes_ == ["column 'x3' has one value only, or none, and contributes nothing"]
-        explained = [clf.explain(some[:3]).terms["contribution"] for clf, some in ((sparsely, rows), (densely, X))]
+        explained = [clf.explain(some[:3]).table["contribution"] for clf, some in ((sparsely, rows), (densely, X))]
         np.testing.assert_allclose(*explained, atol=1e-8)
 
     def test_the_machine_code_has_the_same_density(self, fits):
@@ -139,7 +122,7 @@ def test_separable_classes_are_found(labels, boundary):
     reasons = []
     for make in KINDS.values():
         clf = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(make(X), y)
-        with pytest.raises(ValueError, match="completely separable: weights on 'x1'") as caught:
+        with pytest.raises(ValueError, match="are separable: weights on 'x1'") as caught:
             clf.predict_proba(X, rule="mle")
         reasons.append(str(caught.value))
     assert len(set(reasons)) == 1

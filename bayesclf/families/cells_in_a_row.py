@@ -1,0 +1,597 @@
+"""Cells in a row, numbers or ordered levels: cut into bins, averaged over where they are cut."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import compress, pairwise
+from typing import Any, ClassVar, Self, override
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.constraints import Whole, require
+from bayesclf.errors import InputError
+from bayesclf.families import dirichlet
+from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
+from bayesclf.families.categorical import Categorical, CategoricalStatistics
+from bayesclf.families.cells import REAL, ValueCounts
+from bayesclf.families.cuts import Bins, Segments
+from bayesclf.families.page_tables import PageVariable
+from bayesclf.families.prior_lines import PriorLine, listing
+from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
+
+ROWS_PER_CELL = 5
+"""Least number of pooled rows between quantiles that are neighbors."""
+
+HEAVY_ROWS = 10
+"""Least number of pooled rows with one value that may have a cell of its own, as wide as the step."""
+
+GRID = (1.0, 4.0, 16.0, 64.0, 256.0)
+"""Values of a that are averaged over by default."""
+
+
+MOST_LEVELS = 256
+"""Most levels of a feature: sums over all sets of cuts take their number cubed."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of one feature: the open one on the left, those between borders, the open one on the right.
+
+    `borders`: In increasing order, one fewer than cells. `widths`: Width of each cell; that of an open one is the
+    integral of its density relative to that at its border. `shares`: q, the share of each cell in the prior, which add
+    up to 1. `decimals`: Number of decimals that the values are recorded with, as in `ValueCounts`.
+    """
+
+    borders: Array
+    widths: Array
+    shares: Array
+    decimals: float
+
+    @classmethod
+    def of(cls, statistics: ValueCounts, feature: int, quantiles: int) -> Self:
+        """Return cells between pooled quantiles of a feature, at most so many, and their shares in the prior."""
+        (values, counts), step = statistics.column(feature), statistics.step(feature)
+        weight = counts.sum(axis=0)
+        if not len(values):
+            values, weight = np.zeros(1), np.zeros(1)
+        n = weight.sum()
+        most = min(quantiles, max(1, int(n / ROWS_PER_CELL)))
+        heavy = (weight >= max(HEAVY_ROWS, n / quantiles)) & (len(values) > 1)
+        after = np.searchsorted(np.cumsum(weight), n * np.arange(1, most) / most * (1 - 1e-12))
+        of_heavy = np.flatnonzero(heavy)
+        after = np.unique(np.concatenate([after, of_heavy, of_heavy - 1]))
+        after = after[(after >= 0) & (after < len(values) - 1)]
+        inner = _borders(values[after], values[after + 1], heavy[after], heavy[after + 1], step)
+        borders = np.concatenate(([values[0] - step / 2], inner, [values[-1] + step / 2]))
+        open_width = max((values[-1] - values[0]) / (n + 1), step)
+        widths = np.concatenate(([open_width], np.maximum(np.diff(borders), step / 2), [open_width]))
+        in_cell = np.bincount(np.searchsorted(borders, values, side="right"), weight, len(widths))
+        return cls(borders, widths, (in_cell + 1) / (n + len(widths)), float(statistics.decimals[feature]))
+
+    def codes(self, values: Array) -> Integers:
+        """Return the number of the cell of each value (value); −1 for NaN."""
+        return np.where(np.isnan(values), -1, np.searchsorted(self.borders, values, side="right"))
+
+    def log_shape(self, values: Array) -> Array:
+        """Return the log density of values (value) relative to that of their cell: below 0 in open cells."""
+        with np.errstate(invalid="ignore"):
+            out: Array = -2 * np.log1p(np.fmax(self.borders[0] - values, 0.0) / self.widths[0])
+            out -= 2 * np.log1p(np.fmax(values - self.borders[-1], 0.0) / self.widths[-1])
+        return out
+
+    def sample(self, code: Integers, rng: np.random.Generator) -> Array:
+        """Draw a value in each cell (value), in the decimals of the feature."""
+        borders, widths, u = self.borders, self.widths, rng.random(len(code))
+        inside = np.concatenate(([borders[0]], borders))[code] + u * widths[code]
+        beyond = u / (1 - u)
+        x = np.where(code == 0, borders[0] - beyond * widths[0], inside)
+        x = np.where(code == len(widths) - 1, borders[-1] + beyond * widths[-1], x)
+        return np.round(x, max(int(self.decimals), 0)) if self.decimals < REAL else x
+
+
+def _borders(
+    left: Array, right: Array, heavy_left: NDArray[np.bool_], heavy_right: NDArray[np.bool_], step: float
+) -> Array:
+    """Return borders between neighboring values: next to a heavy value where there is a gap, else in the middle."""
+    gap = right - left > 1.5 * step
+    after, before = gap & heavy_left, gap & heavy_right
+    middle = left / 2 + right / 2
+    return np.unique(np.concatenate([middle[~after & ~before], left[after] + step / 2, right[before] - step / 2]))
+
+
+def require_concentrations(**given: object) -> None:
+    """Raise `InputError` for a concentration, or one of several that are averaged over, that is not above 0."""
+    require_positive(**given)
+    for name, value in given.items():
+        if not np.size(value):  # type: ignore[arg-type]
+            raise InputError(f"{name} must be a number or several of them, not an empty list")
+
+
+@dataclass(frozen=True)
+class Levels:
+    """The cells of a feature with levels, whose shares within a bin are learned.
+
+    `shares`: What each has of the concentration.
+    """
+
+    shares: Array
+    widths: None = None
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
+    """A family whose parameter `theta` has the probability of each cell, averaged over concentrations and sets of cuts.
+
+    In PyMC the cuts are the most probable ones, as NUTS has no discrete parameters. Shares that are learned say nothing
+    of the class: there they are at their means.
+
+    `layout`: The cells of each feature. `counts`, `known`: Counts (outcome, cell) of the rows that a prior has seen
+    already, and of those that it was set by, whose most probable concentrations and cuts PyMC takes. All are set by
+    `resolve_prior`.
+    """
+
+    layout: tuple[C, ...] = field(default=(), repr=False)
+    axes: Axes = field(default=Axes((), ()), repr=False)
+    counts: Array = field(default_factory=lambda: np.empty(0), repr=False)
+    known: Array = field(default_factory=lambda: np.empty(0), repr=False)
+
+    @property
+    @abstractmethod
+    def concentrations(self) -> Array:
+        """The concentrations that are averaged over, times which the shares of cells are the prior, (a)."""
+
+    @abstractmethod
+    def binned(self, statistics: S) -> Array:
+        """Return how often the rows of each class are in each cell, (outcome, cell)."""
+
+    @abstractmethod
+    def codes(self, X: Any) -> Integers:
+        """Return the cell of each value within those of its feature, (row, feature); negative where it has none."""
+
+    def laid_out(self, statistics: S, layout: Sequence[C]) -> Self:
+        """Return the prior with these cells, and the most probable cuts given these rows."""
+        prior = replace(self, axes=statistics.axes, layout=tuple(layout))
+        known = prior.binned(statistics)
+        return replace(prior, known=known, counts=np.zeros_like(known))
+
+    @override
+    def select(self, features: NDArray[np.bool_]) -> Self:
+        """Return the family of some of the features, with their cells and counts."""
+        own, layout = np.repeat(features, self.sizes), tuple(compress(self.layout, features))
+        axes = self.axes.select(features)
+        return replace(self, axes=axes, layout=layout, counts=self.counts[:, own], known=self.known[:, own])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of cells of each feature."""
+        return tuple(len(own.shares) for own in self.layout)
+
+    @property
+    def widths(self) -> Array:
+        """What the probability of each cell is divided by to be a density, (cell)."""
+        each = (np.ones(len(own.shares)) if own.widths is None else own.widths for own in self.layout)
+        return np.concatenate([np.empty(0), *each])
+
+    def segments_of(self, counts: Array) -> tuple[Segments, ...]:
+        """Return the bins of each feature under each concentration, given counts (outcome, cell)."""
+        return tuple(
+            Segments(counts[:, cells], np.multiply.outer(self.concentrations, own.shares), own.widths)
+            for own, cells in zip(self.layout, self._slices, strict=True)
+        )
+
+    def lines(self, form: str, name: str) -> list[PriorLine]:
+        """Return a line for each feature: the form of its prior, and the concentrations of that name."""
+        values, numbers = listing(name, self.concentrations)
+        form = f"{form}, {name} {'=' if len(self.concentrations) == 1 else 'uniform on'} {values}"
+        if self.counts.any():
+            form += "; all given the rows of an earlier fit"
+        return [PriorLine("theta", "", feature, form, numbers) for feature in self.axes.features]
+
+    def mle(self, statistics: S) -> Parameters:
+        """Return the share of each cell; raises `DoesNotExist` where a class has no value in a column."""
+        counts = self.binned(statistics)
+        totals = np.add.reduceat(counts, dirichlet.starts(self.sizes), axis=1)
+        require_each(totals > 0, statistics.axes, "has no value")
+        return {"theta": dirichlet.normalize(counts, self.sizes)[None]}
+
+    def map(self, statistics: S) -> Parameters:
+        """Return the mode of θ in the softmax basis given the most probable concentration and cuts."""
+        every = [own.map() for own in self.posterior(statistics).segments]
+        return {"theta": np.concatenate(every, axis=2)}
+
+    def posterior(self, statistics: S) -> Self:
+        """Return the posterior: sets of cuts weighted by their evidence, and Dirichlets given each."""
+        return replace(self, counts=self.counts + self.binned(statistics))
+
+    def draw(self, rng: np.random.Generator, draws: int) -> Parameters:
+        """Draw concentrations and sets of cuts, then θ given them."""
+        return {"theta": np.concatenate([own.draw(rng, draws) for own in self.segments], axis=2)}
+
+    def mean(self) -> Parameters:
+        """Return the average of the cells' probabilities over sets of cuts and θ."""
+        return {"theta": self._mean[None]}
+
+    @override
+    def pymc(self, statistics: S, suffix: str) -> None:
+        """Add θ of the bins of the most probable cuts, observing how many rows are in each."""
+        counts = self._bins.sums(self.binned(statistics))
+        self._of_bins.pymc(CategoricalStatistics(self._of_bins.axes, counts), suffix)
+
+    @override
+    def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
+        """Return the cells' probabilities from those of the bins."""
+        return {"theta": self._bins.split(self._of_bins.from_pymc(draws, suffix)["theta"])}
+
+    @override
+    def page(self, X: Any, row: Any, suffix: str) -> None:
+        """Add the same variables, observing the bin of each value."""
+        self._of_bins.page(self._bins.codes(self._cells(X)), row, suffix)
+
+    @override
+    def page_variables(self, suffix: str) -> list[PageVariable]:
+        """Return θ of the bins of the most probable cuts."""
+
+        def of(own: PageVariable, parameters: Parameters) -> Array:
+            """Return the values of one from the parameters of cells."""
+            return own.of({"theta": self._bins.sums(parameters["theta"])})
+
+        return [own._replace(of=partial(of, own)) for own in self._of_bins.page_variables(suffix)]
+
+    @property
+    @override
+    def variant(self) -> str:
+        """Number of bins of each feature."""
+        return f"bins: {self._of_bins.axes.sizes}"
+
+    def _log_shape(self, X: Any) -> Array:
+        """Return the sum of the log densities of values relative to their cells, (row)."""
+        return np.zeros(len(X))
+
+    def log_density(self, X: Any, parameters: Parameters) -> Array:
+        """Return Σ_j log θ_jc − log width_c of the cells c of the observed values, (draw, row, outcome)."""
+        inside = dirichlet.indicators(self._cells(X), sum(self.sizes))
+        density = dirichlet.weighted_logs(inside, parameters["theta"] / self.widths)
+        return density + self._log_shape(X)[:, None]
+
+    def log_predictive(self, X: Any) -> Array:
+        """Return the log density averaged over sets of cuts and θ, (row, outcome)."""
+        return np.asarray(self.log_density(X, self.mean())[0])
+
+    def log_predictive_without(self, X: Any, y: Integers) -> Array:
+        """Average over sets of cuts and θ given the counts less one, for all cells of a class at once."""
+        codes, labels = self.codes(X), len(self.axes.labels)
+        out = np.repeat(self._log_shape(X)[:, None], labels, axis=1)
+        for j, own in enumerate(self._slices):
+            for k in range(labels):
+                rows = np.flatnonzero((codes[:, j] >= 0) & (y == k))
+                if rows.size:
+                    density = self.segments[j].mean_without(k) / self.widths[own]
+                    out[rows] += np.log(density[:, codes[rows, j]]).T
+        return out
+
+    def log_normalizer(self) -> Array:
+        """Return the log of the sum over sets of cuts of what θ and its shares within bins integrate to, (1, feature).
+
+        The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
+        """
+        return np.array([[own.log_evidence() for own in self.segments]])
+
+    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
+        """log θ_kc/θ_k′c of the cell of each value."""
+        return Contributions.of_cells(self.axes.features, self._cells(X), parameters["theta"], pair)
+
+    @property
+    def _slices(self) -> tuple[slice, ...]:
+        pairs = zip(dirichlet.starts(self.sizes), self.sizes, strict=True)
+        return tuple(slice(start, start + size) for start, size in pairs)
+
+    @cached_property
+    def segments(self) -> tuple[Segments, ...]:
+        """The bins of each feature under each concentration, with all that is known of them."""
+        return self.segments_of(self.counts)
+
+    @cached_property
+    def _modes(self) -> tuple[Segments, ...]:
+        """Return the bins of each feature given the rows that set the prior, whose most probable ones PyMC has."""
+        return self.segments_of(self.known)
+
+    @cached_property
+    def _bins(self) -> Bins:
+        """Return the bins of the most probable cuts."""
+        found = [(own, *own.most_probable) for own in self._modes]
+        begins = np.concatenate([begins for _, _, begins in found])
+        return Bins(begins, self.sizes, np.concatenate([own.widths[place] for own, place, _ in found]))
+
+    @cached_property
+    def _of_bins(self) -> Categorical:
+        """Return the family of these bins as categories."""
+        alpha = self.counts + np.concatenate([own.prior[own.most_probable[0]] for own in self._modes])
+        levels = tuple(tuple(range(size)) for size in self._bins.sizes)
+        return Categorical(self._bins.sums(alpha), axes=replace(self.axes, levels=levels))
+
+    @cached_property
+    def _mean(self) -> Array:
+        """Return the expected probability of each cell, (outcome, cell)."""
+        empty = np.empty((len(self.axes.labels), 0))
+        return np.concatenate([empty, *(own.mean() for own in self.segments)], axis=1)
+
+    def _cells(self, X: Any) -> Integers:
+        """Return the cell of each value (row, feature) among those of all features, −1 where it has none."""
+        return dirichlet.cells_of(self.codes(X), self.sizes)
+
+
+@dataclass(frozen=True, repr=False)
+class Histogram(CutFamily[ValueCounts, Cells]):
+    """p(x_j | y = k) is constant in each bin: θ_kb / width_b, the bins of a feature being those of all classes.
+
+    ========== ============================= ======================================= ============================
+    parameter  support                       prior                                   posterior
+    ========== ============================= ======================================= ============================
+    a          a grid                        uniform                                 ∝ the evidence
+    cuts       subsets of the m − 1 borders  uniform over the number B of bins, then ∝ prior · Π_b width_b^(−n_b)
+               of the m cells of a feature   over the sets of B − 1 cuts             · Π_k B(a q_b + n_kb)/B(a q_b)
+    θ_k | cuts simplex over the bins         Dirichlet(a q_b)                        Dirichlet(a q_b + n_kb)
+    ========== ============================= ======================================= ============================
+
+    The cells are set without labels, by at most 64 quantiles of the pooled rows, at least five rows apart; a value
+    that many rows share has a cell of its own, as wide as the step that the column is recorded with. q_b is the share
+    of pooled rows in bin b, one more for each cell. One more cell on either side is open, with the density
+    s²/(s + distance)² instead of a constant, s = range/(n + 1), so that no number is impossible.
+
+    The larger a, the nearer are the classes to each other, and to the shares of the pooled rows: it is learned, for
+    each feature. Where families are compared a is 1, as larger ones know the pooled rows too well.
+
+    A hypothesis is a set of cuts and θ; its parameter `theta` has the probability of each cell. Evidence, predictive
+    and leave-one-out are sums over all 2^(m − 1) sets of cuts, by dynamic programming (`families.cuts`). MLE cuts
+    at every border. MAP takes the most probable a and set of cuts, and the mode of θ in the softmax basis,
+    (n + a q)/(N + a), which is its posterior mean: the mode on the simplex does not exist where a q_b is below 1 and a
+    bin is empty. The mean is over a and the sets of cuts too. In PyMC these are the most probable ones, as NUTS has no
+    discrete parameters.
+
+    Parameters
+    ----------
+    a : float or tuple of float
+        Rows that the prior of θ is worth in each class, above 0: a number, or several that are averaged over by their
+        evidence.
+    quantiles : int
+        Largest number of cells between pooled quantiles, at least 1.
+    layout : tuple of Cells
+        The cells of each feature, set by `resolve_prior`.
+
+    References
+    ----------
+    Knuth (2019), *Optimal data-based binning for histograms and histogram-based probability density models*, Digital
+    Signal Processing 95. Barry & Hartigan (1992), *Product partition models for change point problems*.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[x / 10] for x in range(40)], [abs(x - 20) < 10 for x in range(40)]
+    >>> clf = bc.NaiveBayes({"x0": "histogram"}, random_state=1).fit(X, y)
+    >>> clf.predict_proba([[0.2], [2.0], [3.8]], rule="predictive").round(2)
+    array([[0.97, 0.03],
+           [0.07, 0.93],
+           [0.97, 0.03]])
+    """
+
+    a: float | tuple[float, ...] = GRID
+    quantiles: int = 64
+    name: ClassVar[str] = "histogram"
+    kind: ClassVar[str] = "number"
+    likelihood: ClassVar[str] = "constant in each bin, theta"
+    statistics_type: ClassVar[type[Statistics]] = ValueCounts
+
+    def __post_init__(self) -> None:
+        require_concentrations(a=self.a)
+        require(Whole(1), quantiles=self.quantiles)
+
+    def resolve_prior(self, statistics: ValueCounts) -> Self:
+        """Return the prior with the cells that the pooled rows give, and the most probable cuts given these rows."""
+        layout = [Cells.of(statistics, j, self.quantiles) for j in range(len(statistics.sizes))]
+        return self.laid_out(statistics, layout)
+
+    @property
+    @override
+    def concentrations(self) -> Array:
+        """The values of a."""
+        return np.ravel(self.a).astype(float)
+
+    def informative(self, statistics: ValueCounts) -> NDArray[np.bool_]:
+        """Return False for a feature with one value, or none."""
+        return np.asarray(statistics.sizes > 1)
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the prior of cuts, and of the probabilities of bins given them."""
+        form = "sets of cuts at quantiles of the column uniform given their number; "
+        return self.lines(form + "Dirichlet(a · share of the column in each bin)", "a")
+
+    def _log_base(self, statistics: ValueCounts) -> Array:
+        """Return the log density of numbers in open cells relative to that at the border."""
+        out = np.zeros((1, len(statistics.sizes)))
+        for j, own in enumerate(self.layout):
+            values, counts = statistics.column(j)
+            out[0, j] = counts.sum(axis=0) @ own.log_shape(values)
+        return out
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
+        """Draw the cell of each number, then the number in it, in the decimals of the column."""
+        codes = dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
+        return np.stack([own.sample(code, rng) for own, code in zip(self.layout, codes.T, strict=True)], axis=1)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ, the probability of each bin."""
+        return {"theta": ("outcome", "bin")}
+
+    @override
+    def coords(self) -> dict[str, Any]:
+        """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
+        names, features, lows, highs = [], [], [], []
+        for name, own in zip(self.axes.features, self.layout, strict=True):
+            for low, high in pairwise([-np.inf, *own.borders.tolist(), np.inf]):
+                names.append(f"{name} [{low:.15g}, {high:.15g})")
+                features.append(name)
+                lows.append(low)
+                highs.append(high)
+        parts = {"bin_feature": features, "bin_low": lows, "bin_high": highs}
+        return {"bin": names} | {key: ("bin", values) for key, values in parts.items()}
+
+    @override
+    def binned(self, statistics: ValueCounts) -> Array:
+        """Return how often the values of each class are in each cell, (outcome, cell)."""
+        parts = [np.zeros((len(statistics.counts), 0))]
+        for j, own in enumerate(self.layout):
+            values, counts = statistics.column(j)
+            codes = own.codes(values)
+            parts.append(np.stack([np.bincount(codes, weight, len(own.widths)) for weight in counts]))
+        return np.concatenate(parts, axis=1)
+
+    @override
+    def codes(self, X: Array) -> Integers:
+        """Return the cell of each number within those of its feature, (row, feature); −1 where it is missing."""
+        columns = [own.codes(values) for own, values in zip(self.layout, X.T, strict=True)]
+        return np.array(columns, dtype=np.intp).reshape(X.shape[::-1]).T
+
+    @override
+    def _log_shape(self, X: Array) -> Array:
+        """Return the sum of the log densities of values relative to their cells, (row)."""
+        columns = [own.log_shape(values) for own, values in zip(self.layout, X.T, strict=True)]
+        return np.asarray(np.reshape(columns, X.shape[::-1]).sum(axis=0))
+
+
+@dataclass(frozen=True, repr=False)
+class Ordinal(CutFamily[CategoricalStatistics, Levels]):
+    r"""P(x_j = l | y = k) = θ_kr φ_l for the levels l of run r; the levels of a feature, in order, are cut into runs.
+
+    ========== ============================= ======================================= ============================
+    parameter  support                       prior                                   posterior
+    ========== ============================= ======================================= ============================
+    cuts       subsets of the L − 1 places   uniform over the number R of runs, then ∝ prior · evidence given them
+               between levels                over the sets of R − 1 cuts
+    θ_k | cuts simplex over the runs         Dirichlet(α L_r), L_r the levels of run Dirichlet(α L_r + n_kr)
+    φ | cuts   simplex over the levels of    Dirichlet(α)                            Dirichlet(α + n_l)
+               each run
+    ========== ============================= ======================================= ============================
+
+    Within a run the levels say the same of the class: all classes have the same shares φ there, learned from the rows
+    of all of them, n_l. So levels with few rows take what they say of the class from their neighbors, as far as the
+    evidence joins them. Given the cuts the evidence is
+
+    .. math:: \prod_k \frac{B(α L + n_k)}{B(α L)} \prod_r \frac{B(α + n_{l \in r})}{B(α)},
+
+    L and n_k being those of the runs. With every cut the family is `Categorical` with the same α, and with none the
+    column says nothing of the class: both are among the sets that are averaged over. Whatever the cuts, a class by
+    itself has Dirichlet(α), so that they say how classes differ and nothing else, and the evidence is comparable with
+    that of `Categorical`.
+
+    A hypothesis is a set of cuts, θ and φ; its parameter `theta` has the probability of each level, θ_kr φ_l. Evidence,
+    predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming (`families.cuts`). MLE
+    cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the softmax basis, which are
+    their posterior means. The mean is over the sets of cuts too. In PyMC the cuts are the most probable ones, as NUTS
+    has no discrete parameters, and φ is at its mean, as it says nothing of the class. A missing cell, or one with an
+    unknown level, is integrated out.
+
+    Parameters
+    ----------
+    levels : sequence or None
+        The levels in order, for columns that do not say it: an ordered categorical of pandas and a column of numbers
+        do.
+    alpha : float or tuple of float
+        Concentration of each level, above 0: a number, or several that are averaged over by their evidence, feature
+        by feature, all equally probable a priori.
+
+    References
+    ----------
+    Barry & Hartigan (1992), *Product partition models for change point problems*, Annals of Statistics 20. Boullé
+    (2006), *MODL: a Bayes optimal discretization method for continuous attributes*, Machine Learning 65 (one best set
+    of cuts by another prior).
+
+    Examples
+    --------
+    >>> import pandas as pd, bayesclf as bc
+    >>> sizes = pd.CategoricalDtype(["S", "M", "L", "XL"], ordered=True)
+    >>> X = pd.DataFrame({"size": pd.Series(["S", "M", "M", "L", "L", "XL"] * 4, dtype=sizes)})
+    >>> y = ["no", "no", "no", "yes", "yes", "yes"] * 4
+    >>> clf = bc.NaiveBayes({"size": bc.families.Ordinal()}, random_state=1).fit(X, y)
+    >>> clf.predict_proba(X[:6], rule="predictive")[:, 1].round(2)
+    array([0.15, 0.11, 0.11, 0.89, 0.89, 0.85])
+    """
+
+    levels: Sequence[Hashable] | None = None
+    alpha: float | tuple[float, ...] = 1.0
+    name: ClassVar[str] = "ordinal"
+    kind: ClassVar[str] = "category"
+    likelihood: ClassVar[str] = "Categorical(theta), with the same shares within a run of levels in all classes"
+    statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
+
+    def __post_init__(self) -> None:
+        require_concentrations(alpha=self.alpha)
+        if self.levels is not None and not _is_list_of_levels(self.levels):
+            raise InputError(
+                f"levels must be a list of levels, each once and in order and none of them missing, not {self.levels!r}"
+            )
+
+    def resolve_prior(self, statistics: CategoricalStatistics) -> Self:
+        """Return the prior of these features, and the rows whose most probable cuts PyMC takes."""
+        axes = statistics.axes
+        for name, size in zip(axes.features, axes.sizes, strict=True):
+            if size > MOST_LEVELS:
+                raise InputError(
+                    f"column {name!r} has {size} levels, more than the {MOST_LEVELS} that can be cut into runs; take a "
+                    "family of numbers, or merge levels"
+                )
+        return self.laid_out(statistics, [Levels(np.ones(size)) for size in axes.sizes])
+
+    @property
+    @override
+    def concentrations(self) -> Array:
+        """The values of α."""
+        return np.ravel(self.alpha).astype(float)
+
+    def informative(self, statistics: CategoricalStatistics) -> NDArray[np.bool_]:
+        """Return False for a feature without an observed cell."""
+        return statistics.observed
+
+    @override
+    def priors(self) -> list[PriorLine]:
+        """Return the prior of cuts, and of the probabilities of runs and levels given them."""
+        form = "sets of cuts between levels uniform given their number; Dirichlet(alpha) over the levels of a class, "
+        return self.lines(form + "whose shares within a run are the same in all classes", "alpha")
+
+    @override
+    def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
+        """Σ_j log θ_{k, j, x_j}: one weight per level, log θ_kjl."""
+        return LinearTerms.of_logs(parameters["theta"])
+
+    def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
+        """Draw level codes (row, feature)."""
+        return dirichlet.drawn_codes(parameters["theta"][0], self.sizes, y, rng)
+
+    @override
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words of θ, the probability of each level."""
+        return {"theta": ("outcome", "level")}
+
+    @override
+    def binned(self, statistics: CategoricalStatistics) -> Array:
+        """Return the counts of the levels, (outcome, level)."""
+        return statistics.counts
+
+    @override
+    def codes(self, X: Integers) -> Integers:
+        """Return the level codes themselves."""
+        return X
+
+
+def _is_list_of_levels(levels: object) -> bool:
+    """Return whether these are levels, each once; a missing cell has no place in the order."""
+    if not isinstance(levels, list | tuple) or not all(isinstance(level, Hashable) for level in levels):
+        return False
+    return len(set(levels)) == len(levels) > 0 and not any(np.any(pd.isna(level)) for level in levels)
