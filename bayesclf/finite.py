@@ -81,6 +81,8 @@ class FiniteSpace:
     log_likelihood: ArrayLike = 0.0
     exact: ClassVar[bool] = True
     in_parts: ClassVar[bool] = False
+    linear_scores: ClassVar[None] = None
+    draw_bytes: ClassVar[float] = np.inf
 
     def __post_init__(self) -> None:
         prior = _numbers(self.prior)

@@ -34,7 +34,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.posterior.answers import answers, average_proba
 from bayesclf.posterior.averaging import conditional
-from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
+from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import LONGEST_NAME, did_you_mean, written
 
@@ -164,12 +164,13 @@ class Gibbs:
     @staticmethod
     def _log_proba_of(hypotheses: HypothesisSet, rows: Rows, drawn: Integers) -> Array:
         """Evaluate each row under its own hypothesis, the rows of one together, or of a few where one has few rows."""
-        if isinstance(hypotheses, Hypotheses) and hypotheses.linear_scores is not None:
+        if hypotheses.linear_scores is not None:
             return np.asarray(log_softmax(hypotheses.linear_scores.own(rows, drawn), axis=1))
         log_proba = np.empty((len(rows), len(hypotheses.labels)))
         impossible = np.zeros(len(rows), dtype=bool)
         order = np.argsort(drawn, kind="stable")
-        parts = np.split(order, _starts(drawn[order], _together(hypotheses))) if len(order) else []
+        together = max(1, min(FEW_ROWS, int(FEW_ROWS_BYTES / max(hypotheses.draw_bytes, 1))))
+        parts = np.split(order, _starts(drawn[order], together)) if len(order) else []
         for index in parts:
             values, own = np.unique(drawn[index], return_inverse=True)
             answer = conditional(hypotheses.take(values), rows[index])
@@ -189,14 +190,6 @@ class _GibbsAfter(Gibbs):
     @override
     def _positions(self, seed: list[int], rows: int, after: int = 0) -> Array:
         return super()._positions(seed, rows, self.rows + after)
-
-
-def _together(hypotheses: HypothesisSet) -> int:
-    """Return how many rows of several hypotheses are evaluated under all of these: 1 where hypotheses are large."""
-    if not isinstance(hypotheses, Hypotheses):
-        return 1
-    size = sum(values.nbytes for values in hypotheses.parameters.values()) // len(hypotheses)
-    return max(1, min(FEW_ROWS, FEW_ROWS_BYTES // max(size, 1)))
 
 
 def _starts(drawn: Integers, least: int) -> list[int]:

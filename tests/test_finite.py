@@ -10,8 +10,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.experiments.sample_size import METHODS, examples_needed, interval
 from bayesclf.families import Axes, Categorical, KnownClassPrior
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs

@@ -11,10 +11,10 @@ from scipy.special import logsumexp
 import bayesclf as bc
 from bayesclf import rules
 from bayesclf.errors import PredictionWarning, Refused
-from bayesclf.models.base import Rows
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
+from bayesclf.tables.columns import Rows
 
 FIELDS = ("log_proba", "votes", "mean_log_proba", "mean_square", "entropy", "impossible")
 EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data and x"))
@@ -36,6 +36,8 @@ class Scores:
     exact: bool = True
     closed_form: bool = False
     in_parts: bool = False
+    linear_scores = None
+    draw_bytes = np.inf
 
     @property
     def labels(self):

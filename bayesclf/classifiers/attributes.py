@@ -23,8 +23,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Categorical, MultivariateGaussian
 from bayesclf.families.selected import plain
 from bayesclf.families.terms import LinearDesign, LinearTerms
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, to_dataset
 from bayesclf.tables.columns import Rows

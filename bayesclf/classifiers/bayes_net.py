@@ -23,8 +23,7 @@ from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID
 from bayesclf.families.trees.one_dependence import NO_POSTERIOR, OneDependence
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs

@@ -54,8 +54,8 @@ from bayesclf.families import Bernoulli, Gaussian, Multinomial, MultivariateGaus
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import left_out_rows
-from bayesclf.models.base import Block, Model
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models import Model
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,

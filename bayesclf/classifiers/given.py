@@ -17,7 +17,7 @@ from bayesclf.engines.convergence import PYMC, convergence_problems
 from bayesclf.engines.inference import Draws
 from bayesclf.engines.nuts import sample_statistics
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, warn
-from bayesclf.models.base import Model
+from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.models.base import Model
+from bayesclf.models import Model
 from bayesclf.models.logistic.design import (
     LogisticDesign,
     Matrix,

@@ -38,7 +38,7 @@ from bayesclf.engines import MAP, MLE, Exact, Trace, inference
 from bayesclf.engines.inference import Draws, Engine
 from bayesclf.engines.optimizers import Optimizer
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, warn
-from bayesclf.models.base import Model
+from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses

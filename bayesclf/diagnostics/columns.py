@@ -20,7 +20,7 @@ from bayesclf.diagnostics.held_out import NotApplicable
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.multivariate.covariance import collinear
 from bayesclf.families.multivariate.gaussian import MultivariateGaussian
-from bayesclf.models.base import Model
+from bayesclf.models import Model
 from bayesclf.models.generative import independent_groups
 from bayesclf.models.logistic.identifiability import separating_columns
 from bayesclf.models.logistic.model import LogisticModel
@@ -97,7 +97,7 @@ def duplicate_columns(context: Context) -> Answer:
     if not pairs:
         return passed("no two columns say the same", evidence)
     model = context.classifier.model_
-    group = independent_groups(model)
+    group = independent_groups(model.blocks)
     twice = [pair for pair in pairs if len({group[name] for name in pair if name in group}) > 1]
     if twice:
         return issue(

@@ -18,9 +18,9 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, Skipped
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
-from bayesclf.models.base import Model, Rows
+from bayesclf.models import Model
 from bayesclf.posterior import averaging
-from bayesclf.tables.columns import UNSEEN, kinds_of, numbers
+from bayesclf.tables.columns import UNSEEN, Rows, kinds_of, numbers
 from bayesclf.wording import listed, named, part_of
 
 

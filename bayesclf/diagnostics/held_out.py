@@ -24,8 +24,7 @@ from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.judgments import class_shares
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.models.base import Rows
-from bayesclf.tables.columns import SparseTable, Table, kind_of
+from bayesclf.tables.columns import Rows, SparseTable, Table, kind_of
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from bayesclf.engines.convergence import of_unit_scale, single
 from bayesclf.errors import Refused
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
-from bayesclf.models.base import Block, Model
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models import Model
+from bayesclf.models.generative import Block, GenerativeModel
 
 if TYPE_CHECKING:
     import xarray as xr

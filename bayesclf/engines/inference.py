@@ -21,7 +21,7 @@ from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
-from bayesclf.models.base import Model
+from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.hypotheses import POSTERIOR_BYTES, SeededDraws, parameter_count, seeded_if_large, to_dataset

@@ -11,7 +11,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, Whole, require
 from bayesclf.display import Concise
 from bayesclf.errors import Refused
-from bayesclf.models.base import Model
+from bayesclf.models import Model
 from bayesclf.models.logistic.likelihood import Proposal, power_of
 from bayesclf.posterior.pareto import smoothed
 

@@ -22,9 +22,9 @@ from bayesclf.engines.inference import (
 )
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
 from bayesclf.families.base import Statistics
-from bayesclf.models.base import Block, Rows
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.progress import shown
+from bayesclf.tables.columns import Rows
 
 TOLERANCE, ITERATIONS = 1e-9, 5_000
 """EM ends when no probability of a label changes by more than this, or after this many steps."""

@@ -35,11 +35,11 @@ from bayesclf.engines import MAP, Laplace, inference
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
 from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
+from bayesclf.tables.columns import Rows
 from bayesclf.tables.levels import has_order
 from bayesclf.wording import without_numbers
 

@@ -15,9 +15,9 @@ from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.evaluation.predictive_checks import drawn_labels
-from bayesclf.models.base import Rows
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, to_constants, to_dataset
+from bayesclf.tables.columns import Rows
 
 LARGEST_BYTES = 2**30
 """Size of the arrays (chain, draw, row) of a tree above which it is refused."""

@@ -27,7 +27,7 @@ from bayesclf.engines.convergence import scaled_draws
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
 from bayesclf.families.base import Statistics
-from bayesclf.models.base import Model, Rows
+from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import Matrix
 from bayesclf.models.logistic.model import LogisticModel, StreamedModel

@@ -28,9 +28,11 @@ from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families.selected import plain
-from bayesclf.models.base import Block, Model, Rows
+from bayesclf.models import Model
+from bayesclf.models.generative import Block
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
+from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -23,7 +23,7 @@ from bayesclf.arrays import Array
 from bayesclf.errors import InputError
 from bayesclf.experiments.ng_jordan import MODELS, PRIOR, Encoded, Logistic, NaiveBayes, growing
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, last_crossing, option
-from bayesclf.models.base import Rows
+from bayesclf.tables.columns import Rows
 
 EACH, TOGETHER = "each column tells as much", "all columns together tell as much"
 

@@ -31,12 +31,12 @@ from bayesclf.families import Gaussian
 from bayesclf.families.base import Axes
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.finite import FiniteSpace
-from bayesclf.models.base import Block, Rows
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.plots import style
 from bayesclf.plots.style import Figure as Drawing
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
+from bayesclf.tables.columns import Rows
 from bayesclf.wording import pair
 
 RULES = ("bayes-optimal", "predictive", "gibbs", "gibbs label", "gibbs given x", "gibbs label given x")

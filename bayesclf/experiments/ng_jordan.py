@@ -34,14 +34,15 @@ from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_o
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.class_prior import LearntClassPrior
-from bayesclf.models.base import Block, Model, Rows
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models import Model
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import Hypotheses, TemperedHypotheses
 from bayesclf.rules import RULES
 from bayesclf.tables import columns, datasets
+from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted, first_upper, joined, number, percent
 
 MODELS = {"nb": "naive Bayes", "lr": "logistic regression"}

@@ -158,7 +158,7 @@ def dependent_pairs(classifier: BayesClassifier, X: Any, y: Any) -> DependentPai
     frame = _table(classifier, X)
     codes = classifier.known_codes(checked_labels(y, len(frame)))
     model = classifier.model_
-    group = independent_groups(model)
+    group = independent_groups(model.blocks)
     kept = [column for column in classifier.columns_ if column.name in group]
     if len(kept) > MOST_COLUMNS:
         raise Refused(

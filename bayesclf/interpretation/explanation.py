@@ -21,7 +21,7 @@ from bayesclf.constraints import OrNone, Several, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused, check_between
 from bayesclf.families.terms import Contributions, Pair, each
-from bayesclf.models.base import Model, Rows
+from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
@@ -29,7 +29,7 @@ from bayesclf.posterior.answers import answers
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs, resolve
-from bayesclf.tables.columns import SparseTable, kind_of
+from bayesclf.tables.columns import Rows, SparseTable, kind_of
 from bayesclf.wording import LONGEST_NAME, counted, did_you_mean, listed, number, written
 
 EXPLAINED = ("mle", "map", "mean", "bayes-optimal", "tempered")

@@ -24,8 +24,7 @@ from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, check_betw
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import WeightPrior, against_reference
 from bayesclf.wording import IN_ALL, listed

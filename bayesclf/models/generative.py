@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -13,10 +13,11 @@ from scipy.sparse.csgraph import connected_components
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
+from bayesclf.families.base import Family, Statistics
 from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.dirichlet import logs
 from bayesclf.families.page_tables import PageVariable
-from bayesclf.models.base import Block, Model, Rows
+from bayesclf.tables.columns import Rows
 from bayesclf.wording import counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,49 @@ if TYPE_CHECKING:
 
 PREDICTED_ROWS = 2**15
 """Rows whose predictive densities are computed together: a table that is not made of floats is so a few rows only."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of features: its family with the prior resolved, and its statistics.
+
+    `suffix`: What is added to the names of its parameters and axes; empty for the first block of a family.
+    """
+
+    family: Family[Any]
+    statistics: Statistics
+    suffix: str = ""
+
+    def own(self, parameters: Parameters) -> Parameters:
+        """Pick this block's parameters, under the family's own names."""
+        return {name: parameters[name + self.suffix] for name in self.family.dims()}
+
+    def named(self, parameters: Parameters) -> dict[str, Array]:
+        """Give the family's parameters their names in the model."""
+        return {name + self.suffix: values for name, values in parameters.items()}
+
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """Return the axis words; all blocks share the labels and nothing else."""
+        return {
+            name + self.suffix: tuple(dim if dim == "outcome" else dim + self.suffix for dim in dims)
+            for name, dims in self.family.dims().items()
+        }
+
+    def coords(self) -> dict[str, Any]:
+        """Return the names along the axes except the labels', and the two parts of levels."""
+        coords = self.family.coords()
+        return {
+            name + self.suffix: names if isinstance(names, list) else (names[0] + self.suffix, names[1])
+            for name, names in coords.items()
+        }
+
+    def signature(self) -> Hashable:
+        """Return what fixes the compiled form of its part of the PyMC model."""
+        family, axes = self.family, self.statistics.axes
+        shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
+        # Missing cells that a family cannot count have a likelihood of their own.
+        coupled = bool(family.not_conjugate(self.statistics))
+        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
 
 
 @dataclass(frozen=True)
@@ -179,6 +223,9 @@ class GenerativeModel:
         """Return log p(x, y | θ), shape (draw, row, outcome)."""
         return self.log_scores_given(parameters)(rows)
 
+    def linear_scores(self, parameters: Parameters) -> None:
+        """Return None: the scores are no linear functions of columns."""
+
     def log_scores_given(self, parameters: Parameters) -> ScoresGiven:
         """Return the function from rows to `log_scores`, for many few rows; see `Family.log_density_given`."""
         # In memory as the densities are, with draws next to each other.
@@ -321,14 +368,14 @@ class ScoresGiven:
         return first
 
 
-def independent_groups(model: Model) -> dict[str, int]:
+def independent_groups(blocks: Iterable[Block]) -> dict[str, int]:
     """Return a group number for each column in use: columns of different groups are independent given the class.
 
     Columns of one block share a group where its family models their dependence, those of a network where edges
     connect them.
     """
     groups: dict[str, int] = {}
-    for block in model.blocks:
+    for block in blocks:
         features = block.statistics.axes.features
         joined = np.zeros((len(features), len(features)))
         for one, other in block.family.pairs():

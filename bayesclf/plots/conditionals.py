@@ -15,7 +15,8 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.by_evidence import CANDIDATES
-from bayesclf.models.base import Block, Model
+from bayesclf.models import Model
+from bayesclf.models.generative import Block
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior.hypotheses import Hypotheses

@@ -31,7 +31,7 @@ from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.models.logistic.design import LinearScores
 from bayesclf.posterior import linear
-from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet
+from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
 
 MINIMUM_PREDICTIVE_ESS = 100
@@ -62,7 +62,7 @@ def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> tuple
     Arguments and errors are those of `average`; class priors are averaged where x has density 0 in every class. Scores
     that are linear in columns of the rows are averaged faster; rows of tiny probabilities are computed in logs.
     """
-    scores = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
+    scores = hypotheses.linear_scores
     if scores is None or len(hypotheses) == 1:
         found = averaged(hypotheses, rows, given_x, "log_proba", "impossible")
         return found["log_proba"], found["impossible"] > NEARLY
@@ -230,7 +230,7 @@ def block_answers(
     own = rows if block == slice(0, rows.length) else rows[block]
     shape = len(hypotheses.labels), len(hypotheses)
     size = max(1, BLOCK_BYTES // (8 * shape[0] * shape[1]))
-    line = hypotheses.linear_scores if isinstance(hypotheses, Hypotheses) else None
+    line = hypotheses.linear_scores
     made = np.moveaxis(hypotheses.log_scores(own), 0, -1) if line is None else line.columns(own)
     for start in range(0, max(1, len(own)), size):
         part = made[start : start + size]

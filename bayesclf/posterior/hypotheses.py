@@ -6,10 +6,10 @@ are needed. Draws and point estimates are handed to ArviZ as data sets with labe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, override
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast, override
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
-from bayesclf.models.base import Model
-from bayesclf.models.generative import GenerativeModel, ScoresGiven
-from bayesclf.models.logistic.design import LinearModel, LinearScores
+from bayesclf.models import Model
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.design import LinearScores
 from bayesclf.models.tempered import tempered
 from bayesclf.tables.columns import Rows
 
@@ -55,6 +55,14 @@ class HypothesisSet(Protocol):
     @property
     def log_weights(self) -> Array:
         """Log weights (draw), adding up to 1 outside the logs."""
+
+    @property
+    def linear_scores(self) -> LinearScores | None:
+        """The scores as what is linear in columns of the rows; None where they are not linear."""
+
+    @property
+    def draw_bytes(self) -> float:
+        """Size of one hypothesis."""
 
     def __len__(self) -> int: ...
 
@@ -98,6 +106,11 @@ class Hypotheses:
         return self.model.generative
 
     @property
+    def draw_bytes(self) -> float:
+        """Size of one hypothesis."""
+        return sum(values.nbytes for values in self.parameters.values()) / len(self)
+
+    @property
     def log_weights(self) -> Array:
         """Log weights (draw)."""
         return np.full(len(self), -np.log(len(self)))
@@ -118,22 +131,21 @@ class Hypotheses:
         """Return the model's scores (draw, row, outcome)."""
         if self.linear_scores is not None:
             return self.linear_scores.scores(rows)
-        given = self._scores_given
-        scores = self.model.log_scores(rows, self.parameters) if given is None else given(rows)
+        scores = self._scores_given(rows)
         return scores if self.offset is None else scores + self.offset
 
     @cached_property
-    def _scores_given(self) -> ScoresGiven | None:
-        """The scores of a generative model, with what rows share computed once."""
-        return self.model.log_scores_given(self.parameters) if isinstance(self.model, GenerativeModel) else None
+    def _scores_given(self) -> Callable[[Rows], Array]:
+        """The model's scores, with what rows share computed once where it is generative."""
+        if self.generative:
+            return cast("GenerativeModel", self.model).log_scores_given(self.parameters)
+        return partial(self.model.log_scores, parameters=self.parameters)
 
     @cached_property
     def linear_scores(self) -> LinearScores | None:
         """The scores as what is linear in columns of the rows, made once; None where they are not linear."""
-        if self.generative or not isinstance(self.model, LinearModel):
-            return None
-        scores = self.model.linear_scores(self.parameters)
-        if self.offset is None:
+        scores: LinearScores | None = self.model.linear_scores(self.parameters)
+        if scores is None or self.offset is None:
             return scores
         # A base rate of 0 has no log-odds to the others.
         return scores.plus(self.offset) if np.isfinite(self.offset).all() else None
@@ -255,6 +267,8 @@ class SeededHypotheses:
     exact: ClassVar[bool] = False
     in_parts: ClassVar[bool] = True
     generative: ClassVar[bool] = True
+    linear_scores: ClassVar[None] = None
+    draw_bytes: ClassVar[float] = np.inf
     _last: dict[int, Parameters] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -329,6 +343,8 @@ class TemperedPosterior:
     first: int = 0
     exact: ClassVar[bool] = False
     generative: ClassVar[bool] = False
+    linear_scores: ClassVar[None] = None
+    draw_bytes: ClassVar[float] = np.inf
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.classifiers import BayesClassifier
-    from bayesclf.models.base import Block
+    from bayesclf.models.generative import Block
     from bayesclf.posterior.hypotheses import HypothesisSet
     from bayesclf.tables.columns import Column
 

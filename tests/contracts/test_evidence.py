@@ -7,8 +7,8 @@ from helpers.families import MAIN_SUITE
 from helpers.suites import mostly_slow
 
 from bayesclf.families import KnownClassPrior, LearntClassPrior
-from bayesclf.models.base import Block, Rows
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.tables.columns import Rows
 
 CELLWISE = [
     case

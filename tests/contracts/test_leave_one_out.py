@@ -8,8 +8,8 @@ from helpers.suites import mostly_slow
 
 from bayesclf.evaluation.leave_one_out import TrainingRows, log_joint_without, models_without
 from bayesclf.families import FAMILIES, KnownClassPrior, LearntClassPrior
-from bayesclf.models.base import Block, Rows
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.tables.columns import Rows
 
 every_prior = mostly_slow([*PRIORS, *DISCRETE], MAIN_SUITE)
 

@@ -14,8 +14,7 @@ from scipy import stats
 
 from bayesclf.engines import NUTS, inference
 from bayesclf.families import LearntClassPrior
-from bayesclf.models.base import Block
-from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.generative import Block, GenerativeModel
 
 CASES = tuple(BY_STRUCTURE.values())
 HEAVY_TAILED = "multivariate gaussian class"

@@ -11,10 +11,10 @@ from bayesclf.engines import laplace
 from bayesclf.engines.laplace import Laplace, sample
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.class_prior import KnownClassPrior
-from bayesclf.models.base import Rows
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.tables.columns import Rows
 
 
 def model_of(X: Array, y: Array, prior: LogisticPrior, labels: tuple[str, ...] = ("a", "b")) -> LogisticModel:

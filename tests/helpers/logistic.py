@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.models.base import Rows
 from bayesclf.models.logistic.design import LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
+from bayesclf.tables.columns import Rows
 
 INF = float("inf")
 

@@ -11,7 +11,6 @@ from scipy.special import log_expit, log_softmax, logsumexp
 
 from bayesclf import rules
 from bayesclf.errors import Refused
-from bayesclf.models.base import Rows
 from bayesclf.models.logistic import design as linear_scores
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
@@ -19,6 +18,7 @@ from bayesclf.models.logistic.prior import against_reference
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
+from bayesclf.tables.columns import Rows
 
 
 @dataclass(frozen=True, eq=False)

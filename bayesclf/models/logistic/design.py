@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from bayesclf import arrays
-from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError
 from bayesclf.families.base import Axes
 from bayesclf.families.moments import Moments
-from bayesclf.models.base import Rows
 from bayesclf.tables import columns
-from bayesclf.tables.columns import UNSEEN, Column, SparseTable, Table, row_numbers, sparse_numbers
+from bayesclf.tables.columns import UNSEEN, Column, Rows, SparseTable, Table, row_numbers, sparse_numbers
 from bayesclf.tables.numbers import BLOCK_CELLS, Numbers, blocks_of
 from bayesclf.wording import LISTED_ROWS, listed
 
@@ -352,14 +351,6 @@ def _bounded_product(z: Matrix, coefficient: Array) -> Array:
     """
     with np.errstate(over="ignore", invalid="ignore"):
         return np.nan_to_num(z @ coefficient, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
-
-
-@runtime_checkable
-class LinearModel(Protocol):
-    """A model whose scores are linear in columns of the rows."""
-
-    def linear_scores(self, parameters: Parameters) -> LinearScores:
-        """Return the scores under each hypothesis."""
 
 
 MOST_LEVELS, MANY_LEVELS = 100, 20

@@ -14,7 +14,7 @@ from scipy.special import logit
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.dirichlet import logs
-from bayesclf.models.base import Block, Rows
+from bayesclf.models.generative import Block
 from bayesclf.models.logistic.design import LinearScores, LogisticDesign, Matrix
 from bayesclf.models.logistic.identifiability import (
     ColumnSpace,
@@ -47,6 +47,7 @@ from bayesclf.models.logistic.newton import (
 )
 from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
 

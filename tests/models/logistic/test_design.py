@@ -14,10 +14,10 @@ from helpers.logistic import LEVELS, encoded, mixed, mixed_model, model_of
 
 import bayesclf as bc
 from bayesclf.errors import ConvergenceWarning, DoesNotExist
-from bayesclf.models.base import Rows
 from bayesclf.models.logistic import design
 from bayesclf.models.logistic.design import LogisticDesign, WeightedRows
 from bayesclf.models.logistic.model import LogisticPrior
+from bayesclf.tables.columns import Rows
 
 
 class TestDesign:
