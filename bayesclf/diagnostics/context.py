@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-import xarray as xr
 
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
@@ -32,6 +31,9 @@ from bayesclf.engines.convergence import PYMC
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.tables.columns import SparseTable
 from bayesclf.wording import counted
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True, eq=False)

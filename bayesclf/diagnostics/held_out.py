@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray as xr
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -27,6 +26,9 @@ from bayesclf.evaluation.judgments import class_shares
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.tables.columns import Rows, SparseTable, Table, kind_of
 from bayesclf.wording import counted
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 NO_ROWS = "give the training rows, clf.diagnose(X, y)"
 """Message of checks that need the training rows and do not have them."""

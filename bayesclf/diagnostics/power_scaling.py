@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-import xarray as xr
-from arviz_stats.base import array_stats
 
 from bayesclf.arrays import Array, Parameters
 from bayesclf.diagnostics import thresholds
@@ -31,6 +30,9 @@ from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.families.terms import Density
 from bayesclf.models import Model
 from bayesclf.models.generative import Block, GenerativeModel
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 FLAT = 1e-9
 """A log density that varies by no more than this is flat up to rounding and has no tails to smooth."""
@@ -59,6 +61,8 @@ class Part:
         """Return the sensitivity (scalar) to raising a density (chain, draw) to a power; 0 to that of a flat one."""
         if not np.ptp(log_density) > FLAT:
             return np.zeros(len(self.draws))
+        from arviz_stats.base import array_stats
+
         lower, upper = (_weights(log_density, power) for power in thresholds.POWERS)
         sense = partial(array_stats.power_scale_sense, chain_axis=0, draw_axis=1)
         return np.array([sense(draws, lower, upper, *thresholds.POWERS) for draws in self.draws])
@@ -81,6 +85,8 @@ class Part:
 
 def _weights(log_density: Array, power: float) -> Array:
     """Return p(θ)^(power − 1), Pareto-smoothed and adding up to 1, (chain, draw)."""
+    from arviz_stats.base import array_stats
+
     try:
         log_weight = array_stats.power_scale_lw(log_density - log_density.max(), power, axis=[-2, -1])
     except ValueError:  # the largest weights are equal, such as those of a draw that was resampled often

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import ndtr
@@ -34,6 +33,9 @@ from bayesclf.models.generative import Block
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, parameter_count
 from bayesclf.tables.columns import Rows
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 __all__ = ["p_value_table", "predictive_check"]
 
@@ -119,6 +121,8 @@ def predictive_check(
     rng = np.random.default_rng([classifier.seed_ if random_state is None else seed_of(random_state), STREAM])
     chosen = _some_rows(rows, rng)
     observed = _Observed(classifier.model_, rows[chosen], codes[chosen], chosen)
+    import xarray as xr
+
     groups = observed.observed()
     groups |= observed.replicated("posterior", posterior.take(rng.integers(len(posterior), size=draws)), rng)
     attributes: dict[str, Any] = {"rows": len(chosen), "of_rows": len(rows)}
@@ -167,6 +171,8 @@ class _Observed:
 
     def observed(self) -> dict[str, xr.Dataset]:
         """Return the groups of the observed data."""
+        import xarray as xr
+
         counts = np.bincount(self.y, minlength=len(self.model.labels)).astype(float)
         statistics = {"class_count_given_x": counts}
         if self.model.generative:
@@ -179,6 +185,8 @@ class _Observed:
 
     def replicated(self, source: str, hypotheses: Hypotheses, rng: np.random.Generator) -> dict[str, xr.Dataset]:
         """Return the groups of replicated data, one data set per hypothesis."""
+        import xarray as xr
+
         blocks = averaging.blocks(hypotheses, self.rows)
         y = np.concatenate([drawn_labels(hypotheses, self.rows[block], rng) for block in blocks])
         labels = len(self.model.labels)
@@ -197,6 +205,8 @@ class _Observed:
 
     def _dataset(self, statistics: Mapping[str, Array]) -> xr.Dataset:
         """Return statistics (draw, outcome) or (draw, outcome, feature or level) with their names."""
+        import xarray as xr
+
         coords = {"outcome": list(self.model.labels)}
         for summary in self.summaries:
             if isinstance(summary, Summary):

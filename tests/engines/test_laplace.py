@@ -141,9 +141,9 @@ def test_large_data_are_accepted() -> None:
     assert sampled.ess > 1000
 
 
-def test_few_skewed_rows_are_refused() -> None:
-    X = np.random.default_rng(0).normal(size=(6, 12))
-    model = model_of(X, np.arange(6) > 2, LogisticPrior(prior_scale=100.0))
+def test_skewed_rows_are_refused() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 12))
+    model = model_of(X, np.arange(20) > 9, LogisticPrior(prior_scale=1000.0))
     with pytest.raises(Refused, match=r"k̂ = .* is above 0.7, .*; use inference='nuts'"):
         sample(model, Laplace(), seed=0)
 

@@ -273,6 +273,8 @@ def log_normalizer(eta: Array, axis: int = -1) -> Array:
     return np.asarray(top + np.log(np.exp(-top) + odds.sum(axis=axis)))
 
 
+WIDER = 1.05
+"""Factor of the sds of draws that gives the sds of proposals: the importance weights then have lighter tails."""
 LEAST_EFFECTIVE = 100
 """Effective number of proposals from which others are placed; where there are fewer, their weights count by a power."""
 
@@ -297,7 +299,7 @@ class Proposal:
         return self.center + self.sd * t, -0.5 * (degrees + size) * np.log1p(np.sum(t**2, axis=1) / degrees)
 
     def moved(self, z: Array, log_weight: Array) -> Proposal:
-        """Return the one with the means and sds of draws z (draw, coordinate) by their weights, given by logs (draw).
+        """Return the one with the means and `WIDER` sds of draws z (draw, coordinate), by weights given as logs (draw).
 
         Where few draws have all the weight, a power of the weights is taken that leaves `LEAST_EFFECTIVE`, and sds stay
         near those so far.
@@ -311,7 +313,7 @@ class Proposal:
         weight /= weight.sum()
         center = weight @ z
         variance = (known * (weight @ (z - center) ** 2) + LEAST_EFFECTIVE * self.sd**2) / (known + LEAST_EFFECTIVE)
-        return Proposal(self.degrees, center, np.sqrt(variance))
+        return Proposal(self.degrees, center, WIDER * np.sqrt(variance))
 
 
 def power_of(log_weight: Array, least: float) -> float:

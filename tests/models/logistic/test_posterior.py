@@ -55,10 +55,10 @@ def test_nuts(table: tuple[str, LogisticModel, Moments]) -> None:
 
 
 def test_auto(table: tuple[str, LogisticModel, Moments]) -> None:
-    """Laplace where this takes it: of iris, three classes, with some seeds only, of which this is one."""
+    """Laplace where this takes it, which is all of these tables but ionosphere."""
     name, model, expected = table
     found = inference.infer(model, bc.engines.Auto(), seed=1)
-    assert isinstance(found.engine, bc.engines.Laplace) == (name in ("pima", "iris"))
+    assert isinstance(found.engine, bc.engines.Laplace) == (name != "ionosphere")
     assert found.draws is not None
     assert_agree(
         (of_weighted if isinstance(found.engine, bc.engines.Laplace) else Moments.of_chains)(found.draws), expected
