@@ -37,6 +37,7 @@ from bayesclf.posterior.hypotheses import HypothesisSet, parameter_count
 from bayesclf.posterior.pareto import smoothed
 from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES, Gibbs
+from bayesclf.tables.columns import Rows
 from bayesclf.wording import listed
 
 if TYPE_CHECKING:
