@@ -7,7 +7,7 @@ Run from the project's folder; an interrupted run resumes where it was:
 Each simulation draws a table, fits a classifier and runs all checks. Well-specified tables are drawn from the model
 that is fitted; for each check there is also one fault that it is there to find. All run in one process, by exact
 inference or Laplace's approximation, as chains would take days: checks of chains are given chains that are drawn
-without a model. A check passes if its rate of false alarms is at most 5 % and two standard errors.
+without a model. A check passes if its rate of false alarms is at most 5% and two standard errors.
 """
 
 import argparse
@@ -181,12 +181,12 @@ FAULTS: dict[str, tuple[str, Callable[[np.random.Generator, int], Case]]] = {
     ),
     "M06": ("a constant column", with_column(lambda _, X: 1.0)),
     "M07": ("a column in other units", with_column(lambda _, X: 32 + 1.8 * X["a"])),
-    "M08": ("row numbers after a split of 70 %", with_column(row_numbers)),
-    "M09": ("5 % of the cells 0, others near 70", with_column(spiked)),
+    "M08": ("row numbers after a split of 70%", with_column(row_numbers)),
+    "M09": ("5% of the cells 0, others near 70", with_column(spiked)),
     "Y01": ("columns of noise", noise),
     "Y02": ("six columns that say the same", of_numbers(repeated)),
     "Y04": (
-        "cells missing in 50 % and 10 %",
+        "cells missing in 50% and 10%",
         with_cells(lambda rng, a, y: a.mask(rng.random(len(a)) < np.where(y == 1, 0.5, 0.1))),
     ),
     "Y05": ("levels of five rows, α = 1", rare_levels),
@@ -326,11 +326,11 @@ def table(lines: list[dict[str, Any]], sizes: tuple[int, ...]) -> str:
 
 `benchmarks/checks.py` draws tables from the model that is fitted, where every report is a false alarm. It also draws \
 tables with one fault, which one check is there to find. There are {said} simulations of each kind of well-specified \
-table, and a fifth as many of each fault. Shares are in percent. Rates above 5 % and two standard errors (20 % for \
+table, and a fifth as many of each fault. Shares are in percent. Rates above 5% and two standard errors (20% for \
 *any*, a report by at least one check) are marked with an asterisk. \
 {"Marked: " + "; ".join(named) + "." if named else "No rate is marked."} All kinds, 500 times with 30, 100 and 1,000 \
 rows, take about two and a half hours of one core; an interrupted run resumes. Of {least} simulations one report is \
-{100 / least:.1f} %, and a rate is marked above {100 * limit:.0f} %. The limits of M05, Y01 and Y05 were chosen after \
+{100 / least:.1f}%, and a rate is marked above {100 * limit:.0f}%. The limits of M05, Y01 and Y05 were chosen after \
 the first 28 simulations of each kind, so that only later ones can confirm them.
 
 ## Well-specified tables

@@ -263,7 +263,7 @@ def page() -> str:
     """Return the page of the documentation."""
     about = (
         "`python benchmarks/held_out.py --table` wrote this page. It has mean log losses of held-out rows, in nats per "
-        f"row, with {FOLDS} folds; those of the smallest mean are bold. *Level* is within .01 nats, or 1 %. A "
+        f"row, with {FOLDS} folds; those of the smallest mean are bold. *Level* is within .01 nats, or 1%. A "
         "dash: the classifier refuses the table."
     )
     return "\n".join(["# Held-out losses", "", about, "", *(section(*study) for study in STUDIES.items())])

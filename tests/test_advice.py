@@ -60,7 +60,7 @@ def test_rules_engines_options_and_functions_in_messages_exist():
     assert len([attrgetter(name)(bc) for name in functions]) > 5
     keywords = set(re.findall(r"\b([a-z_]+)=(?:'[a-z]|\[…|True|False|None)", MESSAGES))
     assert len(keywords) > 10
-    elsewhere = {"index", "ordered", "partitioning", "scope", "skip_rows"}  # of pandas, PyArrow, HTML, readings
+    elsewhere = {"index", "ordered", "partitioning", "regex", "scope", "skip_rows"}  # pandas, PyArrow, HTML
     assert keywords - elsewhere <= parameters()
     flags = set(re.findall(r"(?<![\w(-])(--[a-z][a-z-]+)", MESSAGES))
     options = [text for path in (FOLDER / "cli").glob("*.py") for text in texts(path) if text.startswith("--")]

@@ -198,6 +198,6 @@ class TestChecks:
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["numbers", "weights"])
     def test_well_specified_tables_of_few_rows_seldom_have_a_report(self, checks, kind):
-        """`docs/checks/false_alarms.md` in small: of 16 tables of 30 rows, at most 20 % and three standard errors."""
+        """`docs/checks/false_alarms.md` in small: of 16 tables of 30 rows, at most 20% and three standard errors."""
         reported = [any(checks.Cell(kind, 30).simulate(seed).values()) for seed in range(16)]
         assert np.mean(reported) <= 0.2 + 3 * np.sqrt(0.2 * 0.8 / 16)

@@ -120,7 +120,7 @@ def test_prediction_sets_show_their_sizes_and_labels():
         ["0", "{" + ", ".join(found.labels[0]) + "}"],
         ["1", "{" + ", ".join(found.labels[1]) + "}"],
     ]
-    assert "1 label in 50.0 % and 2 labels in 50.0 %" in repr(found)
+    assert "1 label in 50.0% and 2 labels in 50.0%" in repr(found)
 
 
 def test_what_does_not_fit_is_counted():

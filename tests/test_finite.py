@@ -184,7 +184,7 @@ class TestExercise4:
 
 
 class TestExercise1:
-    """Examples until the 95 % interval of a Bernoulli's estimate is ± .02 (Mitchell, exercise 1)."""
+    """Examples until the 95% interval of a Bernoulli's estimate is ± .02 (Mitchell, exercise 1)."""
 
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("p", [0.03, 0.3, 0.5])

@@ -50,7 +50,7 @@ def about_scale(parameters: Parameters) -> str:
     said = []
     for name, what in (("prior_scale", "the prior scale of the weights"), ("prior_correlation", "their correlation")):
         low, middle, high = np.quantile(parameters[name], LEVELS)
-        interval = f" ({100 * CI_PROB:.0f} % interval {low:.2g} to {high:.2g})" if high > low else " (fixed)"
+        interval = f" ({100 * CI_PROB:.0f}% interval {low:.2g} to {high:.2g})" if high > low else " (fixed)"
         said.append(f"{what} is {middle:.2g}{interval}")
     return f"learned from the rows: {said[0]}, and {said[1]}, where 1 is that of their columns"
 

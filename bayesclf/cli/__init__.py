@@ -6,6 +6,7 @@ imports what it needs.
 
 from __future__ import annotations
 
+import errno
 import io
 import signal
 import sys
@@ -21,6 +22,8 @@ from bayesclf.cli.console import (
     BAD_INPUT,
     INTERRUPTED,
     complain,
+    drop_stdout,
+    finished,
     interrupt,
     notes_for_warnings,
 )
@@ -121,4 +124,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    try:
+        status = run(sys.argv[1:])
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        status = 0
+        drop_stdout(error)
+    sys.exit(finished(status))

@@ -58,11 +58,44 @@ def _terminal() -> Any:
                 yield Segment(text if control else visible(text, kept="\n\t"), style, control)
 
         @override
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print; where a disk is full, drop all else, but finish the work: the command may also write files."""
+            try:
+                super().print(*objects, **options)
+            except OSError as error:
+                drop_stdout(error)
+
+        @override
         def on_broken_pipe(self) -> None:
-            """Drop what is printed from now on, but finish the work: the command may also write files."""
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            """Drop what is printed from now on: the reader had what it wanted."""
+            drop_stdout(None)
 
     return Terminal
+
+
+LOST: list[OSError] = []
+"""Why text of this process did not reach stdout."""
+
+
+def drop_stdout(error: OSError | None) -> None:
+    """Drop what is written to stdout from now on, and remember an error other than that its reader went away."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error is not None and not isinstance(error, BrokenPipeError):
+        LOST.append(error)
+
+
+def finished(status: int) -> int:
+    """Return the exit status of a command: that of bad input where stdout did not take all of its text."""
+    if sys.stdout is not None:
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            drop_stdout(error)
+    lost, LOST[:] = LOST[:1], []
+    if status or not lost:
+        return status
+    complain(f"stdout cannot be written to ({lost[0].strerror}); its text is cut off, and only files are complete")
+    return BAD_INPUT
 
 
 def interrupt(*_: object) -> None:

@@ -80,7 +80,7 @@ def _gains(answers: HeldOut, own: RowScores) -> pd.DataFrame:
 def calibration(context: Context) -> Answer:
     """Compare confidence with accuracy, and the calibration error with what calibrated probabilities would show.
 
-    Calibrated probabilities are right as often as they say: of the answers with 80 %, eight in ten. A binned error
+    Calibrated probabilities are right as often as they say: of the answers with 80%, eight in ten. A binned error
     exceeds 0 even for these, so labels are simulated from the probabilities to see by how much. What averaging over the
     posterior removes is the over-confidence of one estimate. What it leaves comes from few rows, from the prior or from
     what the model assumes: for naive Bayes that columns are independent (Aberdeen: posteriors "often unrealistically

@@ -173,7 +173,7 @@ def hidden_missing(context: Context) -> Answer:
     """Look for an isolated spike at 0, −1, 999, … in columns of numbers, which the model takes for a measured value.
 
     On 1000 rows of rounded normal, log-normal and gamma numbers and of counts, Poisson's or more variable, with or
-    without more zeros, it is found in less than 1 % of the columns (of 100 rows, in up to 4 % where many rows are 0 by
+    without more zeros, it is found in less than 1% of the columns (of 100 rows, in up to 4% where many rows are 0 by
     nature).
     """
     frame = context.frame
@@ -230,8 +230,8 @@ def missing_by_class(context: Context) -> Answer:
         remedy = "write 'missing' into the cells of these categories" if logistic else "fit with missing='level'"
         return issue(
             f"{named(found['column'].tolist())} {'is' if len(found) == 1 else 'are'} missing more often in one "
-            f"class than in another ({first['column']!r}: {100 * first['least_missing']:.0f} % and "
-            f"{100 * first['most_missing']:.0f} %), but the fit ignores this evidence",
+            f"class than in another ({first['column']!r}: {100 * first['least_missing']:.0f}% and "
+            f"{100 * first['most_missing']:.0f}%), but the fit ignores this evidence",
             f"ask why cells are missing; if cells of new rows will be missing for the same reason, {remedy}",
             evidence,
             "moderate",
@@ -242,7 +242,7 @@ def missing_by_class(context: Context) -> Answer:
 def _within_chance(evidence: pd.DataFrame, differs: pd.Series[bool]) -> str:
     """Return how far the classes' shares of missing cells are apart in the column where they differ most."""
     most = evidence.iloc[int((evidence["most_missing"] - evidence["least_missing"]).argmax())]
-    shares = f"{100 * most['least_missing']:.0f} % to {100 * most['most_missing']:.0f} %"
+    shares = f"{100 * most['least_missing']:.0f}% to {100 * most['most_missing']:.0f}%"
     if not differs.any():
         return f"the shares of missing cells of the classes are close (furthest apart in {most['column']!r}: {shares})"
     return (

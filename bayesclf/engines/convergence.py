@@ -283,7 +283,7 @@ def apart(value: float, limit: float) -> tuple[str, str]:
 
 
 def rhat_limit(ess: Array, chains: int, draws: int, parameters: int) -> Array:
-    """Return what R-hat may be by chance: the 99 % point of the largest of many, for chains that agree.
+    """Return what R-hat may be by chance: the 99% point of the largest of many, for chains that agree.
 
     Let m half chains of n draws be worth n' independent ones. The ratio of the variances between and within them is
     (n/n')F, with F of m − 1 and m(n' − 1) degrees of freedom, and R-hat is √(1 − 1/n + F/n'). Bulk and tails of p
@@ -348,8 +348,8 @@ def divergences(diverging: Array, accepted: Array | None = None) -> Measured:
 def saturation(reached: Array, max_treedepth: int) -> Measured:
     """Compare the share of draws (chain, draw) that reached the maximum tree depth with its limit."""
     problem = (
-        f"{100 * reached.mean():.0f} % of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
-        f"{100 * MAX_SATURATED_SHARE:.0f} %), before the trajectory turned back: they are more dependent than necessary"
+        f"{100 * reached.mean():.0f}% of the draws stopped at the deepest tree, 2^{max_treedepth} steps (limit "
+        f"{100 * MAX_SATURATED_SHARE:.0f}%), before the trajectory turned back: they are more dependent than necessary"
     )
     remedy = Remedy("allow more, {}, or scale the data", {"max_treedepth": max_treedepth + 2})
     return Measured(reached, problem if reached.mean() > MAX_SATURATED_SHARE else "", remedy)

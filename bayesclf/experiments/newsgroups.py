@@ -1,7 +1,7 @@
 """How well does each rule sort the 20 Newsgroups?
 
 20 Newsgroups are some 20,000 messages of the early 1990s, a thousand from each of 20 discussion groups. Mitchell
-(Machine Learning, 1997, section 6.10) takes them as the example of naive Bayes for text, and reports 89 % of messages
+(Machine Learning, 1997, section 6.10) takes them as the example of naive Bayes for text, and reports 89% of messages
 right, with Laplace's rule, two thirds of the messages for training, and neither the 100 most frequent words nor those
 that occur less than 3 times. Multinomial naive Bayes with a Dirichlet(2) prior, under which map is Laplace's rule, is
 learned from this original collection, on nested parts of two thirds of it, and from a collection split by date, and

@@ -2,7 +2,7 @@
 
 Naive Bayes estimates probabilities, such as that of a word in a class, from counts. Exercise 1 of Mitchell's draft
 chapter Generative and Discriminative Classifiers (2010) asks how many examples one such probability p takes: when is it
-known to within ±0.02 with 95 % confidence, say? The usual answer treats the share k/n of positive examples among n as
+known to within ±0.02 with 95% confidence, say? The usual answer treats the share k/n of positive examples among n as
 normally distributed, with variance p(1 − p)/n. Wilson's interval consists of the values of p that a test with this
 variance does not reject, and a Bayesian answer (beta) is the interval of the posterior of p under a uniform prior. The
 coverage of an interval is the probability that it contains p. All numbers are enumerated from the binomial
@@ -82,7 +82,7 @@ def answer(settings: Settings, table: pd.DataFrame) -> tuple[str, ...]:
     half, tenth = ([f"{own['n'][p, method]:,.0f}" for method in METHODS] for p in (0.5, 0.1))
     rare = [percent(own["coverage"][min(SHARES), method]) for method in METHODS]
     return (
-        f"For a {100 * settings.level:g} % interval of ±{settings.half_width:g} at p = ½ the normal approximation "
+        f"For a {100 * settings.level:g}% interval of ±{settings.half_width:g} at p = ½ the normal approximation "
         f"needs {half[0]} examples, Wilson's interval {half[1]} and the posterior's interval {half[2]}; at p = 0.1 "
         f"they need {tenth[0]}, {tenth[1]} and {tenth[2]}.",
         f"At p = {min(SHARES):g}, with as many examples as each requires, their coverage is {rare[0]}, {rare[1]} and "

@@ -86,7 +86,7 @@ class LearntClassPrior:
 
 @dataclass(frozen=True)
 class KnownClassPrior:
-    """π fixed: numbers given ("20 % is spam"), uniform, or the training frequencies taken as known.
+    """π fixed: numbers given ("20% is spam"), uniform, or the training frequencies taken as known.
 
     Parameters
     ----------

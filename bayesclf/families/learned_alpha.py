@@ -58,7 +58,7 @@ class LearntAlpha:
     Parameters
     ----------
     median, spread
-        Of the hyperprior log α ~ Normal(log m, s²), with m the `median` and s the `spread`: by default 95 % of it lies
+        Of the hyperprior log α ~ Normal(log m, s²), with m the `median` and s the `spread`: by default 95% of it lies
         between 0.05 and 19.
     least_levels : int
         Features with fewer levels keep α = 2 and their own basis.

@@ -45,7 +45,7 @@ def test_the_scale_is_seen_everywhere(clf, table):
     line = clf.summary(of="parameters").loc["prior_scale"].iloc[0]
     assert line["low"] < line["mean"] < line["high"]
     low, middle, high = np.quantile(tree["posterior"]["prior_scale"], [0.055, 0.5, 0.945])
-    sentence = f"the prior scale of the weights is {middle:.2g} (89 % interval {low:.2g} to {high:.2g})"
+    sentence = f"the prior scale of the weights is {middle:.2g} (89% interval {low:.2g} to {high:.2g})"
     assert sentence in clf.notes_[-1]
     rho = tree["posterior"]["prior_correlation"]
     assert 0 < rho.min() < rho.max() < 1

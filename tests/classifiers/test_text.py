@@ -333,7 +333,7 @@ def test_newsgroups_by_date(data_folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_newsgroups_of_mitchell(data_folder, seed):
-    """Mitchell 1997 §6.10.1: 89 % on the original collection, two thirds for training."""
+    """Mitchell 1997 §6.10.1: 89% on the original collection, two thirds for training."""
     documents, y = messages(data_folder / "newsgroups" / "all.jsonl.gz")
     counter = CountVectorizer(token_pattern="[a-z]+")
     counts = counter.fit_transform(documents)

@@ -13,6 +13,9 @@ import bayesclf as bc
 
 pytestmark = pytest.mark.usefixtures("own_folder")
 
+FULL = Path("/dev/full")
+"""The device on which every write fails as on a full disk."""
+
 EXPERIMENT = ("ng-jordan", "--splits", "20", "--posterior-splits", "0", "--problems", "lenses", "--output", "made")
 CROSS = ("t.csv", "--target", "class", "--models", "nb", "--cv", "2")
 WRITERS = {
@@ -51,6 +54,16 @@ def nowhere():
     os.close(reader)
     with open(writer, "w", encoding="utf-8") as stream:
         yield stream
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("arguments", [("fit", *WRITERS["fit"][0]), ("datasets",), ("--help",)], ids=lambda a: a[0])
+def test_a_full_disk_is_told_and_files_are_whole(arguments, own_table):
+    with FULL.open("w", encoding="utf-8") as stream:
+        said = command(*arguments, status=2, stdout=stream).err
+    assert said.startswith("bayesclf: stdout cannot be written to (No space left on device); its text is cut off")
+    if arguments[0] == "fit":
+        assert bc.load("made.nc")
 
 
 @pytest.mark.parametrize(

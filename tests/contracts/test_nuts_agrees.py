@@ -60,7 +60,7 @@ def test_nuts_agrees_with_the_exact_posterior(case):
     """Draws are taken to where their exact distribution is standard normal, which has moments whatever their tails.
 
     A mean that is off by DETECTED sds, or an sd by that share, is three standard errors beyond the largest difference
-    that passes: 99.9 % of runs find it. Simulation-based calibration by 60 short fits finds an sd that is wrong by a
+    that passes: 99.9% of runs find it. Simulation-based calibration by 60 short fits finds an sd that is wrong by a
     factor of two in about half of its runs.
     """
     for rows in (many_rows,) if case.name == HEAVY_TAILED else (many_rows, few_rows_and_an_empty_class):

@@ -149,7 +149,7 @@ def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
 
 @pytest.mark.slow
 def test_rows_drawn_given_the_posterior_keep_a_strong_association():
-    """Of a column that is the label in 95 % of the rows; drawn from the prior of θ it would be in half."""
+    """Of a column that is the label in 95% of the rows; drawn from the prior of θ it would be in half."""
     rng = np.random.default_rng(1)
     y = rng.integers(2, size=600)
     X = pd.DataFrame({"told": np.where(rng.random(600) < 0.95, y, 1 - y).astype(str)})

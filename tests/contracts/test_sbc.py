@@ -261,7 +261,7 @@ def test_nuts_of_a_learned_scale(classes):
 def test_nuts_of_logistic_regression_agrees_with_weighted_prior_draws(classes, seed):
     """Means and sds of a long run are those of draws from the prior, weighted by the likelihood of the labels.
 
-    What is DETECTED lies three standard errors beyond the largest difference that passes: 99.9 % of runs find it.
+    What is DETECTED lies three standard errors beyond the largest difference that passes: 99.9% of runs find it.
     """
     _, X, y = logistic(classes, np.random.default_rng([seed, 23]))
     engine = NUTS(draws=2000)

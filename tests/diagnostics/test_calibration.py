@@ -135,7 +135,7 @@ def test_a_class_that_a_fold_lacks_has_a_small_share():
 
 
 def test_too_sure_here_and_not_sure_enough_there_is_not_called_over_confident():
-    """Answers of 95 % and of 55 %, three in four of which are right."""
+    """Answers of 95% and of 55%, three in four of which are right."""
     confidence, right = np.repeat([0.95, 0.55], 200), np.arange(400) % 4 > 0
     scored = scores.score(np.log(np.column_stack([confidence, 1 - confidence])), (~right).astype(int))
     numbers = np.arange(400)

@@ -238,7 +238,7 @@ def test_shares_of_missing_cells_are_not_called_equal_where_there_are_too_few_ro
     X["x0"] = X["x0"].mask(empty[np.argsort(order)])
     finding = found(naive(X, y), "Y04")
     assert finding.section == "passed"
-    assert f"{100 * low:.0f} % to {100 * high:.0f} %" in finding.reason
+    assert f"{100 * low:.0f}% to {100 * high:.0f}%" in finding.reason
     assert section in finding.reason
     assert ("chance" in finding.reason) == (section == "differ")
 

@@ -57,7 +57,7 @@ def test_the_limit_of_r_hat_is_what_chance_gives_the_largest_of_many(rho):
     limit = float(rhat_limit(independent_draws(rho, draws), 4, draws, parameters))
     assert limit > MAX_RHAT
     assert (largest > MAX_RHAT).mean() > 3 * (largest > limit).mean()
-    assert (largest > limit).sum() <= 11  # more of 400 with probability 0.003 at 1 %
+    assert (largest > limit).sum() <= 11  # more of 400 with probability 0.003 at 1%
     assert np.quantile(largest, 0.99) == pytest.approx(limit, abs=0.25 * (limit - 1))
 
 
@@ -67,7 +67,7 @@ def test_the_limit_of_r_hat_is_what_chance_gives_one_parameter():
     limit = float(rhat_limit(independent_draws(0.4, 250), 4, 250, 1))
     assert limit > MAX_RHAT
     assert (values > MAX_RHAT).mean() > 0.05  # which a fixed limit would call a problem
-    assert (values > limit).sum() <= 13  # more of 500 with probability 0.001 at 1 %
+    assert (values > limit).sum() <= 13  # more of 500 with probability 0.001 at 1%
     assert np.quantile(values, 0.99) == pytest.approx(limit, abs=0.25 * (limit - 1))
 
 

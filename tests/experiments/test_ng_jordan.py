@@ -306,8 +306,8 @@ def test_what_averaging_gains_is_split_into_smoothing_and_averaging():
         for m in (1, 3)
     )
     sentence = averaging(table, "nb")
-    assert "at 100.0 % of the 2 pairs" in sentence
+    assert "at 100.0% of the 2 pairs" in sentence
     assert "smaller by 0.800 nats on average, by 0.600 from map to mean (smoothing)" in sentence
     assert "and by 0.200 from mean to bayes-optimal (averaging)" in sentence
     table = table.replace({"map": "tempered"}).assign(m=20 * table["m"])
-    assert "bayes-optimal at 0 % of the 2 pairs with at least 20 rows, by −0.800 nats" in tempering(table)[0]
+    assert "bayes-optimal at 0% of the 2 pairs with at least 20 rows, by −0.800 nats" in tempering(table)[0]

@@ -60,7 +60,7 @@ def share_found(draw):
 
 @pytest.mark.parametrize("name", CLEAN)
 def test_false_alarms_are_rare(name):
-    # at most 1 %, give or take three standard errors
+    # at most 1%, give or take three standard errors
     assert share_found(CLEAN[name]) <= 0.01 + 3 * np.sqrt(0.01 * 0.99 / TABLES)
 
 

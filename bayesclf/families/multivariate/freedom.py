@@ -24,7 +24,7 @@ from bayesclf.families.quadrature import Grid, log_normal_density
 from bayesclf.families.template import log_rising
 
 SPREAD = 1.0
-"""Of the prior log c ~ Normal(log d, SPREAD²): 95 % of it are between a seventh and sevenfold of d."""
+"""Of the prior log c ~ Normal(log d, SPREAD²): 95% of it are between a seventh and sevenfold of d."""
 
 REACH = 12.0
 """Standard deviations of that prior that the range of log c extends to either side."""
@@ -33,7 +33,7 @@ NODES, DEPTH = 96, 100.0
 """Nodes of the grid of log c, and nats below its maximum of the log density at both ends: ±14 standard deviations."""
 
 DRAWN_NODES, DRAWN_DEPTH = 256, 40.0
-"""The same for draws. The distribution function is linear between nodes, which makes the sd .04 % larger."""
+"""The same for draws. The distribution function is linear between nodes, which makes the sd .04% larger."""
 
 
 @dataclass(frozen=True, eq=False)

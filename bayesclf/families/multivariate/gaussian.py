@@ -192,7 +192,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
         ]
         if psi.any():
             lines = [
-                PriorLine("nu", label, "", "95 % within {ends}", {"ends": tuple(own)})
+                PriorLine("nu", label, "", "95% within {ends}", {"ends": tuple(own)})
                 for label, own in zip(labels, ends.tolist(), strict=True)
             ]
         matrices = []
@@ -219,7 +219,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
         return [f"{what}: {listed(found, MOST_VALUES)}, with probability .95; the prior is {rows}"]
 
     def freedom_interval(self) -> Array:
-        """Return the ends of the central 95 % of ν, (group, end)."""
+        """Return the ends of the central 95% of ν, (group, end)."""
         drawn = self.freedom.draw(np.random.default_rng(0), INTERVAL_DRAWS)
         return np.quantile(drawn, [0.025, 0.975], axis=0).T + len(self.axes.features) + 1
 

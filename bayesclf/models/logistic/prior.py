@@ -54,7 +54,7 @@ class LearnedScale(Concise):
     median : float
         Median of s, above 0.
     spread : float
-        Sd of log s, above 0; by default 95 % of the prior lies between 0.05 and 19.
+        Sd of log s, above 0; by default 95% of the prior lies between 0.05 and 19.
     given : mapping from str to float
         Scales that are not learned: from the name of a column, or of a category for all its levels, to a number above
         0. The indicator "… is missing" of a number has that number's. These weights are independent.

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 FALSE_ALARM = 1e-4
 """Probability that a test fails though the engine is right, shared out over its comparisons."""
 DETECTED = 0.45
-"""Posterior sds by which a mean is off, or share by which an sd is, that 99.9 % of runs find."""
+"""Posterior sds by which a mean is off, or share by which an sd is, that 99.9% of runs find."""
 
 
 def of_weighted(draws: inference.Draws) -> Moments:
