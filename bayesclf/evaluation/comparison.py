@@ -241,9 +241,9 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
     ) -> pd.DataFrame:
         """Return how good the answers are that pass a threshold, and what acting on them is worth.
 
-        With an `outcome`, one acts on the rows whose risk of this class is at least the threshold, and the net benefit
-        is that of decision curve analysis. Without, one decides the rows whose expected cost is at most the threshold:
-        the argument `reject` of `predict`, under 0-1 loss 1 − max P(k | x).
+        With an `outcome`, one acts on the rows whose risk of this class is at least the threshold. The net benefit is
+        then defined as in decision curve analysis. Without an `outcome`, one decides the rows whose expected cost is at
+        most the threshold: the argument `reject` of `predict`, under 0-1 loss 1 − max P(k | x).
 
         Parameters
         ----------
@@ -260,11 +260,11 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         Returns
         -------
         DataFrame
-            One row per threshold: `coverage`, the share of rows that pass it, among these `accuracy` and mean `cost`,
-            and `net_benefit`, each with its standard error over the rows, such as `coverage_se`; and
-            `net_benefit_all`, that where every row passes. See `bayesclf.evaluation.thresholds.threshold_curve`.
-            Of tp rows acted on with the class and fp without, in one repeat, the probability that acting is worth more
-            than nothing is ``scipy.stats.beta.sf(threshold, tp + 1/4, fp + 1/4)``.
+            One row per threshold: `coverage`, the share of rows that pass it, their `accuracy` and mean `cost`, and
+            `net_benefit`. Each has its standard error over the rows, such as `coverage_se`. `net_benefit_all` is the
+            net benefit if every row passes. See `bayesclf.evaluation.thresholds.threshold_curve`. In one repeat, let tp
+            rows acted on have the class, and fp not. Acting is worth more than nothing with probability
+            ``scipy.stats.beta.sf(threshold, tp + 1/4, fp + 1/4)``.
 
         Raises
         ------
@@ -319,8 +319,7 @@ def compare(
         numbers from 0 or truth values (row).
     repeats : int or None
         How often the cross-validation is repeated with other folds, if `cv` is a number. None repeats it as long as
-        other folds could change what the verdict says of the models, at most 5 times, and once for more than 2,500
-        rows.
+        other folds could change the verdict, at most 5 times, or once for more than 2,500 rows.
     random_state : int, Generator or None
         Seed of everything; the numbers do not depend on `n_jobs`. None draws one, which `Comparison.seed` tells.
     n_jobs : int

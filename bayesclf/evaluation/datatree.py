@@ -46,10 +46,10 @@ def to_datatree(
     -------
     DataTree
         ``posterior`` and ``prior``: the parameters of `posterior_` (chain, draw, …); the prior has one chain.
-        ``sample_stats``: those of the sampler, if there was one, and if all draws are kept.
+        ``sample_stats``: statistics of the sampler, if there was one, and if all draws are kept.
         ``observed_data``: label codes ``y`` (row); ``attrs["classes"]`` names them.
         ``posterior_predictive``, ``prior_predictive``: label codes ``y`` (chain, draw, row), drawn from P(y | x_i, θ).
-        ``log_likelihood``: its one variable ``y`` (chain, draw, row) is log p(x_i, y_i | θ) for a generative model and
+        ``log_likelihood``: ``y`` (chain, draw, row), log p(x_i, y_i | θ) for a generative model and
         log P(y_i | x_i, θ) for logistic regression; ``attrs["density"]`` says which, "joint" or "conditional".
         ``conditional_log_likelihood``: for a generative model, log P(y_i | x_i, θ), likewise.
         ``log_prior``: the log density of the prior (chain, draw), up to constants, one variable for each block of
@@ -65,10 +65,10 @@ def to_datatree(
 
     Notes
     -----
-    For a generative model `arviz.loo` of this tree estimates how well label and cells of a row are predicted together,
-    since its posterior learned from both. So `arviz.compare` of trees compares generative models of the same columns
-    only, and `bayesclf.loo` scores P(y | x) under any model: ``arviz.compare({name: bayesclf.loo(clf, X, y), …})``. The
-    density has the name ``y`` of the labels, so that `arviz.loo_pit` weights predicted labels by it, as it should.
+    For a generative model `arviz.loo` of this tree scores label and cells of a row together, because the posterior
+    learned from both. So `arviz.compare` of trees compares generative models of the same columns only, and
+    `bayesclf.loo` scores P(y | x) under any model: ``arviz.compare({name: bayesclf.loo(clf, X, y), …})``. The density
+    has the name ``y`` of the labels, so that `arviz.loo_pit` weights predicted labels by it, as it should.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Questions about held-out answers that every page, check and verdict decides by the same numbers.
 
 Is a classifier too sure of itself? Is it better than an answer that ignores the columns, in its probabilities and in
-its decisions: yes, no, or undecided, where the rows do not tell? Is one entry of a comparison better than another?
-Clear differences hold for all entries together, so that the number of entries does not make false ones likely.
+its decisions? (Yes, no, or undecided, if the rows do not tell.) Is one entry of a comparison better than another? Clear
+differences hold for all entries together, so that the number of entries does not make false ones likely.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ MATTERS_RELATIVELY = 0.1
 MOST_NATS = float(np.log(1000))
 """Log loss of a row above which it counts as that much against an entry: its true class had less than 1/1000.
 
-An entry whose truncated loss is clearly larger than another's whole loss has a clearly larger loss, and the few rows
-that make the loss of an over-confident model large cannot make its standard error so large that nothing is clear.
+If an entry's truncated loss is clearly larger than another's whole loss, so is its own whole loss. A few rows make the
+loss of an over-confident model large. Truncated, they do not make its standard error so large that nothing is clear.
 """
 
 DRAWS, AT_ONCE = 20_000, 1_000
@@ -116,8 +116,8 @@ def class_shares(y: Integers, classes: int) -> Array:
 class Gain:
     """By how much a loss is smaller than the loss of an answer that ignores the columns, over the rows.
 
-    For log loss and Brier score that answer is the shares of the classes, for errors the most frequent class, and for
-    costs the decision that is cheapest for all rows together.
+    For log loss and Brier score that answer is the class shares; for errors, the most frequent class; for costs, the
+    decision that is cheapest for all rows together.
     """
 
     mean: float

@@ -49,9 +49,9 @@ class LearningCurve(Displayed, LearningCurveMethods):
     ----------
     table
         One row per model, rule and size: `model`, `rule`, `m` (training rows), and `error` (0-1 loss), `log_loss` and
-        `brier`, means over the test rows of all splits, for `gibbs` expectations over the posterior. Each has its
-        standard error over the rows (`_se`). `log_loss_infinite`: answers in which the true class had probability 0.
-        `reason`: why a rule has no score at this size, empty where it has.
+        `brier`, means over the test rows of all splits. For `gibbs` they are expectations over the posterior. Each has
+        its standard error over the rows (`_se`). `log_loss_infinite`: answers in which the true class had probability
+        0. `reason`: why a rule has no score at this size, empty where it has.
     seed
         Of everything.
     notes
@@ -125,13 +125,13 @@ def learning_curve(
 ) -> LearningCurve:
     """Score classifiers and rules on the same test rows after learning from more and more training rows.
 
-    The training rows of each split are put into a random order in which the classes take turns in proportion, and a
-    size m means the first m of them, so that larger sets contain the smaller ones. All sizes of a split are scored on
-    the split's test rows.
+    The training rows of each split are put into a random order in which the classes take turns in proportion. A size m
+    means the first m of them, so larger sets contain the smaller ones. All sizes of a split are scored on the split's
+    test rows.
 
     The standard error of a mean over J splits is √((1/J + n_test/n_train) s²), with n_train all training rows of a
-    split rather than m: the scores of two splits are dependent since the same rows are tested or trained on, and with
-    fewer training rows they have no more of them in common.
+    split rather than m. The scores of two splits are dependent because they share rows, and with fewer training rows
+    they share no more.
 
     Parameters
     ----------

@@ -129,8 +129,7 @@ def loo(
     """Return the leave-one-out expected log score of P(y | x), in ArviZ's format.
 
     elpd = Σ_i log P(y_i | x_i, all rows but i), under a rule. A generative posterior was conditioned on x and y
-    together, so its draws are reweighted by r_s ∝ 1/p(x_i, y_i | θ_s), Pareto-smoothed, although the score is that of y
-    given x:
+    together. So its draws are reweighted by r_s ∝ 1/p(x_i, y_i | θ_s), Pareto-smoothed, although y is scored given x:
 
     ================= ==========================================================
     rule              log P(y_i | x_i, all rows but i)
@@ -141,17 +140,17 @@ def loo(
                       log densities L_i of `bayesclf.models.tempered`
     ================= ==========================================================
 
-    For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both scores are equal and are those of `arviz.loo`. A generative
-    model's P(y | x, θ) passed to `arviz.loo` is right for ``predictive``, as E[1/P(y_i | x_i, θ)] over the posterior
-    is 1/P(y_i | x_i, all rows but i) under that rule, but wrong for ``bayes-optimal``.
+    For logistic regression r_s ∝ 1/P(y_i | x_i, θ_s), both scores are equal, and `arviz.loo` gives the same. A
+    generative model's P(y | x, θ) passed to `arviz.loo` is right for ``predictive`` but wrong for ``bayes-optimal``:
+    E[1/P(y_i | x_i, θ)] over the posterior is 1/P(y_i | x_i, all rows but i) under ``predictive``.
 
     Parameters
     ----------
     clf : BayesClassifier
         A fitted classifier.
     X, y
-        The rows it was fitted on, in any order, a row of weight w as w rows, because most fits do not store their rows.
-        Other rows are refused.
+        The rows it was fitted on, in any order, because most fits do not store them. A row of weight w is given as w
+        rows. Other rows are refused.
     rule : str or Gibbs
         ``"bayes-optimal"``, ``"predictive"`` or ``"tempered"``; or a plug-in, ``"map"``, ``"mle"`` or ``"mean"``, whose
         estimate without a row is always computed, as there are no draws to reweight.
@@ -167,9 +166,9 @@ def loo(
     Returns
     -------
     arviz.ELPDData
-        For `arviz.compare`, `arviz.plot_khat` and others: ``elpd``, its standard error ``se``, the effective number of
-        parameters ``p`` (by how much the score with all rows is better), ``elpd_i`` and ``pareto_k`` (row), 0 where a
-        row was left out exactly, ``good_k``, the largest k̂ to trust, ``warning``, whether some row's is larger.
+        For `arviz.compare`, `arviz.plot_khat` and others: ``elpd``; its standard error ``se``; the effective number of
+        parameters ``p`` (by how much the score with all rows is better); ``elpd_i`` and ``pareto_k`` (row), 0 where a
+        row was left out exactly; ``good_k``, the largest k̂ to trust; ``warning``, whether any k̂ is larger.
 
     Raises
     ------

@@ -43,9 +43,9 @@ def named(models: Any) -> dict[str, Any]:
     Parameters
     ----------
     models
-        A mapping from names to classifiers; or classifiers, or one of them, which are called by the short name of the
-        command line or by their class, a pipeline by its last step's, and numbered where several share a name. A
-        network is called by its structure, ``"network"`` where edges were given.
+        A mapping from names to classifiers; or classifiers, or one of them. These are named as on the command line or
+        after their class, a pipeline after its last step, and numbered if several share a name. A network is named
+        after its structure, or ``"network"`` if edges were given.
 
     Raises
     ------

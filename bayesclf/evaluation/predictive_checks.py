@@ -1,9 +1,9 @@
 """Predictive checks for classes: data sets that the model makes, next to the observed one.
 
-For each draw of the parameters, labels are drawn given the rows, y_i ~ P(y | x_i, θ); a generative model also draws
+For each draw of the parameters, labels are drawn given the rows, y_i ~ P(y | x_i, θ). A generative model also draws
 labels from the class prior, and cells given the observed labels, with the same cells missing. The data sets are
-compared by the counts of the classes, the mean, sd, maximum and shape of each number within each class, the share of
-each level, and how often documents repeat a word.
+compared by class counts, level shares, the mean, sd, maximum and shape of numbers by class, and word repetition in
+documents.
 """
 
 from __future__ import annotations

@@ -208,9 +208,9 @@ def standings(
     folds, since five folds tell little about a variance. m is what the choice of the folds leaves, as `split_error`
     estimates it from several repeats.
 
-    A difference is clear (``"behind"``) if it exceeds q standard errors, q the 95% point of the largest |t| over all
-    pairs of entries, so that the probability of any false claim is at most 5%. It leans if it exceeds one. Where m
-    could change this grade, the lower one is taken.
+    A difference is clear (``"behind"``) if it exceeds q standard errors, where q is the 95% point of the largest |t|
+    over all pairs. So the probability of any false claim is at most 5%. It leans if it exceeds one standard error.
+    Where m could change this grade, the lower one is taken.
 
     Parameters
     ----------

@@ -36,12 +36,12 @@ def threshold_curve(
     """Return how good the answers are that pass each threshold, with standard errors over the rows.
 
     With an `outcome` k, one acts on a row if its risk P(k | x) is at least t. Of n rows let TP have the class and be
-    acted on, and FP be acted on without having it. Who acts from a risk of t on holds one missed row of the class to be
-    as bad as (1 − t)/t needless acts, so that the net benefit is TP/n − FP/n · t/(1 − t), in rows of the class.
+    acted on, and FP be acted on without having it. Acting from a risk of t on means that one missed row of the class is
+    as bad as (1 − t)/t needless acts. So the net benefit is TP/n − FP/n · t/(1 − t), in rows of the class.
 
     Without one, a row is decided if the expected cost of its best decision is at most t, and rejected otherwise (Chow's
-    rule). Where a rejected row costs t, deciding saves the mean over all rows of [decided] · (t − cost) per row, which
-    is the net benefit here.
+    rule). If a rejected row costs t, deciding saves [decided] · (t − cost) per row; the net benefit is the mean over
+    all rows.
 
     Accuracy and cost are ratios of means over the rows. Their errors are those of the linearized ratio, to which a row
     that does not pass contributes 0.
