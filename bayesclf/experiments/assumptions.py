@@ -1,13 +1,13 @@
 """Which boundary does each classifier draw when its assumptions hold, and when not?
 
-Gaussian naive Bayes (GNB) assumes that columns are normal and independent given the class. With one variance per column
-that the classes share (GNB2), its P(y | x) is that of a logistic regression, whose weights are functions of means and
-variances (Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, sections 3.1 and 5; Wehbe's lecture
-on it). Logistic regression (LR) fits the same form without these assumptions, so that both should end at the same
-boundary where they hold; elsewhere the limit of LR has never the larger expected log loss, but it may have the larger
-error. Rows come from known populations in which both assumptions hold, only that of equal variances does, or neither.
-The limit of a classifier is its maximum likelihood fit to the population itself, and “least” the classifier that knows
-the population. One further population has three values of x.
+Gaussian naive Bayes (GNB) assumes that columns are normal and independent given the class. If the classes share one
+variance per column (GNB2), P(y | x) is a logistic regression, whose weights are functions of means and variances
+(Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, sections 3.1 and 5; Wehbe's lecture on it).
+Logistic regression (LR) fits the same form without these assumptions. So both should end at the same boundary if these
+hold. Otherwise the limit of LR never has the larger expected log loss, but may have the larger error. Rows come from
+known populations in which both assumptions hold, only equal variances do, or neither does. The limit of a classifier is
+its maximum likelihood fit to the population itself, and “least” is the classifier that knows the population. One
+further population has three values of x.
 
 Errors and log losses are integrals over the known population; only the training rows of the pictures are random.
 """

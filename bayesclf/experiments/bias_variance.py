@@ -1,13 +1,12 @@
 """How much of a classifier's error is bias, which any number of training sets would leave, and how much variance?
 
 A classifier that is fitted to another training set gives other answers. Its expected loss has three parts: noise, which
-the best possible predictions have too; bias, by which the typical answer is worse than that; and variance, which comes
-from answering by one training set. The textbooks argue that naive Bayes, with its wrong assumptions, has more bias and
-less variance than logistic regression (Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, section
-5; Wehbe's lecture on it). For error and log loss the parts are those of Domingos (2000), James (2003) and Heskes
-(1998). Training sets are drawn from the three populations of the experiment assumptions, by which of the assumptions of
-naive Bayes hold. The variance part of error can be negative: where the typical answer is wrong, another one may be
-right.
+the best possible predictions have too; bias, by which the typical answer is worse; and variance, which comes from
+answering by one training set. The textbooks argue that naive Bayes, with its wrong assumptions, has more bias and less
+variance than logistic regression (Mitchell, draft chapter Generative and Discriminative Classifiers, 2010, section 5;
+Wehbe's lecture on it). For error and log loss the parts are those of Domingos (2000), James (2003) and Heskes (1998).
+Training sets are drawn from the three populations of the experiment assumptions, which differ in what naive Bayes
+assumes rightly. The variance part of error can be negative: if the typical answer is wrong, another one may be right.
 
 The typical answer is estimated from the same training sets, so that bias is overstated and variance understated.
 Maximum likelihood has no log loss here, as one probability 0 makes the geometric mean 0; sets for which it has no
@@ -150,7 +149,7 @@ def decompose(loss: str, log_proba: Array, target: Array) -> dict[str, float]:
 
     Error: the main prediction is the most frequent class, and the last two parts are James's systematic and variance
     effects. Where q̄ is not the best class, variance lowers the error: Domingos's "biased" variance, which counts
-    negatively. Log loss: the main prediction is the normalized geometric mean q̄ ∝ exp E log q_D, bias is KL(P, q̄),
+    negatively. Log loss: the main prediction is the normalized geometric mean q̄ ∝ exp E log q_D. Bias is KL(P, q̄),
     and variance is E KL(q̄, q_D), never negative, whatever the target.
 
     Parameters

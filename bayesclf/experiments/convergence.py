@@ -1,9 +1,9 @@
 """How many rows does each classifier need to approach its limit, as columns are added?
 
-Ng and Jordan (On discriminative vs. generative classifiers, NIPS 14, 2002) proved that naive Bayes needs a number of
-rows that grows like the logarithm of the number of columns d to come near its own limit, and logistic regression one
-that grows like d. Here rows are simulated from two normal distributions for which the assumptions of both hold, so that
-both have the same limit, and counted until the mean excess error, beyond the smallest possible one, stays below 0.02.
+Ng and Jordan (On discriminative vs. generative classifiers, NIPS 14, 2002) proved how many rows a classifier needs to
+come near its own limit. With d columns, the number grows like log d for naive Bayes, and like d for logistic
+regression. Here rows are simulated from two normal distributions for which the assumptions of both hold, so both have
+the same limit. Rows are counted until the mean excess error, beyond the smallest possible one, stays below 0.02.
 Columns are added in two ways: each tells as much as any other, or all together tell as much whatever their number.
 
 The assumptions of both classifiers hold here: normal columns, independent given the class, with equal variances. Where

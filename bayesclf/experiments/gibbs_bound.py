@@ -2,12 +2,12 @@
 
 The Gibbs classifier draws one hypothesis from the posterior and does what it says; the Bayes-optimal classifier lets
 all hypotheses vote. Haussler, Kearns and Schapire (1994) proved that Gibbs errs, in expectation, at most twice as often
-(Mitchell, Machine Learning, 1997, section 6.8), if the hypothesis that labels the rows is drawn from the prior, and
-labels without noise. Here targets always come from the prior, but in some cases hypotheses have probabilities
-P(y | x, h) or are generative and have a p(x | h) too. There, “gibbs” predicts the most probable class of its hypothesis
-and “gibbs label” draws the label from it; “given x” means that the hypothesis is drawn given the data and the new row.
-The references are “bayes-optimal”, which averages over the posterior given the data, and “predictive”, given the data
-and x, than which no rule has a smaller expected error.
+(Mitchell, Machine Learning, 1997, section 6.8). They assume a hypothesis that is drawn from the prior and labels the
+rows without noise. Here targets always come from the prior, but in some cases hypotheses have probabilities
+P(y | x, h), or are generative and also have a p(x | h). There, “gibbs” predicts the most probable class of its
+hypothesis and “gibbs label” draws the label from it; “given x” means that the hypothesis is drawn given the data and
+the new row. The references are “bayes-optimal”, which averages over the posterior given the data, and “predictive”,
+given the data and x. No rule has a smaller expected error than “predictive”.
 
 For the target of real data, which is not drawn from the prior, the ratio has no bound. Errors are expectations over the
 labels of new rows; standard errors are over draws of target, data and rows.
@@ -162,8 +162,8 @@ def expected_errors(hypotheses: HypothesisSet, rows: Rows, given_x: bool = True)
     """Return each rule's expected error over the labels of rows, whose probabilities are the predictive's.
 
     A rule that answers k with probability a_k errs with probability Σ_k P(k | x, D)(1 − a_k). Without `given_x` no
-    hypotheses are drawn given x: the error of the rule that asks one of them is then undefined, and the rule that draws
-    a label has the probabilities of the predictive.
+    hypotheses are drawn given x. The error of the rule that asks one of them is then undefined, and the rule that draws
+    a label has the predictive probabilities.
     """
     truth = np.exp(rules.predictive(hypotheses, rows))
     plain = averaging.average(hypotheses, rows)

@@ -1,13 +1,13 @@
 """What do the MAP hypothesis, Bayes-optimal and Gibbs answer on the textbooks' examples, and under a wrong prior?
 
-The examples are those of Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) and of Aberdeen's lecture on Bayesian
-learning (2004): three hypotheses of which the most probable one is outvoted; rain after a cloudy day in spring and
-after a fine day; and a version space, the thresholds h_t, which say + from x = t on, that agree with − at x = 0 and +
-at x = 3. Exercise 4 of Mitchell (draft chapter, 2010) adds the Bayes-optimal classifier of H = {h1, h2} as a hypothesis
-h3 to H' = {h1, h2, h3} with a prior P'. Can h3 be the most probable one, and can the Bayes-optimal classifier of H'
-answer otherwise? In random cases h3 is a classifier, which holds its answer for certain, or answers with the averaged
-probabilities, and P'(h1) : P'(h2) is as in H or not. Aberdeen also asks what a prior is worth that nobody knows
-exactly: noise is added to log P(h) of random spaces of five hypotheses.
+The examples come from Mitchell (Machine Learning, 1997, sections 6.7 and 6.8) and Aberdeen's lecture on Bayesian
+learning (2004): three hypotheses, the most probable of which is outvoted; rain after a cloudy day in spring and after a
+fine day; and a version space of thresholds h_t, + from x = t on, that agree with − at x = 0 and + at x = 3. Exercise 4
+of Mitchell (draft chapter, 2010) makes the Bayes-optimal classifier of H = {h1, h2} a hypothesis h3. H' = {h1, h2, h3}
+has a prior P'. Can h3 be the most probable one? Can the Bayes-optimal classifier of H' answer otherwise? In random
+cases h3 holds its answer for certain (a classifier), or answers with the averaged probabilities. P'(h1) : P'(h2) is as
+in H or not. Aberdeen also asks what a prior is worth that nobody knows exactly: noise is added to log P(h) of random
+spaces of five hypotheses.
 
 How often answers change depends on how cases are drawn: likelihoods and P(+ | x, h) are uniform here, and priors are
 uniform numbers divided by their sum. Counts of 0 that follow from a proof do not depend on it.

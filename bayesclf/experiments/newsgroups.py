@@ -2,15 +2,15 @@
 
 20 Newsgroups are some 20,000 messages of the early 1990s, a thousand from each of 20 discussion groups. Mitchell
 (Machine Learning, 1997, section 6.10) takes them as the example of naive Bayes for text, and reports 89% of messages
-right, with Laplace's rule, two thirds of the messages for training, and neither the 100 most frequent words nor those
-that occur less than 3 times. Multinomial naive Bayes with a Dirichlet(2) prior, under which map is Laplace's rule, is
-learned from this original collection, on nested parts of two thirds of it, and from a collection split by date, and
-answers under five rules; bayes-optimal and gibbs use draws of the posterior.
+right. He applies Laplace's rule, trains on two thirds, and leaves out the 100 most frequent words and words that occur
+less than 3 times. Here multinomial naive Bayes has a Dirichlet(2) prior, under which map is Laplace's rule. It learns
+from nested parts of two thirds of this original collection, and from a collection split by date. It answers under five
+rules; bayes-optimal and gibbs use draws of the posterior.
 
-Headers are in: they name the sender and often the group, so that accuracy is not that of recognizing a topic. Random
-splits can train on a message and test on its answers, which quote it, and share messages, so that standard errors over
-splits do not show how another collection would differ. Words of a message are not independent given its group, so that
-probabilities are over-confident under every rule.
+Headers are included: they name the sender and often the group, so accuracy does not measure how well topics are
+recognized. Random splits can train on a message and test on its answers, which quote it. Splits also share messages, so
+standard errors over splits do not show how another collection would differ. Words of a message are not independent
+given its group, so probabilities are over-confident under every rule.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """From how many training rows on is logistic regression better than naive Bayes, under each rule?
 
 Ng and Jordan (On discriminative vs. generative classifiers, NIPS 14, 2002) argued that logistic regression has the
-smaller error with many rows, while naive Bayes approaches its own limit with far fewer rows, so that the curves of test
-error against training rows should cross; they showed 15 problems from tables of the UCI repository. Here the tables are
-split at random many times into training and test rows. Naive Bayes is clearly ahead with few rows if its error is
-smaller at one of the smaller half of the sizes, before the curves cross, by a paired difference that is significant at
-the level of 5%, divided by the number of these sizes (Bonferroni).
+smaller error with many rows, while naive Bayes approaches its own limit with far fewer. So the curves of test error
+against training rows should cross. They showed 15 problems from tables of the UCI repository. Here the tables are split
+at random many times into training and test rows. Naive Bayes is clearly ahead with few rows if its error is smaller at
+one of the smaller half of the sizes, before the curves cross. The paired difference must be significant at 5%, divided
+by the number of these sizes (Bonferroni).
 
 The paper does not say which rows, columns and classes it used, nor how its logistic regression was regularized. Splits
 of one data set share its rows: standard errors show the uncertainty over splits of this data set, not that of another

@@ -3,11 +3,10 @@
 To learn P(x | y) without any assumption takes 2(2^n − 1) parameters for n boolean attributes and two classes; if the
 attributes are independent given the class, as naive Bayes assumes, 2n are enough (Mitchell, draft chapter Generative
 and Discriminative Classifiers, 2010, section 1.1). Wehbe's lecture on that chapter counts 4n + 1 for Gaussian naive
-Bayes with a variance σ_ik for each column i and class k, 3n + 1 with variances σ_i that the classes share, and n + 1
+Bayes with a variance σ_ik for each column i and class k; 3n + 1 with variances σ_i that the classes share; and n + 1
 for logistic regression. Abu-El-Haija's notes (2013) name the parameters of discriminant analysis and of naive Bayes for
-word counts. Here parameters are counted from fits, without looking at the formulas, as the number of directions in
-which draws of the posterior vary, so that what ties entries is accounted for: probabilities add up to 1, and
-covariances are symmetric.
+word counts. Here parameters are counted from fits, not from formulas: they are the directions in which draws of the
+posterior vary. So constraints on entries are accounted for: probabilities add up to 1, and covariances are symmetric.
 
 Formulas include the one parameter of P(y) where the model has it; Mitchell's 2(2^n − 1) and 2n leave it out. More
 parameters need more rows, but how many is another question: see the experiment convergence.

@@ -1,8 +1,8 @@
 """The runner of all experiments: units of work with seeds of their own, stored when done, and a page.
 
 An experiment is a module with the names of `Experiment`, in that order; `EXPERIMENTS` lists them. Its docstring has
-three parts: the question in one line, a paragraph on where it comes from and what is done, and one on what not to
-conclude from the answer; the page of results begins with them.
+three parts: the question in one line; a paragraph on where it comes from and what is done; and one on what not to
+conclude from the answer. The page of results begins with them.
 """
 
 from __future__ import annotations

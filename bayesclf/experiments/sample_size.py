@@ -4,7 +4,7 @@ Naive Bayes estimates probabilities, such as that of a word in a class, from cou
 chapter Generative and Discriminative Classifiers (2010) asks how many examples one such probability p takes: when is it
 known to within ±0.02 with 95% confidence, say? The usual answer treats the share k/n of positive examples among n as
 normally distributed, with variance p(1 − p)/n. Wilson's interval consists of the values of p that a test with this
-variance does not reject, and a Bayesian answer (beta) is the interval of the posterior of p under a uniform prior. The
+variance does not reject. The Bayesian answer (beta) is an interval of the posterior of p under a uniform prior. The
 coverage of an interval is the probability that it contains p. All numbers are enumerated from the binomial
 distribution, without simulation.
 
