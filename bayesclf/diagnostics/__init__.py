@@ -46,8 +46,8 @@ def diagnose(
 ) -> Diagnosis:
     """Run the checks on a fitted classifier; the results depend on its seed and on no other random state.
 
-    Predictions are judged on held-out rows: a classifier with the same settings is fitted again on parts of the rows,
-    by exact inference, Laplace or a short NUTS run, each row counting once. Of a large table only some rows are used;
+    Predictions are judged on held-out rows. A classifier with the same settings is fitted again on parts of the rows,
+    by exact inference, Laplace or a short NUTS run. Each row counts once. Of a large table only some rows are used;
     each finding says how many.
 
     Parameters

@@ -172,9 +172,9 @@ def identifiers(context: Context) -> Answer:
 def hidden_missing(context: Context) -> Answer:
     """Look for an isolated spike at 0, −1, 999, … in columns of numbers, which the model takes for a measured value.
 
-    On 1000 rows of rounded normal, log-normal and gamma numbers and of counts, Poisson's or more variable, with or
-    without more zeros, it is found in less than 1% of the columns (of 100 rows, in up to 4% where many rows are 0 by
-    nature).
+    With 1000 rows, such a spike is found by mistake in less than 1% of columns of rounded normal, log-normal and gamma
+    numbers. The same holds for counts, Poisson or more variable, with or without more zeros. With 100 numbers, many of
+    them 0 by nature, it is found in up to 4%.
     """
     frame = context.frame
     names = [name for name, kind in columns.kinds_of(frame).items() if kind == "number"]

@@ -29,10 +29,10 @@ def far_rows(context: Context) -> Answer:
     """Name new rows that are less probable than every held-out training row, or have unknown levels or far numbers.
 
     The distance is −log p(x | D) of rows without missing cells. Rows from the same distribution as the n training rows
-    may be further out than all of these by chance: at least k of m with probability
-    m!(n + m − k)!/((m − k)!(n + m)!), that the k furthest of all n + m rows are new. A single row is reported if it is
-    so much further out than any training row that chance does not explain it in tails that are exponential. So is a
-    single number outside the range of its column, which a sum over many columns may hide.
+    may be further out than all of these by chance. At least k of m are with the probability that the k furthest of all
+    n + m rows are new, m!(n + m − k)!/((m − k)!(n + m)!). A single row is reported if it is so far beyond any training
+    row that exponential tails do not explain it. So is a single number outside the range of its column, which a sum
+    over many columns may hide.
     """
     new, table = context.new_rows, context.frame
     model = context.classifier.model_

@@ -1,7 +1,7 @@
 """All thresholds of the checks and bounds on their work; ArviZ's where it has one.
 
-R-hat, effective sample sizes, E-BFMI and the share of saturated trees are those of `bayesclf.engines.convergence`,
-so that a diagnosis and the warnings of a fit agree.
+R-hat, effective sample sizes, E-BFMI and saturated trees have their thresholds in `bayesclf.engines.convergence`, so
+that a diagnosis agrees with the warnings of a fit.
 """
 
 
