@@ -49,13 +49,12 @@ class BayesNetClassifier(GenerativeClassifier):
     tree is that of greatest information given the class, learned from all rows so far. The posterior is that of the
     probabilities given the tree, and ignores the uncertainty of the tree.
 
-    Columns of numbers are normal, as their dependence is (the families by evidence of `NaiveBayes` are for columns
-    that are independent given the class). They are linear in their parents among the numbers, with coefficients and
-    a variance for each class and configuration of their parents among the categories,
-    `bayesclf.families.ConditionalGaussian`; a category has parents among the categories only. With them ``"tan"``
-    is the tree of greatest evidence, in which no column depends on one with missing cells; along given edges these
-    are drawn with the parameters, by data augmentation, and there is neither MLE nor MAP. Codes of categories that
-    are numbers in the table are made categories by ``astype("category")``.
+    Columns of numbers are normal given their parents (the families by evidence of `NaiveBayes` are for columns that are
+    independent given the class). They are linear in their numeric parents, with coefficients and a variance for each
+    class and configuration of their categorical parents, `bayesclf.families.ConditionalGaussian`; a category has only
+    categorical parents. With them ``"tan"`` is the tree of greatest evidence, in which no column depends on one with
+    missing cells; along given edges these are drawn with the parameters, by data augmentation, and there is neither MLE
+    nor MAP. Codes of categories that are numbers in the table are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
     probability. ``"all-forests"`` averages over all forests; naive Bayes is the one without edges. A hypothesis is a

@@ -242,10 +242,10 @@ class GenerativeClassifier(BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv, tsv or jsonl file (all but Parquet also gzipped, and read twice), a folder of such files, or
-            a glob such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB
-            relation, a dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or
-            a function without arguments that returns one.
+            Parquet, csv, tsv or jsonl files (all but Parquet also gzipped, and read twice) by path, folder or glob,
+            such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
+            dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or a function
+            without arguments that returns one.
         target : str
             The column of labels.
         weight : str or None

@@ -96,14 +96,13 @@ class LogisticRegression(BayesClassifier):
         Mean of a weight per sd of its column: a number, an array (column), or a mapping from column name to number.
         Other than 0 it needs two classes or ``prior_form="reference"``.
     prior_scale : float, array, dict, "learned" or LearnedScale
-        Its sd. ``"learned"``, the default: weights of one sd s for all columns, and a share ρ of the correlation of
-        their columns, w ~ Normal(0, s² [(1 − ρ) I + ρ C]), where log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a
-        posterior of their own. The answers average over what would otherwise be a guess. ``bayesclf.LearnedScale(…)``
-        has another prior of s, a given ρ, and columns whose sd is given all the same. With ``"map"``, s and ρ are at
-        the mode of (log s, logit ρ), and the weights at their mode given both. For a sparse table, more than 3,000
-        weights, a `prior_mean` other than 0, or `standardize=False`, ``"learned"`` is 2.5 for independent weights.
-        `notes_` then says so. A number or an array, as of `prior_mean`, fixes the sd; a mapping fixes that of the
-        columns that it names, and the others' is learned.
+        Its sd. ``"learned"``, the default: w ~ Normal(0, s² [(1 − ρ) I + ρ C]), with one sd s for all columns, and a
+        share ρ of their correlation C. log s ~ Normal(0, 1.5²) and ρ ~ Uniform(0, 1) have a posterior, over which the
+        answers average. ``bayesclf.LearnedScale(…)`` has another prior of s, a given ρ, and columns whose sd is given
+        all the same. With ``"map"``, s and ρ are at the mode of (log s, logit ρ), and the weights at their mode given
+        both. For a sparse table, more than 3,000 weights, a `prior_mean` other than 0, or `standardize=False`,
+        ``"learned"`` is 2.5 for independent weights. `notes_` then says so. A number or an array, as in `prior_mean`,
+        fixes the sd; a mapping fixes it for the columns that it names, and it is learned for the others.
     prior_form : {"symmetric", "reference"}
         ``"symmetric"``, or ``"reference"``: independent vectors against the reference class (Mitchell).
     intercept_mean : float
@@ -267,10 +266,10 @@ class LogisticRegression(BayesClassifier):
         Parameters
         ----------
         source : path, glob, table or iterable of tables
-            A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob such as
+            Parquet, csv or tsv files (all but Parquet also gzipped) by path, folder or glob, such as
             ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
-            any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments
-            that returns an iterator of tables, as the rows are read many times.
+            any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments that
+            returns an iterator of tables, as the rows are read many times.
         target, weight, classes, drop, kinds, missing, unlabeled, reading
             As in `fit_stream` of generative classifiers.
         client : dask.distributed.Client, str or None
@@ -282,8 +281,8 @@ class LogisticRegression(BayesClassifier):
         Raises
         ------
         InputError
-            For rows that `fit` refuses, an iterator, a batch that lacks a column, and a column that holds words in some
-            batches and numbers in others.
+            For rows that `fit` refuses, an iterator, a batch that lacks a column, and a column of words in some batches
+            and numbers in others.
         Refused
             For an engine other than Laplace and MAP, and a flat prior.
 

@@ -130,8 +130,8 @@ type Opened = tuple[Stream, list[str]]
 class Counted:
     """Rows of a batch that count: cells, label codes and weights (row), and the labels in order.
 
-    `before` is the number of rows of the part before the batch, `part` the part's own, and `total` the number of rows
-    of the table, where that is known and all count once.
+    `before` counts the rows of the part before the batch, and `part` all rows of the part. `total` counts the rows of
+    the table, if that is known and each counts once.
     """
 
     frame: pd.DataFrame

@@ -39,8 +39,8 @@ def stdout(stderr: bool = False) -> Console:
 def _terminal() -> Any:
     """Return the class of consoles without markup and automatic colors, on which control characters are visible.
 
-    All that is printed is rendered there, so that no name of a column, a class or a file, and no cell, reaches the
-    terminal as an escape sequence. It is made when something is printed, as importing Rich takes time.
+    All output is rendered there, so that no cell and no name of a column, class or file reaches the terminal as an
+    escape sequence. It is made when something is printed, because importing Rich takes time.
     """
     from rich.console import Console, ConsoleOptions
     from rich.segment import Segment

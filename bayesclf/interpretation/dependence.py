@@ -105,9 +105,9 @@ def dependent_pairs(classifier: BayesClassifier, X: Any, y: Any) -> DependentPai
     """Compare "dependent given the class" with "independent given the class" for each pair of columns.
 
     X_a and X_b are conditionally independent given Y if P(X_a | X_b, Y) = P(X_a | Y), as Thunder and Rain are given
-    Lightning. Naive Bayes assumes it of all pairs. Here each pair has the exact evidence of a block of both columns
-    against a block for each, with P(dependent) = odds/(1 + odds), odds = Bayes factor · prior odds. The prior odds
-    of a pair are 2/d with d columns, so that about d − 1 pairs are expected, as many as a tree has edges.
+    Lightning. Naive Bayes assumes it of all pairs. Here the exact evidence of one block of both columns is compared
+    with the evidence of a block for each: P(dependent) = odds/(1 + odds), odds = Bayes factor · prior odds. With d
+    columns, the prior odds of a pair are 2/d: about d − 1 pairs are expected, as many as a tree has edges.
 
     ============ ===================================================================================================
     pair         dependent, against independent under the marginals of the same prior

@@ -64,8 +64,8 @@ class Explanation(Displayed):
         One row per row and feature: `row`, `feature`, `value` (the cell, or the count of a word), `contribution`. The
         first line of each row is "(class prior)" or "(intercept)". A missing cell contributes 0.
     rows
-        One row per row: `row`, `outcome` and `against`, the two classes, `log_odds`, the sum of the row's
-        contributions, and the probabilities of the two classes under the rule, `proba_outcome` and `proba_against`.
+        One row per row: `row`; the two classes, `outcome` and `against`; `log_odds`, the sum of the row's
+        contributions; and the probabilities of the two classes under the rule, `proba_outcome` and `proba_against`.
     rule
         The rule that was explained.
     ci_prob
@@ -140,9 +140,9 @@ def explain(
     For a generative model a feature contributes log p(x_j | k) − log p(x_j | k′), for logistic regression
     (w_j,k − w_j,k′)(x_j − mean_j). Under each hypothesis the contributions and the term of the class prior, or the
     intercept, add up to log P(k | x)/P(k′ | x). Under ``"tempered"`` a contribution is T times that, and the term of
-    the class prior has b_k − b_k′ in it, each draw of θ with one of T and b. The features of a block that has dependent
-    ones are one, "a, b"; levels, and the indicator of a missing cell, belong to their column. Of a text, the words in
-    it are the features.
+    the class prior includes b_k − b_k′; each draw of θ has one of T and b. Dependent features of a block are one,
+    "a, b"; levels, and the indicator of a missing cell, belong to their column. The features of a text are the words in
+    it.
 
     Parameters
     ----------

@@ -58,11 +58,11 @@ MOST_NAMES = 6
 def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | None = None) -> pd.DataFrame:
     """Return the odds ratios of a linear classifier, or the parameters of any, with their credible intervals.
 
-    ``"odds"``: one row per class and column, the coefficients being log-odds against a reference class,
+    ``"odds"``: one row per class and column. The coefficients are log-odds against a reference class,
     log P(k | x)/P(reference | x) = intercept_k + coefficient_k · (x − mean). An odds ratio is e^coefficient, what one
-    unit more of the column multiplies these odds by. The levels of a category are measured from their mean:
-    the probabilities determine differences between levels, but no level by itself. To compare the weights that a
-    generative model implies with those of logistic regression, compare their tables of odds.
+    unit more of the column multiplies these odds by. The levels of a category are measured from their mean: the
+    probabilities determine differences between levels, but no level by itself. To compare the weights that a generative
+    model implies with those of logistic regression, compare their tables of odds.
 
     ``"parameters"``: one row per number in `posterior_`.
 
@@ -88,11 +88,10 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
         empty for a parameter without them: `mean`, `sd`, `low` and `high`.
 
         After NUTS or data augmentation there are also `ess_bulk`, `ess_tail` and `r_hat`. A point fit has only
-        `odds_ratio`, `coefficient` and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` says what the table
-        is of: `classifier`,
-        `engine`, `ci_prob`, `reference` (the class of odds 1), and in sentences what is not there, `no_intervals` for
-        a point fit and `not_held` for draws that are not in memory; `families` has what each column was taken for,
-        where naive Bayes chose it by evidence, as in "capital_gain: zero-inflated log-normal, .98".
+        `odds_ratio`, `coefficient` and `coefficient_per_sd`, or the parameters' `estimate`. `attrs` describes the
+        table: `classifier`, `engine`, `ci_prob` and `reference` (the class of odds 1). Sentences say what is missing:
+        `no_intervals` after a point fit, `not_held` if draws are not in memory. `families` says what naive Bayes took
+        each column for, if by evidence, as in "capital_gain: zero-inflated log-normal, .98".
 
     Raises
     ------
@@ -335,11 +334,11 @@ class Priors:
 def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     """Return the prior of each parameter with its numbers, and the model in words.
 
-    The numbers are those that the fit used, in the units of the columns: hyperparameters that were given; those of the
-    defaults, which are worth about one row of the whole table; and concentrations that were learned from the rows, as
-    ``attrs["model"]`` then says. Distributions are written as in the documentation of the families: the second number
-    of a normal is its variance, that of a log-normal the sd of the logarithm, that of an inverse gamma its scale, that
-    of a gamma its rate. After `with_posterior` they are still the priors of the fit, and a warning says so.
+    The numbers are those that the fit used, in the units of the columns: given hyperparameters; defaults, which are
+    worth about one row of the whole table; and concentrations learned from the rows, as ``attrs["model"]`` then says.
+    Distributions are written as in the documentation of the families. Their second number is a variance (normal), the
+    sd of the logarithm (log-normal), a scale (inverse gamma) or a rate (gamma). After `with_posterior` they are still
+    the priors of the fit, and a warning says so.
 
     Parameters
     ----------

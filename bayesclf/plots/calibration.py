@@ -254,9 +254,9 @@ def threshold_curve(
     """Draw how good the answers are that pass a threshold, and what acting on them is worth.
 
     Left: accuracy, or mean cost where there are costs, against the share of rows that pass. If the probabilities of a
-    rule indicate its errors, accuracy rises as fewer rows pass. Right: the net benefit by the threshold. Where it is
-    not above 0, which is that of no row, and above the dotted line, which is that of every row, one does as well
-    without the model. Bands are one standard error.
+    rule indicate its errors, accuracy rises as fewer rows pass. Right: the net benefit by the threshold. It is 0 if no
+    row passes, and the dotted line if every row passes. Where it is not above both, one does as well without the model.
+    Bands are one standard error.
 
     Parameters
     ----------

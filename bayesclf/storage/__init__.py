@@ -48,7 +48,7 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        For a value that a file cannot hold, such as a label of a class of your own, or a path that cannot be written.
+        For a value that a file cannot hold, such as a label of a user-defined class, or a path that cannot be written.
 
     Examples
     --------

@@ -156,8 +156,7 @@ type Kind = Literal[ColumnKind, "count"]
 
 TEXT_MIN_WORDS = 5.0
 TEXT_MIN_DISTINCT = 0.5
-"""A column of strings is taken for text if its cells have more words than this on average, and more than this share of
-them differ."""
+"""A column of strings is text if its cells average more words than this, and more than this share of them differ."""
 
 TEXT_SAMPLE = 1000
 """Cells whose words are counted for that decision."""

@@ -106,8 +106,8 @@ def read_table(
     Raises
     ------
     InputError
-        If the file cannot be read as such a table, is not an ordinary file, such as a pipe, or takes more memory than
-        the environment variable BAYESCLF_MAX_BYTES allows. Rows are counted from 1, without the header.
+        If the file is not such a table, is a pipe or other special file, or needs more memory than BAYESCLF_MAX_BYTES
+        (environment variable). Rows are counted from 1, without the header.
 
     Examples
     --------

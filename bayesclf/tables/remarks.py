@@ -474,10 +474,10 @@ def describe_columns(
     Returns
     -------
     DataFrame
-        One row per column of `frame`: ``column`` (its name), ``kind`` ("number", "category", "text" or "label"),
-        ``dtype``, ``missing`` (number of cells), ``distinct`` (number of different values, missing ones aside),
-        ``summary`` (the range, the most frequent levels with their counts, or the start of a text)
-        and ``note`` (empty, or one sentence about something that deserves attention).
+        One row per column of `frame`: ``column`` (its name); ``kind`` ("number", "category", "text" or "label");
+        ``dtype``; ``missing`` (number of cells); ``distinct`` (number of different values, missing ones aside);
+        ``summary`` (the range, the most frequent levels with their counts, or the start of a text); ``note`` (empty, or
+        one sentence about something that deserves attention).
 
     Raises
     ------
