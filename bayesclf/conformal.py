@@ -40,10 +40,10 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Prediction sets whose coverage is at least `level` if rows are exchangeable, for whatever model and data.
 
     A score s(x, k) says how badly a class fits a row. Let s_1, …, s_n be the scores of n labeled rows that the
-    classifier was not fitted on, and q the ⌈(n + 1) level⌉-th smallest of them. The set of a row is {k : s(x, k) ≤ q}.
-    Then P(y in the set) ≥ level, a probability over calibration rows and the new row; if scores have no ties it is
-    below level + 1/(n + 1). Given the calibration rows it varies, see `coverage_interval`. With too few calibration
-    rows, n < level/(1 − level), each set holds all classes, and a warning says so.
+    classifier was not fitted on, and q the ⌈(n + 1) level⌉-th smallest. The set of a row is {k : s(x, k) ≤ q}. Then
+    P(y in the set) ≥ level, over calibration rows and the new row; without ties it is below level + 1/(n + 1). Given
+    the calibration rows it varies, see `coverage_interval`. With too few calibration rows, n < level/(1 − level), each
+    set holds all classes, and a warning says so.
 
     ========= ======================================== ============================================================
     name      s(x, k)                                  sets
@@ -52,8 +52,8 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``"aps"`` P(j more probable than k | x) + u P(k|x) grow with how unsure a row is; u is uniform, by row
     ========= ======================================== ============================================================
 
-    The promise is about rows like the calibration rows; not about each row or each class, and
-    does not hold after a change of the source. It needs all labels that can occur to be known to the classifier.
+    The promise holds for rows like the calibration rows, not for each row or each class, and not after a change of the
+    source. The classifier must know all labels that can occur.
 
     Parameters
     ----------

@@ -4,8 +4,8 @@ A classifier of rows is `labels` and, given these, its columns. The functions of
 model: first those of a prior, such as `normals`, then the cells given the class of each row, such as `cells`. The
 functions of classifiers put them together. They take a table and labels and return a `pymc.Model` with the priors of
 the classifier's defaults, or those given; `gaussian_nb` is a short one to begin with. ``clf.to_pymc(X, y)`` calls the
-same functions with the hyperparameters of the fitted classifier. The draws of ``clf.posterior_`` are draws of its free
-variables, under the same names.
+same functions with the hyperparameters of the fitted classifier. Its free variables are those of ``clf.posterior_``, by
+the same names.
 
 The second and later blocks of a mixed table have a `name`, which is added to the names of their variables.
 """
@@ -707,8 +707,8 @@ class Columns(NamedTuple):
     center, scale
         Origin and unit of each column, (feature).
     directions, variances
-        U (feature, direction) and e (direction) of C = U diag(e) Uᵀ, the covariance of the standardized columns, scaled
-        to an average variance of 1.
+        U (feature, direction) and e (direction) of C = U diag(e) Uᵀ. C is the covariance of the standardized columns,
+        scaled to an average variance of 1.
     """
 
     center: Array
@@ -828,7 +828,8 @@ def tempered(L: Array, y: Any, pi: Any, classes: Any = None) -> pm.Model:
     Parameters
     ----------
     L : array of shape (row, outcome)
-        log p(x_i | k, all rows but i) under a generative model, up to a constant of each row.
+        Log density of each left-out row under a generative model, log p(x_i | k, all rows but i), up to a constant of
+        each row.
     y : array of shape (row,)
         Labels.
     pi : array of shape (outcome,)

@@ -60,9 +60,9 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         them as they are. Where rows are left out in folds, other classifiers with `predict_proba` take part as they
         are, without a rule. ``set_params(name__parameter=…)`` reaches into the model `name`.
     rule : str or mapping, optional
-        Rule by which each model answers, any but ``"gibbs"``: one for all models, or by name a rule or a list of rules,
-        such as ``{"nb": ["map", "predictive"]}``. Each rule of a list is a part of the mixture. None, or a model
-        without an entry, means the model's own rule, Bayes-optimal by default.
+        Rule by which each model answers, any but ``"gibbs"``: one for all models, or a mapping from their names to a
+        rule or a list of rules. Each rule is a part of the mixture, such as ``{"nb": ["map", "predictive"]}``. None, or
+        no entry, takes the model's own, Bayes-optimal by default.
     cv : int, "prefit", splitter, iterable or None
         How rows are left out. None: one by one, as `bayesclf.loo` does. A number: in so many folds, stratified by
         label. A splitter of scikit-learn, or pairs of training and test rows: in its folds, in which each row is a test

@@ -1,8 +1,8 @@
 """PyMC models compiled once for each structure, and called with the data of any model of that structure.
 
-The log density and its gradient are one Numba function of the unconstrained parameters and of the model's `pm.Data`,
-so that new values, and another number of rows, need no compilation. PyTensor keeps that function on disk between
-processes; only what it needs to be called is kept here, so that no data set outlives its fit.
+One Numba function returns the log density and its gradient. It takes the unconstrained parameters and the model's
+`pm.Data`, so that new values, and another number of rows, need no compilation. PyTensor keeps it on disk between
+processes; only what a call needs is kept here, so that no data set outlives its fit.
 """
 
 from __future__ import annotations

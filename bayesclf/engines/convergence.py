@@ -286,7 +286,7 @@ def rhat_limit(ess: Array, chains: int, draws: int, parameters: int) -> Array:
     """Return what R-hat may be by chance: the 99% point of the largest of many, for chains that agree.
 
     Let m half chains of n draws be worth n' independent ones. The ratio of the variances between and within them is
-    (n/n')F, with F of m − 1 and m(n' − 1) degrees of freedom, and R-hat is √(1 − 1/n + F/n'). Bulk and tails of p
+    (n/n')F, where F has m − 1 and m(n' − 1) degrees of freedom. R-hat is √(1 − 1/n + F/n'). Bulk and tails of p
     parameters are 2p such numbers.
 
     `ess`: Effective number of draws of all chains together (scalar), from the dependence within each chain: one that

@@ -40,11 +40,11 @@ class Auto(Concise):
     """Exact where the posterior has a closed form, else data augmentation, else Laplace if as good as exact, else NUTS.
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
-    good as exact where the k̂ of its importance weights is within the limit, and their effective number at least the
-    number of draws kept: the error of an average is then at most √2 times that of independent draws. Where NUTS would
-    take more than about half a minute for logistic regression with a learned scale, a chain has 250 draws. If these
-    take too long, draws are from a normal distribution, of which too few are effective: `notes_` has their k̂, and
-    `convergence_problems_` their number.
+    good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
+    draw: the error of an average is then at most √2 times that of independent draws. A chain has 250 draws where NUTS
+    would take more than about half a minute for logistic regression with a learned scale. If these take too long, draws
+    are from a normal distribution, of which too few are effective: `notes_` has their k̂, and `convergence_problems_`
+    their number.
 
     Parameters
     ----------
@@ -395,9 +395,9 @@ def _nuts(model: Model, engine: NUTS, seed: int, bounded: bool) -> Draws:
 
 
 PATIENT, KEPT, STEEPER = 0.97, 3, 2
-"""Acceptance rate of a second run where the first has not converged, one in how many of its draws is kept, and how much
-more work each draw is likely to be. Weights that separate the classes make the likelihood a wall, the harder the larger
-their scale, and steps that suit most scales are too long for the largest."""
+"""If the first run has not converged: acceptance rate of a second, one in how many of its draws is kept, and how much
+more work each draw is likely to be. Where weights separate the classes, a larger scale makes the likelihood steeper:
+steps that suit most scales are too long for the largest."""
 MOST_WORK = 6e10
 """Multiplications that NUTS may take, half a minute, and a second run thereafter."""
 

@@ -51,10 +51,9 @@ class LaplaceModel(Protocol):
 class Laplace(Concise):
     """Draws around the posterior mode, resampled by importance weights from more proposals than draws.
 
-    Where fewer than 40% of a pilot's 1,000 proposals are effective, as for a skewed posterior, they are placed anew by
-    its weighted mean and sds, up to six times. There are as many proposals as give 1.5 effective ones for each
-    draw, by what the pilot promises; where the effective ones are fewer than the draws, eight for each draw are drawn
-    instead, the most there are.
+    A skewed posterior can leave fewer than 40% of a pilot's 1,000 proposals effective. Then its weighted mean and sds
+    place them anew, up to six times. The pilot says how many proposals give 1.5 effective ones for each draw. If these
+    leave fewer effective ones than draws, eight proposals for each draw are made instead, the maximum.
 
     Parameters
     ----------

@@ -136,8 +136,8 @@ def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -
     `model`: Its data, and everything else that varies under one signature, are `pm.Data`. `signature`: Says the
     structure of the model: models of one signature are compiled once and differ only in their data.
 
-    Raises `InputError` where the sampler is not installed, or where the model has no finite log density at the start,
-    a discrete parameter, or another structure than the first of its signature.
+    Raises `InputError` where the sampler is not installed, or the log density is not finite at the start. A discrete
+    parameter, or another structure than the first of the signature, raises it too.
     """
     with shown("compiling the model", None, settings.progress) as tell:
         functions = compiled(model, signature)
@@ -158,8 +158,8 @@ def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int, mos
     `density`: The log density, in coordinates in which its target is nearly standard normal. `most_steps`: How many
     gradients all chains may take.
 
-    Raises `InputError` where the log density is not finite at the start, and `TooLongError` where the chains take more
-    steps than they may, however fast the machine is.
+    Raises `InputError` where the log density is not finite at the start. Raises `TooLongError` where the chains take
+    more steps than they may, however fast the machine is.
     """
     settings = replace(
         settings,
@@ -199,8 +199,8 @@ def _python_model(log_density: LogDensity, origin: Array) -> Any:
 def nutpie_model(density: LogisticDensity, initial_point: Any) -> Any:
     """Return what `nutpie.sample` takes; its draws are named ``x``.
 
-    nutpie has no public way to sample a compiled function that did not come from PyMC, so this fills the fields of its
-    ``CompiledPyMCModel``, private ones too. This function is the only place that knows them.
+    nutpie has no public way to sample compiled functions that do not come from PyMC. So this function fills the fields
+    of its ``CompiledPyMCModel``, private ones too; no other place knows them.
 
     `initial_point`: From a chain's seed to the point where it starts.
     """

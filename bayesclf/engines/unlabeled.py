@@ -108,9 +108,9 @@ class PartlyInferred:
 def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
     """Maximize P(D | θ), or P(D | θ) p(θ), over θ.
 
-    The E step finds P(k | x, θ) of each row without a label, the M step the estimate from all rows when these count in
-    each class by that much; no step lowers the objective. The start is what the MAP estimate of the labeled rows
-    predicts, as Nigam et al. have it; the maximum is one near that estimate. From the posterior average, which predicts
+    The E step finds P(k | x, θ) of each row without a label. The M step estimates θ from all rows, each counted in each
+    class by that probability. No step lowers the objective. As in Nigam et al., EM starts from what the MAP estimate of
+    the labeled rows predicts, and the maximum is one near that estimate. From the posterior average, which predicts
     worse for long documents under Laplace's rule, EM arrives at a lower maximum.
 
     `name`: ``"mle"`` or ``"map"``.

@@ -30,8 +30,8 @@ _ALL = (*_CATEGORIES, Gaussian, Bernoulli, Multinomial, *_NUMBERS, *_MANY)
 FAMILIES = {family.name: family for family in _ALL}
 """Families by name.
 
-One of your own needs no entry here: give an instance to `NaiveBayes`. One of the package is a file, an entry here, a
-case of the contract tests, an entry in three lists elsewhere, and a row in two pages; CONTRIBUTING names them.
+A family of your own needs no entry here: give an instance to `NaiveBayes`. A family of the package needs a file, an
+entry here, a case of the contract tests, and entries in three lists and two pages; CONTRIBUTING names them.
 """
 
 __all__ = [

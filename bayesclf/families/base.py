@@ -1,7 +1,7 @@
 """What every family provides: a class-conditional density P(x_block | y) with prior, statistics and posterior.
 
 One frozen object is both a block's prior and, after `posterior`, its posterior. Parameters are plain arrays with a
-leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
+leading draw axis. So a point estimate is a posterior of one hypothesis, and every rule treats both in the same way.
 `require_positive`, `require_choice` and `broadcast` check the hyperparameters that users give, `require_each` the data
 that an estimate needs.
 """

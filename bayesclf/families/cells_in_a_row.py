@@ -131,9 +131,9 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
     In PyMC the cuts are the most probable ones, as NUTS has no discrete parameters. Shares that are learned say nothing
     of the class: there they are at their means.
 
-    `layout`: The cells of each feature. `counts`, `known`: Counts (outcome, cell) of the rows that a prior has seen
-    already, and of those that it was set by, whose most probable concentrations and cuts PyMC takes. All are set by
-    `resolve_prior`.
+    `layout`: The cells of each feature. `counts`: Counts (outcome, cell) of the rows that a prior has seen already.
+    `known`: Counts of the rows that set the prior, whose most probable concentrations and cuts PyMC takes.
+    `resolve_prior` sets all.
     """
 
     layout: tuple[C, ...] = field(default=(), repr=False)
@@ -341,18 +341,18 @@ class Histogram(CutFamily[ValueCounts, Cells]):
 
     The cells are set without labels, by at most 64 quantiles of the pooled rows, at least five rows apart; a value
     that many rows share has a cell of its own, as wide as the step that the column is recorded with. q_b is the share
-    of pooled rows in bin b, one more for each cell. One more cell on either side is open, with the density
-    s²/(s + distance)² instead of a constant, s = range/(n + 1), so that no number is impossible.
+    of pooled rows in bin b, one more for each cell. One more cell on either side is open: its density is
+    s²/(s + distance)² instead of a constant, s = range/(n + 1). So no number is impossible.
 
-    The larger a, the nearer are the classes to each other, and to the shares of the pooled rows: it is learned, for
-    each feature. Where families are compared a is 1, as larger ones know the pooled rows too well.
+    A larger a pulls the classes together, and to the shares of the pooled rows: it is learned, for each feature. Where
+    families are compared a is 1, as larger ones know the pooled rows too well.
 
     A hypothesis is a set of cuts and θ; its parameter `theta` has the probability of each cell. Evidence, predictive
     and leave-one-out are sums over all 2^(m − 1) sets of cuts, by dynamic programming (`families.cuts`). MLE cuts
-    at every border. MAP takes the most probable a and set of cuts, and the mode of θ in the softmax basis,
-    (n + a q)/(N + a), which is its posterior mean: the mode on the simplex does not exist where a q_b is below 1 and a
-    bin is empty. The mean is over a and the sets of cuts too. In PyMC these are the most probable ones, as NUTS has no
-    discrete parameters.
+    at every border. MAP takes the most probable a and set of cuts, and the mode of θ in the softmax basis. This is its
+    posterior mean, (n + a q)/(N + a): the mode on the simplex does not exist where a q_b is below 1 and a bin is empty.
+    The mean is over a and the sets of cuts too. In PyMC these are the most probable ones, as NUTS has no discrete
+    parameters.
 
     Parameters
     ----------
@@ -488,14 +488,14 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
 
     L and n_k being those of the runs. With every cut the family is `Categorical` with the same α, and with none the
     column says nothing of the class: both are among the sets that are averaged over. Whatever the cuts, a class by
-    itself has Dirichlet(α), so that they say how classes differ and nothing else, and the evidence is comparable with
-    that of `Categorical`.
+    itself has Dirichlet(α). So they say only how classes differ, and the evidence is comparable with that of
+    `Categorical`.
 
     A hypothesis is a set of cuts, θ and φ; its parameter `theta` has the probability of each level, θ_kr φ_l. Evidence,
     predictive and leave-one-out are sums over all 2^(L − 1) sets of cuts, by dynamic programming (`families.cuts`). MLE
     cuts everywhere. MAP takes the most probable set of cuts, and the modes of θ and φ in the softmax basis, which are
     their posterior means. The mean is over the sets of cuts too. In PyMC the cuts are the most probable ones, as NUTS
-    has no discrete parameters, and φ is at its mean, as it says nothing of the class. A missing cell, or one with an
+    has no discrete parameters. There φ is at its mean, as it says nothing of the class. A missing cell, or one with an
     unknown level, is integrated out.
 
     Parameters

@@ -71,8 +71,8 @@ def mode(alpha: Array, sizes: tuple[int, ...]) -> Array:
 def draw(alpha: Array, sizes: tuple[int, ...], rng: np.random.Generator, draws: int) -> Array:
     """Draw θ, shape (draw, ..., cell), by normalized Gamma variates.
 
-    Γ(α) is drawn as Γ(α + 1)·U^(1/α) and kept as a logarithm, because for small α the variates themselves
-    underflow and a simplex would become 0/0.
+    Γ(α) is drawn as Γ(α + 1)·U^(1/α) and kept as a logarithm. For small α the variates themselves underflow, and a
+    simplex would become 0/0.
     """
     shape, first = (draws, *alpha.shape), starts(sizes)
     log_gamma = np.log(rng.standard_gamma(alpha + 1, size=shape)) + np.log(rng.random(shape)) / alpha

@@ -49,8 +49,8 @@ class Gamma(QuadratureFamily):
     Parameters
     ----------
     median, spread
-        Of α's prior, above 0, which broadcast to (outcome, feature). Where None, the median is an estimate of α from
-        the pooled rows, by the closed form that starts Minka's iterations, and the spread of log α 1.5: about one row.
+        Of α's prior, above 0, which broadcast to (outcome, feature). A median of None is estimated from the pooled
+        rows, by the closed form that starts Minka's iterations. A spread of None is 1.5 for log α: about one row.
     kappa, m
         Rows that the prior of β is worth, and the mean of the column that it expects, in units of the column; above 0,
         they broadcast likewise. Where None, 1 row and the mean of the pooled rows.

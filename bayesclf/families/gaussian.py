@@ -50,10 +50,10 @@ class Gaussian(Family[Moments]):
     ========= ======== =================== ===========================================
 
     n, x̄, S are weight, mean and scatter of a class's observed cells of a feature; a variance's n, S and deviations
-    are sums over the classes and features that share it. MLE: Mitchell eqs 13, 14, or with `unbiased` the
-    minimum variance unbiased estimate (eq 15), which divides by the sum of n_ik − 1 over the means that share the
-    variance. MAP: the joint mode in (μ, σ²), σ² = b_n/(a_n + 1 + M/2), M the number of means that share σ².
-    The predictive is Student's t with 2a_n degrees of freedom, joint over features that share a variance.
+    are sums over the classes and features that share it. MLE: Mitchell eqs 13, 14, or with `unbiased` the minimum
+    variance unbiased estimate (eq 15). It divides by the sum of n_ik − 1 over the means that share the variance. MAP:
+    the joint mode in (μ, σ²), σ² = b_n/(a_n + 1 + M/2), M the number of means that share σ². The predictive is
+    Student's t with 2a_n degrees of freedom, joint over features that share a variance.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class Hurdle(Family[HurdleStatistics]):
         The family of cells above 0: `LogNormal`, `Gamma` or `Exponential`.
     alpha, beta
         Shapes of θ's prior, above 0, which broadcast to (outcome, feature). Where None, unit information from the
-        pooled rows: α = 1 + q and β = 2 − q with q the share of zeros, a prior worth one row whose mode is that share.
+        pooled rows: α = 1 + q and β = 2 − q with q the share of zeros. This prior is worth one row, and its mode is q.
 
     References
     ----------

@@ -49,10 +49,10 @@ class LearntAlpha:
     posterior does not know that α is uncertain. The weak hyperprior matters where rows are few. Only `fit` can leave
     out rows; `partial_fit` keeps the α of an earlier `fit`, or `median`. Rows of weight below 1 are not left out.
 
-    **MAP and averages need different α.** The mode in θ adds α − 1 to every count, the posterior mean and every average
-    over the posterior add α. With α = 2, Laplace's rule for the mode, an average adds two to each count, which over a
-    large vocabulary outweighs the counts themselves. An α below 1, which suits averages of sparse counts, has no mode
-    in θ. Where α is learned, MAP is therefore taken in the softmax basis, (n + α)/(N + Σα): it always exists, adds the
+    **MAP and averages need different α.** The mode in θ adds α − 1 to every count. The posterior mean and every average
+    over the posterior add α. With α = 2, Laplace's rule for the mode, an average adds two to each count. Over a large
+    vocabulary this outweighs the counts themselves. An α below 1, which suits averages of sparse counts, has no mode in
+    θ. Where α is learned, MAP is therefore taken in the softmax basis, (n + α)/(N + Σα): it always exists, adds the
     same α, and equals the posterior mean.
 
     Parameters

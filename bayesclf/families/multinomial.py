@@ -63,8 +63,8 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     MLE n_jk/n_k: the word's share of all words of the class; MAP (n_jk + α_jk − 1)/(n_k + Σα − M), M the size of the
     vocabulary: l = α − 1 = 1 is Laplace's rule. The density is that of the *sequence* of words, Π_j θ_jk^{x_j}: the
     multinomial coefficient N!/Π x_j! and P(N) depend on neither class nor θ and are omitted. The predictive of a
-    document is Pólya's, not the density at the posterior mean, as a word that has occurred makes its next occurrence
-    more probable: with a = α_k + n_k, A = Σ_j a_j,
+    document is Pólya's, not the density at the posterior mean: a word that has occurred makes its next occurrence more
+    probable. With a = α_k + n_k, A = Σ_j a_j,
 
     .. math:: p(x | k, D) = \\frac{Γ(A)}{Γ(A + N)} \\prod_{j: x_j > 0} \\frac{Γ(a_j + x_j)}{Γ(a_j)}.
 

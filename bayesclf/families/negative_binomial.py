@@ -57,23 +57,23 @@ class NegativeBinomial(QuadratureFamily):
     .. math:: P(x | k) = \frac{Γ(x + r)}{Γ(r)\, x!} θ^r (1 − θ)^x,
 
     with mean μ = r(1 − θ)/θ and variance μ + μ²/r; n and Σx are sums over a class's observed cells of a feature. Given
-    r, θ is conjugate; the density of log r is evaluated on an even grid (`families.quadrature`), from which evidence,
-    predictive and draws come, exact to rounding: of Σ log Γ(x + r), so that the evidence of 1,000 counts of a million
-    is known to 1e-5, and of a billion to 1e-2. As r grows the family becomes `Poisson`, and so does its prior. MLE,
-    MAP: the joint modes in (r, θ), given r θ = nr/(nr + Σx) and θ = (κ + n)r/((κ + n)r + κm + Σx). Cells are whole
-    numbers of at least 0; a missing cell (NaN) is integrated out.
+    r, θ is conjugate; the density of log r is evaluated on an even grid (`families.quadrature`). From it come evidence,
+    predictive and draws, exact to the rounding of Σ log Γ(x + r): the evidence of 1,000 counts of a million is known to
+    1e-5, of a billion to 1e-2. As r grows the family becomes `Poisson`, and so does its prior. MLE, MAP: the joint
+    modes in (r, θ), given r θ = nr/(nr + Σx) and θ = (κ + n)r/((κ + n)r + κm + Σx). Cells are whole numbers of at least
+    0; a missing cell (NaN) is integrated out.
 
     Parameters
     ----------
     median, spread
-        Of r's prior, above 0, which broadcast to (outcome, feature). Where None, the median is the mean of the column,
-        where the variance is twice that of Poisson's, and the spread of log r 2: about one row.
+        Of r's prior, above 0, which broadcast to (outcome, feature). A median of None is the mean of the column, where
+        the variance is twice Poisson's. A spread of None is 2 for log r: about one row.
     kappa, m
         Rows that the prior of θ is worth, and the mean that it expects, above 0; they broadcast likewise. Where None, 1
         row and the mean of the pooled rows.
     n, sums
-        Set by `posterior`: weight of the rows, (outcome, feature), and Σx, Σx² and the coefficients of
-        Σ log Γ(x + r)/Γ(r), a Chebyshev series in log r, (sum, outcome, feature).
+        Set by `posterior`: weight of the rows, (outcome, feature), and sums (sum, outcome, feature). These are Σx, Σx²
+        and the coefficients of Σ log Γ(x + r)/Γ(r), a Chebyshev series in log r.
     axes : Axes
         Set by `resolve_prior`.
 
@@ -146,8 +146,8 @@ class NegativeBinomial(QuadratureFamily):
     def log_cell(self, state: tuple[Array, ...], x: Array) -> Array:
         """The beta negative binomial distribution, Γ(x + r)/[Γ(r) x!] B(a + r, b + x)/B(a, b), a and b those of θ.
 
-        By Stirling's formula its large terms are −Σ O log O/E, O the table of r and x over a and b, and E that of the
-        same margins: a sum of parts of one sign, which keeps its digits however large the counts.
+        By Stirling's formula its large terms are −Σ O log O/E. O is the table of r and x over a and b, E the expected
+        one with the same margins. All parts of the sum have one sign, so large counts lose no digits.
         """
         weight, events, t = state
         r = np.exp(t)

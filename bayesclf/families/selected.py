@@ -34,10 +34,10 @@ class Selected(WithoutPyMC, Family[Any]):
     ========= ======== =================== ========================================================
 
     Features are independent given the labels, a priori and a posteriori, so that no search over the 2^d sets is
-    needed. A hypothesis draws z, then the parameters of each feature: θ where it is included, else φ for all classes,
-    in the arrays of the wrapped family, so that every rule treats it as any other. MLE includes all features, as more
-    parameters never fit worse; MAP includes the features with P(z_j = 1 | D) > 1/2 and takes the mode of the
-    parameters given that set; the mean is the average over z too. In the predictive z_j is summed out.
+    needed. A hypothesis draws z, then the parameters of each feature: θ where it is included, else φ for all classes.
+    They fill the arrays of the wrapped family, so that every rule treats them as any other. MLE includes all features,
+    as more parameters never fit worse. MAP includes the features with P(z_j = 1 | D) > 1/2 and takes the mode of the
+    parameters given that set. The mean averages over z too. In the predictive z_j is summed out.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """What an engine conditions on data: generative models, and logistic regression, by what engines ask of both.
 
 A *model* composes families (`generative.py`) or is P(y | x) itself (`logistic/`). Parameters are plain arrays with a
-leading draw axis, so that a point estimate is a posterior of one hypothesis and every rule treats both in the same way.
+leading draw axis. So a point estimate is a posterior of one hypothesis, and every rule treats both in the same way.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How far the evidence of a generative model is to be believed: a temperature and a bias of each class.
 
-Where columns depend on each other, a model that takes them for independent counts the same evidence several times, and
-no average over its parameters mends that. So the class of row i is modeled once more, given what the model says of the
-row without having seen it, L_ik = log p(x_i | k, all rows but i):
+A model that takes dependent columns for independent counts the same evidence several times. No average over its
+parameters mends that. So the class of row i is modeled once more, given L_ik = log p(x_i | k, all rows but i), what the
+model says of the left-out row:
 
 .. math:: P(y_i = k) ∝ π_k e^{b_k + T L_{ik}}, \\log T ∼ Normal(0, 1), b ∼ ZeroSumNormal(1).
 

@@ -1,7 +1,7 @@
 """Weighted sets of hypotheses: what rules and averages need to know of a posterior, and the draws of one model.
 
-Draws that are too large to keep in memory are stored as a seed, from which blocks of them are made again whenever they
-are needed. Draws and point estimates are handed to ArviZ as data sets with labeled axes.
+Draws that are too large to keep in memory are stored as a seed, from which blocks are made again when needed. Draws and
+point estimates are handed to ArviZ as data sets with labeled axes.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
     M: 3·√(draws/efficiency), at most a fifth of the draws.
 
     Returns: log weights, each row adding up to 1 outside the logs, and k̂ (row). k̂ is ∞ where the ratios have no tail
-    of any shape: some density is 0 (its draws then have all the weight), the largest ratios are equal, or a few are so
-    large that the others are 0 beside them. −∞ where all ratios are equal.
+    of any shape. Then some density is 0 (its draws have all the weight), the largest ratios are equal, or a few are so
+    large that others underflow. k̂ is −∞ where all ratios are equal.
 
     See Vehtari, Simpson, Gelman, Yao & Gabry, *Pareto smoothed importance sampling*, JMLR 25 (2024), section 3 and
     appendix C; Zhang & Stephens, *A new and efficient estimation method for the generalized Pareto distribution*,

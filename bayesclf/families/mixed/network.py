@@ -53,11 +53,11 @@ LARGEST_PARAMETERS = 2**15
 def best_tree(statistics: GroupedMoments, evidence: Evidence) -> tuple[Edge, ...]:
     """Return the edges of the forest of greatest evidence: each column has at most one parent.
 
-    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone, on the
-    rows in which both are observed. An edge whose gain is not positive is left out. No category has a number as a
-    parent, so that the edges have directions. The forest of largest total gain is a maximum spanning arborescence,
-    found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the parameters
-    would not be conjugate.
+    The gain of an edge is the log evidence of the child given class and parent, less that given the class alone. It
+    takes the rows in which both columns are observed. An edge whose gain is not positive is left out. No category has a
+    number as a parent, so that the edges have directions. The forest of largest total gain is a maximum spanning
+    arborescence, found by the algorithm of Chu and Liu, and Edmonds. A column with missing cells is no parent, as the
+    parameters would not be conjugate.
 
     `evidence`: The log evidence of two columns with the edges given.
 
@@ -133,8 +133,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
     """P(x | y) = Π_j P(x_j | x_parents(j), y) over categories and numbers: a conditional Gaussian network.
 
     A category has parents among the categories, and a table with a Dirichlet for each configuration of them and the
-    class. A number x is linear in its parents among the numbers, z = (1, x_parents), with coefficients and a variance
-    for each configuration u of its parents among the categories and the class:
+    class. A number x is linear in its parents among the numbers, z = (1, x_parents). It has coefficients and a variance
+    for each configuration u of the class and of its parents among the categories:
 
     ========= ======== ==================== ===========================================================
     parameter support  prior                posterior

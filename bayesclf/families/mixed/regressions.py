@@ -371,8 +371,8 @@ CORRELATED = ", correlated with the other coefficients"
 def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[PriorLine]:
     """Return the priors of the coefficients and the variance of one number, once where all configurations have one.
 
-    That of a coefficient is its marginal one given σ², and says so where the posterior of earlier rows made it differ
-    from the conditional one.
+    The prior of a coefficient is the marginal one given σ². Its line says so where the posterior of earlier rows made
+    it differ from the conditional one.
     """
     of_terms, of_regressions = names(axes, [own])
     at = ", ".join(f"{axes.features[i]}={written(c)}" for i, c in zip(own.on, part.centre, strict=True))

@@ -128,14 +128,14 @@ class Incomplete:
 class CompletedScatters:
     """Alternation between completed scatters given (μ, Σ), and (μ, Σ) given these.
 
-    Rows with observed cells s and missing cells u have x_u = μ_u + B(x_s − μ_s) + ε, B = Σ_us Σ_ss⁻¹, and ε has the
-    covariance C = Σ_uu − BΣ_su. With n such rows, x̄_s, S_ss of rank r the moments of the observed cells, and C = LLᵀ,
+    Rows with observed cells s and missing cells u have x_u = μ_u + B(x_s − μ_s) + ε, B = Σ_us Σ_ss⁻¹. The covariance of
+    ε is C = Σ_uu − BΣ_su = LLᵀ. With n such rows, and x̄_s, S_ss of rank r the moments of the observed cells,
 
     - the mean of x_u is μ_u + B(x̄_s − μ_s) + Lz/√n;
     - S_us is BS_ss + E with E = LZR, where RᵀR = S_ss and R has r rows;
     - S_uu is BS_ssBᵀ + BEᵀ + EBᵀ + L(ZZᵀ + W)Lᵀ with W ~ Wishart(I, n − 1 − r);
 
-    z and Z being standard normal.
+    z and Z are standard normal.
 
     `prior`: Of μ and Σ. `complete`: Weight (outcome), mean and scatter of complete rows. `incomplete`: Moments of the
     other rows. `center`, `spread`: Mean (outcome, feature) and variance (feature) of the observed cells, near which the

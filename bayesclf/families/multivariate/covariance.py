@@ -114,9 +114,9 @@ def submatrix(matrices: Array, seen: NDArray[np.bool_]) -> Array:
 def inverse_wishart_factors(nu: Array, psi: Array, rng: np.random.Generator, draws: int) -> Array:
     """Draw lower Cholesky factors of Σ ~ InvWishart(ν, Ψ), (draw, group, feature, other_feature).
 
-    With Ψ = LLᵀ, Σ⁻¹ = L⁻ᵀ U Uᵀ L⁻¹ is Wishart where U is upper triangular with independent entries: squares of its
-    diagonal from the last to the first are χ² with ν, ν − 1, … degrees of freedom, the others standard normal
-    (Bartlett's decomposition). Then LU⁻ᵀ is a factor of Σ, lower triangular itself.
+    With Ψ = LLᵀ, Σ⁻¹ = L⁻ᵀ U Uᵀ L⁻¹ is Wishart where U is upper triangular with independent entries (Bartlett's
+    decomposition): squares of its diagonal, from the last to the first, are χ² with ν, ν − 1, … degrees of freedom; the
+    others are standard normal. Then LU⁻ᵀ is a lower triangular factor of Σ.
 
     `nu`: Degrees of freedom (group) or (draw, group), each above the number of features less one. `psi`: Scale (group,
     feature, other_feature), or with the draw as first axis.

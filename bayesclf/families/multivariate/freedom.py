@@ -1,8 +1,8 @@
 """The degrees of freedom ν of an inverse Wishart prior, learned: Σ | ν ~ InvWishart(ν, (ν − d − 1) diag(s)).
 
-With c = ν − d − 1 the expectation of Σ is diag(s) whatever c is, and so it is of each block of columns: c is how many
-rows that guess is worth. Given c the model is conjugate, and the rows add the same n and P to ν and Ψ at every c. So
-the posterior is a mixture over c, of which one spectrum gives all determinants and squares:
+With c = ν − d − 1, E[Σ] = diag(s) at every c, also for each block of columns: c is how many rows that guess is worth.
+Given c the model is conjugate, and the rows add the same n and P to ν and Ψ at every c. So the posterior is a mixture
+over c, of which one spectrum gives all determinants and squares:
 
     V' P V = diag(e) and V' diag(s) V = I, so that V' (P + c diag(s)) V = diag(e + c).
 """

@@ -91,15 +91,15 @@ class MultivariateGaussian(Family[GroupedMoments]):
         Hyperparameters: m (in units of the columns) broadcasts to (outcome, feature), κ to (outcome), ν to one
         number per covariance, above d − 1; Ψ is a matrix (feature, other_feature), one per class (outcome, feature,
         other_feature), or a diagonal: a number or (feature). Where None, m are the columns' means and κ is 1. Without
-        ν and Ψ, ν is learned, one for each covariance: log(ν − d − 1) ~ Normal(log d, 1), so that a priori Σ is worth
-        as many rows as there are columns, give or take. Without Ψ it is (ν − d − 1) diag(s), so that E[Σ] = diag(s):
-        features are independent a priori, and fewer rows than features are enough. With Ψ alone, ν is d + 2.
+        ν and Ψ, ν is learned, one for each covariance: log(ν − d − 1) ~ Normal(log d, 1). So a priori Σ is worth about
+        as many rows as there are columns. Without Ψ it is (ν − d − 1) diag(s), so that E[Σ] = diag(s): features are
+        independent a priori, and fewer rows than features are enough. With Ψ alone, ν is d + 2.
     axes : Axes
         Set by `resolve_prior`.
     scale : float, array or None
-        s, (feature) or (group, feature); where None the variances within the classes, or within the own class, of n − 1
-        degrees of freedom a class, beside which the variances of the pooled rows count for two more. They are set by
-        the rows too, for which the evidence of one column grows with ν without end: hence the prior of ν.
+        s, (feature) or (group, feature); where None the variances within the classes, or within the own class, with
+        n − 1 degrees of freedom a class. The variances of the pooled rows count for two more. As the rows set s, the
+        evidence of one column grows with ν without end: hence the prior of ν.
 
     References
     ----------
@@ -248,8 +248,8 @@ class MultivariateGaussian(Family[GroupedMoments]):
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of means and covariances.
 
-        Where ν is learned it is at the mode of log(ν − d − 1), means and covariances integrated out, and they are at
-        theirs given ν. With missing cells ν is that of the moments that are expected at these.
+        A learned ν is at the mode of log(ν − d − 1), with means and covariances integrated out. These are at their mode
+        given ν. With missing cells ν is the one for the moments that are expected at these.
         """
         return covariances.estimate(statistics, self._mode, self._shared)
 
@@ -567,8 +567,8 @@ class MultivariateGaussian(Family[GroupedMoments]):
     def _log_t_without(self, X: Array, y: Integers) -> Array:
         """Return the predictive without each row itself, for complete rows.
 
-        Without the row its ν is one less and its Ψ less c uu', u = x − m and c = κ/(κ − 1) of its class; ν and Ψ have
-        the same c and s whichever rows there are, so that the row changes the weights of the mixture only by 1/p(x).
+        Without the row its ν is one less and its Ψ less c uu', u = x − m and c = κ/(κ − 1) of its class. The components
+        of the mixture have the same priors with and without the row, which changes their weights only by 1/p(x).
         """
         m, kappa, _, _ = self._hyperparameters()
         out = self.log_predictive(X) if not self._shared else np.empty((len(X), len(m)))

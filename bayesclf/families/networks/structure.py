@@ -3,9 +3,9 @@
 The tree of greatest information, Σ I(X_i; X_j) over its edges, is the most likely one (Chow and Liu); within classes
 that information is conditional on the class (Friedman, Geiger and Goldszmidt: tree-augmented naive Bayes).
 
-The evidence compares one block for both columns with one for each, given the class. In both cases independence is under
-the joint prior's own marginals, so that the two hypotheses say the same about each column alone, and differ in nothing
-but the dependence. The evidence is a product over classes.
+The evidence compares one block for both columns with one for each, given the class. The independent columns have the
+joint prior's own marginals. So the two hypotheses say the same about each column alone, and differ only in the
+dependence. The evidence is a product over classes.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ def log_evidence_of_scatter(n: Array, first: Array, second: Array, cross: Array)
 
         Λ₂(3 + n − 1, I + S)/Λ₂(3, I) · Π_j Λ₁(2, 1)/Λ₁(2 + n − 1, 1 + S_jj).
 
-    `n`: Rows of each class, (outcome, …). `first`, `second`, `cross`: Sums of squares and of products of the deviations
-    in each class, (outcome, …), in units in which a column's variance within the classes is about 1.
+    `n`: Rows of each class, (outcome, …). `first`, `second`, `cross`: Sums of squares and products of deviations in
+    each class, (outcome, …), in units in which a column's variance within the classes is about 1.
 
     See Geiger & Heckerman (2002), *Parameter priors for directed acyclic graphical models and the characterization of
     several probability distributions*, Annals of Statistics 30; Murphy (2007), *Conjugate Bayesian analysis of the

@@ -55,8 +55,8 @@ LARGEST_THETA = 2**17
 class TreeTables:
     """P(x_j | x_parent(j)) of every feature along one axis, whatever its parent.
 
-    The part of feature j has r_j cells for each value that its parent may have, as many as the feature with the most
-    levels has. A root uses the first r_j of them. Cells that a tree does not use are 0.
+    Feature j has r_j cells for each value of its parent, for as many values as the feature with the most levels has. A
+    root uses the first r_j of them. Cells that a tree does not use are 0.
     """
 
     axes: Axes

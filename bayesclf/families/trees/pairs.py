@@ -1,7 +1,7 @@
 """Counts of pairs of values within each class, and the evidence of columns and pairs, from which that of trees follows.
 
-The evidence of any tree, and its posterior, need only how often each two values of two features occur together. With
-N'/r_i for each value of column i and N'/(r_i r_j) for each cell of a pair (BDeu), the evidence of a tree does not
+The evidence of any tree, and its posterior, need only how often each two values of two features occur together. BDeu
+takes N'/r_i for each value of column i, and N'/(r_i r_j) for each cell of a pair. The evidence of a tree then does not
 depend on which feature is its root,
 
     log P(D | T) = Σ_i log ML_i + Σ_{(i, j) ∈ T} log W_ij,  W_ij = ML_ij/(ML_i ML_j),
@@ -166,7 +166,7 @@ class PairTables:
     def _log_ratios(self, pair: Array, single: Array, total: Array) -> Array:
         """Return log B(pair) − log B(one column) − log B(the other), (outcome, feature, feature).
 
-        Terms x log x, of the order of the number of rows, are taken together before they are added up, so that what
+        Terms x log x, as large as the number of rows, are combined in each cell before they are added up. So what
         remains of them is not lost.
         """
         first = dirichlet.starts(self.sizes)

@@ -1,8 +1,8 @@
 """Sums over all spanning trees of a weighted graph, in logarithms, by its maximum tree; and draws of trees.
 
-Every edge of a weighted graph is at most as heavy as the lightest edge of the path that it closes in the maximum
-spanning tree. That *bottleneck* is therefore a scale on which each weight is at most 1, however many orders of
-magnitude the weights span: whatever underflows on it is negligible beside the tree.
+Every edge closes a path in the maximum spanning tree, and is at most as heavy as the lightest edge of that path. That
+*bottleneck* is therefore a scale on which each weight is at most 1, however many orders of magnitude the weights span:
+whatever underflows on it is negligible beside the tree.
 
 By the matrix-tree theorem Σ_T Π_{e ∈ T} w_e is a cofactor of the graph Laplacian. Weights may span thousands of nats,
 where the Laplacian itself loses everything. So the maximum tree T* is taken out: with u_e = ±√(w_e/w_f) on the edges f
@@ -43,9 +43,9 @@ from bayesclf.families.dirichlet import logs
 class MaximumTree:
     """The maximum spanning tree of a graph, its vertices in the order in which Prim's algorithm reaches them.
 
-    `order`: The vertices in that order (place); vertex 0 comes first. Each place but the first hangs on an earlier one,
-    so that in reverse order each vertex is a leaf when its turn comes, and is eliminated. `parent`: The place on which
-    each place hangs, (place), −1 for the first. `log_weights`: Log weights of all edges, (place, place), in that order.
+    `order`: The vertices in that order (place); vertex 0 comes first. Each place but the first hangs on an earlier one.
+    So in reverse order each vertex is a leaf when it is eliminated. `parent`: The place on which each place hangs,
+    (place), −1 for the first. `log_weights`: Log weights of all edges, (place, place), in that order.
 
     Order and scales of one graph serve others whose weights differ from its by moderate factors: the graphs of rows,
     whose weights are those of the posterior times ratios of probabilities.

@@ -39,8 +39,8 @@ COPIES = 7
 class LogisticDesign:
     """How encoded rows become columns, resolved from the training rows.
 
-    Encoded rows are ``Rows((numbers, codes), length)``: numbers (row, number), NaN where missing, and level codes
-    (row, category), −1 where missing and −2 for a level that the training rows do not have. The columns are, in
+    Encoded rows are ``Rows((numbers, codes), length)``. Numbers, (row, number), are NaN where missing. Level codes,
+    (row, category), are −1 where missing and −2 for a level that the training rows do not have. The columns are, in
     this order,
 
     1. the numbers, (x − mean)/sd over the training rows; a missing cell is the mean, 0;
@@ -361,8 +361,8 @@ are of one row, counts as such a one."""
 def training_columns(frame: Table, join: bool = False) -> tuple[Column, ...]:
     """Return the columns of a training table, with the levels of the categorical ones.
 
-    With `join`, at most `MOST_LEVELS` of them, the most frequent, are kept where there are more or most are of one row,
-    and those of one row are not; the others are one level, `columns.RARE`.
+    With `join`, a column of more than `MOST_LEVELS` levels, or with mostly levels of one row, keeps at most
+    `MOST_LEVELS`: the most frequent, with two rows or more. The others are one level, `columns.RARE`.
     """
     if isinstance(frame, SparseTable):
         return tuple(Column(name, "number") for name in frame.columns)

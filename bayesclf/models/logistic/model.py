@@ -100,8 +100,8 @@ class LogisticModel:
     evidence of s and ρ is Laplace's approximation; importance weights of draws, or NUTS, correct it.
 
     The reference is the last class, or the first of two, so that weights are then log-odds of the second. The others'
-    intercepts and weights per sd are θ (vector, 1 + column). The label axis of the parameters holds the other
-    classes or, under a symmetric prior of more than two, all of them, whose parameters add up to 0. See `LogisticPrior`
+    intercepts and weights per sd are θ (vector, 1 + column). The label axis of the parameters holds the other classes.
+    Under a symmetric prior of more than two it holds all classes, and their parameters add up to 0. See `LogisticPrior`
     for the priors' forms.
 
     `labels`: Names of the classes, at least two. `X`: Training rows as `design.matrix` returns them, (row, column).

@@ -106,8 +106,8 @@ def newton(
     For the likelihood this is iteratively reweighted least squares.
 
     `start`: θ (outcome, column) to start from. `give_up`: Function of each θ that says whether to stop there without
-    convergence. `kept_below`: Length of a step, in posterior sds, below which the next steps reuse its Hessian as long
-    as each is much shorter than the one before: the Hessian hardly changes then, and a gradient costs a fraction of it.
+    convergence. `kept_below`: Length of a step, in posterior sds. After a shorter step, the next ones reuse its Hessian
+    as long as each is much shorter than the one before: it hardly changes then, and a gradient costs a fraction of it.
     `converged`: Length of a step, in posterior sds, that is the last; what is left after it is about its square.
     """
     return answered(newton_steps(start, give_up, kept_below, converged), objective)

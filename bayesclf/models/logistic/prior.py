@@ -112,19 +112,18 @@ type Setting = float | Array | Mapping[str, float]
 class LogisticPrior:
     """Normal priors of the weights and of the intercept.
 
-    ``"symmetric"``: the vectors w_k − w_reference have covariance s_j²·½(I + 11ᵀ) for column j, that is, the weight
-    of x_j in the log-odds between *any* two classes is N(0, s_j²); so no class is special. ``"reference"``:
-    independent N(m_j, s_j²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²), where for more than two
-    classes the reference is special. For two classes the forms are the same.
+    ``"symmetric"``: the vectors w_k − w_reference have covariance s_j²·½(I + 11ᵀ) for column j. So the weight of x_j in
+    the log-odds between *any* two classes is N(0, s_j²), and no class is special. ``"reference"``: independent
+    N(m_j, s_j²), Mitchell's form (eq 26 and the remark after it, λ = 1/s²). With more than two classes the reference is
+    special there; with two the forms are the same.
 
     `prior_mean`, `prior_scale`: Mean and sd of the weights, the sd above 0: a number; an array (column); or a mapping
-    from the name of a column, or of a category for all its levels, to a number, while the other columns keep the
-    default. A mean other than 0 needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd
-    of a column. `prior_form`: ``"symmetric"`` or ``"reference"``. `intercept_mean`, `intercept_scale`: Of the
-    intercept; an infinite scale leaves it free. `intercept_at`: Where the prior's intercept is: ``"means"``, the
-    log-odds at the mean of every column, levels' 0/1 columns too, so that a shift of a column changes nothing, or
-    ``"zero"``, at x = 0. `standardize`: Whether weights are meant per sd of a number (then a change of units changes
-    nothing) or per unit.
+    from names of columns to numbers. The name of a category stands for all its levels; other columns keep the default.
+    A mean other than 0 needs two classes or ``"reference"``. A `LearnedScale` is for weights of mean 0 per sd of a
+    column. `prior_form`: ``"symmetric"`` or ``"reference"``. `intercept_mean`, `intercept_scale`: Of the intercept; an
+    infinite scale leaves it free. `intercept_at`: Where the prior's intercept is. ``"means"``: the log-odds at the mean
+    of every column, levels' 0/1 columns too, so that a shift changes nothing. ``"zero"``: at x = 0. `standardize`:
+    Whether weights are meant per sd of a number (then a change of units changes nothing) or per unit.
 
     See Mitchell, eq 26 (λ = 1/s²).
 
@@ -304,7 +303,7 @@ class WeightPrior:
         return expit(logit) if self.correlation is None else np.full(np.shape(logit), self.correlation)
 
     def scales(self, log_scale: Array, logit: Array) -> Array:
-        """Return what learned sds at s = 1 and ρ = 0 are multiplied by, s √(1 − ρ + ρ e), (…, 1 + direction)."""
+        """Return s √(1 − ρ + ρ e), the factor of learned sds relative to s = 1 and ρ = 0, (…, 1 + direction)."""
         if self.settings is None:
             return np.ones((*np.shape(logit), len(self.sd)))
         rho = self.rho(logit)[..., None]
