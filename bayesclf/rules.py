@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Choice, require
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.posterior.answers import answers, average_proba
 from bayesclf.posterior.averaging import conditional
@@ -124,8 +125,7 @@ class Gibbs:
             one_of = isinstance(self.draw, int | np.integer) and self.draw >= 0
         if not one_of:
             raise InputError(f"draw must be 'hypothesis', 'label' or the number of a hypothesis, not {self.draw!r}")
-        if self.given not in ("data", "data and x"):
-            raise InputError(f"given must be 'data' or 'data and x', not {self.given!r}")
+        require(Choice(("data", "data and x")), given=self.given)
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
         """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number in the table) alone."""

@@ -121,6 +121,7 @@ def read_table(
     1   02   NaN   no
     """
     require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
+    require(OrNone(Instance(ReadOptions, "ReadOptions")), options=options)
     return read_file(path, Wish(options or ReadOptions(), dict(dtypes or {})))[0]
 
 

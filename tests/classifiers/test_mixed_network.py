@@ -175,7 +175,7 @@ def test_what_a_fit_shows_and_checks(fruit, tmp_path):
     priors = clf.prior_summary().set_index(["parameter", "feature"])["prior"]
     assert priors["sigma2", "weight"].startswith("InvGamma(1.5, ")
     assert priors["beta", "height on weight"].startswith("Normal(0, sigma2/")
-    figure = bc.plots.class_conditionals(clf, X, y, ["color", "weight", ("weight", "height")])
+    figure = bc.plots.class_conditionals(clf, X, y, ["color", "weight", "height"])
     assert len(figure.axes) == 3
     check = clf.predictive_check(X, y)
     shares, means = (check["observed_statistics"][name] for name in ("share", "mean"))

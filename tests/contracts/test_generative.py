@@ -12,6 +12,7 @@ from helpers.classifiers import (
     WORDS,
     Case,
     FilledCase,
+    adds_up,
     assert_same_answers,
     every_generative,
     every_rule,
@@ -144,7 +145,7 @@ def fixed(pi):
     return {"class_prior": pi}
 
 
-@every_generative
+@adds_up
 @pytest.mark.parametrize("pi", [[0.2, 0.5, 0.3], {"ill": 0.2, "mild": 0.5, "well": 0.3}, "uniform"])
 def test_other_base_rates_at_prediction_are_those_of_a_fit(case, pi, mixed_table, fitted):
     X, y = case.table(mixed_table)

@@ -13,11 +13,11 @@ from helpers.classifiers import (
     NUMBERS,
     OF_STATISTICS,
     WORDS,
+    adds_up,
     assert_same_answers,
-    every_generative,
     notes,
     with_numbers,
-    with_words,
+    words_add_up,
 )
 from sklearn.base import clone
 
@@ -52,14 +52,14 @@ def assert_learnt(way, clf, table, part):
         assert notes(found) == notes(whole)
 
 
-@every_generative
+@adds_up
 @every_way
 def test_parts_in_any_order_are_the_whole(case, way, mixed_table, rng):
     X, y = case.table(mixed_table)
     assert_learnt(way, case.make(inference="map"), (X, y, rng.uniform(0.5, 2.0, len(y))), rng.integers(3, size=len(y)))
 
 
-@every_generative
+@adds_up
 @pytest.mark.parametrize("missing", ["ignore", "level"])
 def test_the_posterior_in_parts_is_that_of_the_whole(case, missing, mixed_table, rng):
     X, y = case.table(mixed_table)
@@ -67,14 +67,14 @@ def test_the_posterior_in_parts_is_that_of_the_whole(case, missing, mixed_table,
     assert_learnt("partial_fit", case.make(missing=missing), table, rng.integers(3, size=len(y)))
 
 
-@every_generative
+@adds_up
 @every_way
 def test_rows_of_weight_zero_do_not_count(case, way, mixed_table):
     table = case.with_rows_of_weight_zero(mixed_table)
     assert_learnt(way, case.make(inference="map"), table, np.arange(len(table[1])) // 45)
 
 
-@with_words
+@words_add_up
 @every_way
 def test_classes_and_levels_may_come_late(case, way, mixed_table):
     X, y = case.table(mixed_table)

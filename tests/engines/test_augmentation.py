@@ -151,23 +151,6 @@ def test_chains_start_far_apart_and_agree(rng):
     assert convergence.rhat(found).values.max() < convergence.MAX_RHAT
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [bc.BayesNetClassifier, bc.JointBayes])
-def test_nuts_agrees(kind, rng):
-    X, y = frame(rng)
-    engines = bc.engines.NUTS(draws=1500), Augmentation(draws=1500)
-    one, other = (kind(inference=engine, random_state=1).fit(X, y) for engine in engines)
-    thetas = (clf.draws_.parameters["theta"].reshape(4, 1500, -1) for clf in (one, other))
-    for nuts, augmented in zip(*(np.moveaxis(theta, 2, 0) for theta in thetas), strict=True):
-        for method, difference in (
-            ("mean", nuts.mean() - augmented.mean()),
-            ("sd", nuts.std() - augmented.std()),
-        ):
-            errors = [array_stats.mcse(chains, method=method) for chains in (nuts, augmented)]
-            assert abs(difference) < STANDARD_ERRORS * np.hypot(*errors)
-            assert 2 * STANDARD_ERRORS * np.hypot(*errors) < nuts.std()
-
-
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_short_chains_are_told(rng):
     X, y = frame(rng, share=0.5)

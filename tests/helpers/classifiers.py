@@ -127,6 +127,12 @@ with_numbers = mostly_slow([case for case in GENERATIVE if "age" in case.columns
 with_words = mostly_slow(
     [case for case in GENERATIVE if "ward" in case.columns and case.name != "nb ordinal"], MAIN_SUITE
 )
+ADDITIVE = [case for case in GENERATIVE if case.name != "categorical, α learnt"]
+"""Classifiers that the statistics of the rows determine; a learned α needs the rows."""
+adds_up = mostly_slow(ADDITIVE, MAIN_SUITE)
+words_add_up = mostly_slow(
+    [case for case in ADDITIVE if "ward" in case.columns and case.name != "nb ordinal"], MAIN_SUITE
+)
 every_rule = pytest.mark.parametrize("rule", RULES)
 
 OF_STATISTICS = tuple(name for name, rule in RULES.items() if rule.source != "tempered")
