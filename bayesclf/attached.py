@@ -16,7 +16,7 @@ METHODS: dict[str, dict[str, str]] = {}
 """By "module:class", each method's name and the "module:function" that it calls with the object as first argument."""
 
 # Bases for type checkers only: at run time the methods are put on the class itself.
-ClassifierMethods = ComparisonMethods = DependentPairsMethods = LearningCurveMethods = object
+ClassifierMethods = ComparisonMethods = LearningCurveMethods = object
 
 
 def with_methods[T: type](cls: T) -> T:

@@ -264,7 +264,7 @@ def page() -> str:
     about = (
         "`python benchmarks/held_out.py --table` wrote this page. It has mean log losses of held-out rows, in nats per "
         f"row, with {FOLDS} folds; those of the smallest mean are bold. *Level* is within .01 nats, or 1%. A "
-        "dash: the classifier refuses the table."
+        "dash: the classifier refuses the table, or was not measured on it."
     )
     return "\n".join(["# Held-out losses", "", about, "", *(section(*study) for study in STUDIES.items())])
 

@@ -260,7 +260,9 @@ def read_cost(path: str, labels: list[str]) -> Array:
 
     try:
         with regular(path, "a file of costs") as file:
-            table = pd.read_csv(file, index_col=0, dtype=str, encoding="utf-8-sig", skipinitialspace=True)
+            table = pd.read_csv(
+                file, index_col=0, dtype=str, keep_default_na=False, encoding="utf-8-sig", skipinitialspace=True
+            )
     except InputError as reason:
         raise InputError(f"--cost {reason}") from None
     except ValueError:  # no text, or no table

@@ -46,8 +46,8 @@ class LearntAlpha:
     .. math:: \\sum_i w_i \\log P(y_i | x_i, D_{-i}, α) + \\log p(\\log α),
 
     in closed form, each row subtracted from the counts of its class. This is a choice of α, not a posterior: the
-    posterior does not know that α is uncertain. The weak hyperprior matters where rows are few. Only `fit` can leave
-    out rows; `partial_fit` keeps the α of an earlier `fit`, or `median`. Rows of weight below 1 are not left out.
+    posterior does not know that α is uncertain. The weak hyperprior matters where rows are few. `fit` and `fit_stream`
+    leave out rows; `partial_fit` keeps the α of an earlier fit, or `median`. Rows of weight below 1 are not left out.
 
     **MAP and averages need different α.** The mode in θ adds α − 1 to every count. The posterior mean and every average
     over the posterior add α. With α = 2, Laplace's rule for the mode, an average adds two to each count. Over a large

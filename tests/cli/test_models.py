@@ -8,6 +8,7 @@ import pytest
 from helpers.commands import GOOD, command, rows_of, table
 
 import bayesclf as bc
+from bayesclf.cli.options import read_cost
 from bayesclf.tables import datasets
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -63,6 +64,11 @@ def test_costs_and_rejection(fitted):
     assert [row["predicted"] for row in rows_of("p.csv")] == ["" if label is None else label for label in expected]
     assert f"{sum(label is None for label in expected)} of them left undecided" in said
     assert None in expected
+
+
+def test_labels_of_costs_may_be_words_for_missing():
+    path = table("labels.csv", "true,NA,None\nNone,5,0\nNA,0,1\n")
+    np.testing.assert_array_equal(read_cost(path, ["NA", "None"]), [[0.0, 1.0], [5.0, 0.0]])
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def require_whole(weight: Array) -> None:
         )
 
 
-def require_conjugate(reason: str, remedy: str = "use inference='augmentation', or leave these rows out") -> None:
+def require_conjugate(reason: str, remedy: str = "leave these rows out") -> None:
     """Raise `Refused` for a reason why the posterior has no closed form; nothing where it is empty."""
     if reason:
         raise Refused(f"this posterior has no closed form ({reason}); {remedy}")
