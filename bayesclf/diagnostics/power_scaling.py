@@ -117,7 +117,7 @@ def sensitivities(model: Model, posterior: xr.Dataset, training: Labelled | None
 def _parts(model: Model, posterior: xr.Dataset, training: Labelled | None) -> Iterator[Part]:
     """Yield the parts of a model that are independent a posteriori; arguments as in `sensitivities`."""
     if not isinstance(model, GenerativeModel):
-        raise NotApplicable("the prior of logistic regression learns its scale; see arviz.psense_summary")
+        raise NotApplicable("the weights of logistic regression share a prior; see arviz.psense_summary")
     if isinstance(model.class_prior, LearntClassPrior):
         pi = {"pi": _flat(posterior["pi"])}
         prior = model.class_prior.log_prior(pi)

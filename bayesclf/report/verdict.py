@@ -421,6 +421,7 @@ def overview(comparison: Comparison) -> Display:
             *missing[:MOST_REASONS],
             *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
             " ".join([judged.headline, *judged.findings[:2]]),
+            *comparison.read[:MOST_REASONS],
         ),
     )
 

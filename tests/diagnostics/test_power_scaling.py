@@ -145,4 +145,4 @@ def test_pull_is_the_derivative_of_the_mean_by_the_power_of_the_prior():
 
 def test_logistic_regression_learns_its_prior():
     clf, rows = logistic(*normal_rows(50), inference=bc.engines.Laplace(draws=100))
-    assert "learns its scale" in clf.diagnose(*rows, checks=["M03"])["M03"].reason
+    assert "share a prior" in clf.diagnose(*rows, checks=["M03"])["M03"].reason
