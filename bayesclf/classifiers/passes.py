@@ -23,11 +23,13 @@ from bayesclf.errors import InputError
 from bayesclf.progress import Tell, silent
 from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.delimited import wish_of
-from bayesclf.tables.levels import EXACT
 from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import left_out, mended_labels
 from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
 from bayesclf.wording import LISTED_ROWS, listed
+
+EXACT = 2.0**53
+"""Whole numbers below it are floats exactly."""
 
 
 @dataclass(frozen=True)

@@ -265,7 +265,9 @@ def read_cost(path: str, labels: list[str]) -> Array:
             )
     except InputError as reason:
         raise InputError(f"--cost {reason}") from None
-    except ValueError:  # no text, or no table
+    except UnicodeDecodeError:
+        raise InputError(f"--cost {path} is not text in UTF-8") from None
+    except ValueError:  # no table
         table = pd.DataFrame()
     size = len(labels)
     if table.shape != (size, size):

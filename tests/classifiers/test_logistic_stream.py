@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.clients import within
+from helpers.clients import Within
 from helpers.suites import mainly
 from sklearn.base import clone
 
@@ -111,15 +111,15 @@ def test_parts_on_dask_are_the_whole(table, tmp_path):
     whole = clone(clf).fit(rows[FEATURES], rows["y"])
     first = rows[:100].assign(some=None)
     joined = pd.concat([first, rows[100:]])
-    assert_same_fit(whole, clone(clf).fit_stream(batches(rows), "y", client=within()), rows[FEATURES])
+    assert_same_fit(whole, clone(clf).fit_stream(batches(rows), "y", client=Within()), rows[FEATURES])
     for number, part in enumerate([rows[:0], first, rows[100:150], rows[150:]]):
         part.to_parquet(tmp_path / f"{number}.parquet")
-    streamed = clone(clf).fit_stream(tmp_path, "y", client=within())
+    streamed = clone(clf).fit_stream(tmp_path, "y", client=Within())
     assert_same_fit(clone(clf).fit(joined[FEATURES], joined["y"]), streamed, rows[FEATURES])
     with pytest.raises(InputError, match="there is no row to learn from"):
-        clone(clf).fit_stream([rows[:0]], "y", client=within())
+        clone(clf).fit_stream([rows[:0]], "y", client=Within())
     with pytest.raises(InputError, match="column 'dose' is in one part and not in another"):
-        clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=within())
+        clone(clf).fit_stream([rows[:200], rows[200:].drop(columns="dose")], "y", client=Within())
 
 
 def test_the_fitted_model_is_saved_without_rows(table, tmp_path):

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.clients import within
+from helpers.clients import Within
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -42,7 +42,7 @@ def test_numbers_of_declared_categories_are_written_alike(first):
     parts = [parts[first], parts[1 - first], parts[1]]
     fits = [
         bc.CategoricalNB(alpha=2.0, inference="map").fit_stream(parts, "y", kinds={"n": "category"}, client=client)
-        for client in (None, within())
+        for client in (None, Within())
     ]
     alone, on_dask = fits
     assert on_dask.columns_ == alone.columns_
@@ -50,7 +50,7 @@ def test_numbers_of_declared_categories_are_written_alike(first):
     for name, values in alone.posterior_["map"].items():
         np.testing.assert_array_equal(on_dask.posterior_["map"][name], values)
     words = [pd.DataFrame({"n": cells, "y": ["p", "q"]}) for cells in (["1", "2"], ["1.0", "2"])]  # versions, say
-    found = bc.CategoricalNB(alpha=2.0, inference="map").fit_stream(words, "y", client=within())
+    found = bc.CategoricalNB(alpha=2.0, inference="map").fit_stream(words, "y", client=Within())
     assert found.columns_[0].levels == ("1", "1.0", "2")
 
 
@@ -67,25 +67,25 @@ def test_parts_in_one_process_are_the_whole(table, tmp_path):
     clf = bc.NaiveBayes(inference="map")
     ordered = table.sort_values(["y", "word"])  # classes and levels come late
     parts = [ordered[:90], ordered[:0], ordered[90:91], ordered[91:]]
-    same(clone(clf).fit_stream(parts, "y", client=within()), ordered)
+    same(clone(clf).fit_stream(parts, "y", client=Within()), ordered)
     for number, part in enumerate(parts):
         if len(part):
             part.to_parquet(tmp_path / f"{number}.parquet")
-    same(clone(clf).fit_stream(tmp_path, "y", client=within()), ordered)
+    same(clone(clf).fit_stream(tmp_path, "y", client=Within()), ordered)
 
 
 def test_what_parts_cannot_be_is_said(table):
     clf = bc.NaiveBayes(inference="map")
     with pytest.raises(InputError, match="with a client the source must have parts that workers can read"):
-        clf.fit_stream(iter([table]), "y", client=within())
+        clf.fit_stream(iter([table]), "y", client=Within())
     with pytest.raises(InputError, match="column 'word' is in one part and not in another"):
-        clf.fit_stream([table[:50], table[50:].drop(columns="word")], "y", client=within())
+        clf.fit_stream([table[:50], table[50:].drop(columns="word")], "y", client=Within())
     with pytest.raises(InputError, match="holds numbers in the table, and words in the rows before"):
-        clf.fit_stream([table[:50], table[50:].assign(word=1.0)], "y", client=within())
+        clf.fit_stream([table[:50], table[50:].assign(word=1.0)], "y", client=Within())
     with pytest.raises(InputError, match="infinite value"):
-        clf.fit_stream([table[:50], table[50:].assign(x=np.inf)], "y", client=within())
+        clf.fit_stream([table[:50], table[50:].assign(x=np.inf)], "y", client=Within())
     with pytest.raises(InputError, match="there is no row to learn from"):
-        clf.fit_stream([table[:0]], "y", client=within())
+        clf.fit_stream([table[:0]], "y", client=Within())
 
 
 def test_parts_may_lack_rows_or_all_cells_of_a_column(table, tmp_path, monkeypatch):
@@ -93,10 +93,10 @@ def test_parts_may_lack_rows_or_all_cells_of_a_column(table, tmp_path, monkeypat
     empty = table[:100].assign(word=None)
     parts = [empty.astype({"word": float}), table[100:]]
     joined = pd.concat([empty, table[100:]])
-    same(clone(clf).fit_stream(parts, "y", client=within()), joined)
+    same(clone(clf).fit_stream(parts, "y", client=Within()), joined)
     for number, part in enumerate([*parts, table[:0]]):
         part.to_parquet(tmp_path / f"{number}.parquet")
-    same(clone(clf).fit_stream(tmp_path, "y", client=within()), joined)
+    same(clone(clf).fit_stream(tmp_path, "y", client=Within()), joined)
     monkeypatch.chdir(tmp_path)
     assert all(part.is_absolute() for part in parts_of("*.parquet"))
     assert parts_of(["0.parquet"]) == [str(tmp_path / "0.parquet")]
@@ -106,7 +106,7 @@ def test_a_client_that_cannot_work_is_refused(table):
     clf = bc.NaiveBayes(inference="map")
     with pytest.raises(InputError, match=r"client must be a client of Dask or .* not an object of type int"):
         clf.fit_stream([table], "y", client=5)
-    closed = within()
+    closed = Within()
     closed.status = "closed"
     with pytest.raises(InputError, match="the client of Dask is closed; connect again"):
         clf.fit_stream([table], "y", client=closed)
@@ -114,7 +114,7 @@ def test_a_client_that_cannot_work_is_refused(table):
 
 def test_of_many_rows_those_that_are_left_out_stand_for_all(table):
     many = pd.concat([table] * 60, ignore_index=True)
-    clf = bc.NaiveBayes(inference="map").fit_stream([many[:3000], many[3000:]], "y", client=within())
+    clf = bc.NaiveBayes(inference="map").fit_stream([many[:3000], many[3000:]], "y", client=Within())
     whole = bc.NaiveBayes(inference="map").fit(many[["x", "word"]], many["y"])
     X = table[["x", "word"]]
     np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=2e-3)
@@ -199,11 +199,11 @@ def test_folders_and_globs_of_a_list_are_their_files(table, tmp_path):
         table[start:stop].to_parquet(tmp_path / f"{number}.parquet")
     source = [str(tmp_path / "[0-3].parquet"), str(tmp_path / "[4-6].parquet")]
     clf = bc.NaiveBayes(inference="map")
-    same(clone(clf).fit_stream(source, "y", client=within()), table)
+    same(clone(clf).fit_stream(source, "y", client=Within()), table)
     with pytest.raises(InputError, match=r"none\.parquet does not exist"):
-        clone(clf).fit_stream([str(tmp_path / "none.parquet")], "y", client=within())
+        clone(clf).fit_stream([str(tmp_path / "none.parquet")], "y", client=Within())
     with pytest.raises(InputError, match="the list of tables is empty"):
-        clone(clf).fit_stream([], "y", client=within())
+        clone(clf).fit_stream([], "y", client=Within())
 
 
 def test_what_is_not_needed_after_an_error_is_given_back():

@@ -82,6 +82,7 @@ def test_labels_of_costs_may_be_words_for_missing():
         ("--cost words.csv", "'many' for no predicted as yes"),
         ("--cost labels.csv", "the header has yes, maybe"),
         ("--cost empty.csv", "the labels are no, yes"),
+        ("--cost latin.csv", "is not text in UTF-8"),
         ("--output m.nc", "in use"),
         ("--output tennis.csv", "in use"),
         ("--cost good.csv --output good.csv", "in use"),
@@ -94,6 +95,7 @@ def test_predict_refuses_in_one_sentence(fitted, refused, arguments, said):
     table("words.csv", ",no,yes\nno,0,many\nyes,1,0\n")
     table("labels.csv", ",yes,maybe\nyes,0,1\nmaybe,1,0\n")
     table("empty.csv", "")
+    Path("latin.csv").write_bytes(",no,é\n".encode("latin-1"))
     output = [] if "--output" in arguments else ["--output", "p.csv"]
     assert said in refused("predict", *fitted, *arguments.split(), *output)
 

@@ -1,13 +1,19 @@
-"""Clients of Dask without a scheduler: what they are asked for is done in this process."""
+"""Clients of Dask without a scheduler: what is asked for is sent, received, and done in this process."""
 
 import types
 
+import cloudpickle
 
-def within():
-    """Return what has the interface of a client, and works in this process."""
 
-    def compute(graph):
+class Within:
+    """What has the interface of a client, and works in this process; as a client, it cannot be sent to a worker."""
+
+    status = "running"
+
+    def compute(self, graph):
         """Return what has the interface of a future."""
-        return types.SimpleNamespace(result=lambda: graph.compute(scheduler="synchronous"), release=lambda: None)
+        sent = cloudpickle.loads(cloudpickle.dumps(graph))
+        return types.SimpleNamespace(result=lambda: sent.compute(scheduler="synchronous"), release=lambda: None)
 
-    return types.SimpleNamespace(compute=compute, status="running")
+    def __reduce__(self):
+        raise TypeError("a client cannot be sent to a worker")
