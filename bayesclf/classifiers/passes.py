@@ -23,13 +23,11 @@ from bayesclf.errors import InputError
 from bayesclf.progress import Tell, silent
 from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.delimited import wish_of
+from bayesclf.tables.levels import EXACT
 from bayesclf.tables.reading import files_of, open_stream
 from bayesclf.tables.remarks import left_out, mended_labels
 from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
 from bayesclf.wording import LISTED_ROWS, listed
-
-EXACT = 2.0**53
-"""Whole numbers below it are floats exactly."""
 
 
 @dataclass(frozen=True)
@@ -314,7 +312,7 @@ class StreamedTable:
 
     def passed(self, clf: Any, step: Step) -> Found:
         """Make a pass and return what it found."""
-        one = Pass(clf, self.how, step)
+        one = Pass(clone(clf), self.how, step)  # what a fit has so far holds the client, which workers cannot take
         self.passes += 1
         nth = f", pass {self.passes}" if self.passes > 1 else ""
         found = one.over(self._opened, self.tell, nth) if self.client is None else self._on_dask(one)
