@@ -157,7 +157,7 @@ def fit(
     else:
         training = load_training(table, target, reading, drop, kinds, unlabeled=unlabeled)
         output_file(output, "--output", source_files(training.dataset))
-        options.check_kinds([model], training.kinds)
+        options.check_kinds([model], training.kinds, only=True)
         show_training(stdout(), training)
         with shown(f"fitting {model}"):
             classifier.fit(training.X, training.y)

@@ -232,16 +232,17 @@ def _reading(given: dict[str, Any]) -> dict[str, Any]:
     return {**given, "missing": _missing_values(given.get("missing", ()))}
 
 
-def check_kinds(models: Iterable[str], kinds: Mapping[str, str]) -> None:
-    """Raise `InputError` for a model that does not take the kind of a feature; kinds are given by name."""
+def check_kinds(models: Iterable[str], kinds: Mapping[str, str], only: bool = False) -> None:
+    """Raise `InputError` for a model that does not take the kind of a feature; `only` if no other one is asked for."""
     for model in models:
+        last = "choose another --model" if only else f"leave {model} out"
         allowed = KINDS_OF_MODEL.get(model, USUAL_KINDS)
         for column, kind in kinds.items():
             if kind not in allowed:
                 other = "" if allowed == ("number",) else f" or --kind {column}={allowed[-1]}"
                 raise InputError(
                     f"column {column!r} holds {PLURAL[kind]}, and {model} takes "
-                    f"{' and '.join(PLURAL[own] for own in allowed)}; say --drop {column}{other}, or leave {model} out"
+                    f"{' and '.join(PLURAL[own] for own in allowed)}; say --drop {column}{other}, or {last}"
                 )
 
 

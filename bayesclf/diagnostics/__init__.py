@@ -88,7 +88,7 @@ def diagnose(
       P01: independent draws from the closed-form posterior
     <BLANKLINE>
     Skipped
-      Y02: give the training rows, clf.diagnose(X, y)
+      Y02: give the training rows, clf.diagnose(X, y) (--table TABLE)
     """
     check_is_fitted(classifier, "classes_")
     run = _chosen(checks)

@@ -21,7 +21,7 @@ from bayesclf.evaluation.predictive_checks import p_value_table, predictive_chec
 from bayesclf.models import Model
 from bayesclf.posterior import averaging
 from bayesclf.tables.columns import UNSEEN, Rows, kinds_of, numbers
-from bayesclf.wording import listed, named, part_of
+from bayesclf.wording import flagged_rows, named, part_of
 
 
 @check("Y06", "New rows far from the training rows", "generative models, rows given as new=")
@@ -50,23 +50,27 @@ def far_rows(context: Context) -> Answer:
     asked = new.table.notna().all(axis=1).to_numpy()
     distance = np.where(asked, -log_marginal(context.classifier, new.rows), -np.inf)
     unseen, far = _unseen(new.rows), distance > known.max()
-    beyond = 1 + np.flatnonzero(distance > far_limit(known, int(asked.sum())))
+    beyond = distance > far_limit(known, int(asked.sum()))
     outside = _outside(table, new.table)
     columns = {"row": 1 + np.arange(len(far)), "distance": distance, "unseen_levels": unseen, "outside": outside}
     evidence = pd.DataFrame(columns)[far | (unseen > 0) | (outside != "")]
     evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
-    says = f"{int(far.sum())} of {asked.sum()} new rows are further out than each of {len(known)} training rows"
+    of, are = "" if asked.all() else " complete", "is" if far.sum() == 1 else "are"
+    says = f"{far.sum()} of {asked.sum()}{of} new rows {are} further out than each of {len(known)} training rows"
     reasons = []
     if exceedance(int(far.sum()), len(known), int(asked.sum())) < thresholds.SIGNIFICANCE:
         reasons.append(f"{says} (expected {asked.sum() / (len(known) + 1):.1f})")
-    if len(beyond):
-        reasons.append(f"rows {listed(beyond, thresholds.SHOWN)}, counted from 1, are far beyond any training row")
+    if beyond.any():
+        are = "is" if beyond.sum() == 1 else "are"
+        reasons.append(f"{flagged_rows(beyond)}, counted from 1, {are} far beyond any training row")
     if (outside != "").any():
-        which = listed(1 + np.flatnonzero(outside != ""), thresholds.SHOWN)
+        has = "has" if (outside != "").sum() == 1 else "have"
         names = named(list(dict.fromkeys(outside[outside != ""])))
-        reasons.append(f"rows {which}, counted from 1, have numbers far outside the training rows' range ({names})")
+        which = f"{flagged_rows(outside != '')}, counted from 1"
+        reasons.append(f"{which}, {has} numbers far outside the training rows' range ({names})")
     if unseen.any():
-        reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows have levels that no training row has")
+        has = "has" if (unseen > 0).sum() == 1 else "have"
+        reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows {has} levels that no training row has")
     if reasons:
         step = "look at these rows, clf.explain(X_new): there the answers extrapolate the model"
         return tip("; ".join(reasons), step, evidence)

@@ -30,7 +30,7 @@ from bayesclf.wording import counted
 if TYPE_CHECKING:
     import xarray as xr
 
-NO_ROWS = "give the training rows, clf.diagnose(X, y)"
+NO_ROWS = "give the training rows, clf.diagnose(X, y) (--table TABLE)"
 """Message of checks that need the training rows and do not have them."""
 
 

@@ -195,7 +195,7 @@ def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: N
     return (
         f"Its labels are {compared(gain)} always predicting '{constant}': {percent(score.mean)} of the rows are right, "
         f"against {percent(score.baseline)}. The recall of '{classes[least]}' is {percent(recall[least])}. If some "
-        "errors are worse than others, predict with cost=…."
+        "errors are worse than others, predict with cost=… (--cost FILE)."
     )
 
 

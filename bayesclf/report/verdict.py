@@ -433,7 +433,8 @@ def _entries(comparison: Comparison, model: str, rules: list[str]) -> str:
 
 
 def _sizes(comparison: Comparison) -> str:
-    rules = dict.fromkeys(rule for _, rule in comparison.answers)
+    rules = dict.fromkeys(rule for _, rule in comparison.answers if rule != NO_RULE)
     folds = counted(comparison.cv, "fold") + (f" × {comparison.repeats}" if comparison.repeats > 1 else "")
-    entries = f"{counted(len(comparison.models), 'model')} × {counted(len(rules), 'rule')}"
-    return f"Comparison of {entries} on {counted(len(comparison.y), 'row')}, {folds} (± standard error), the best first"
+    entries = counted(len(comparison.models), "model") + (f" × {counted(len(rules), 'rule')}" if rules else "")
+    rows = counted(len(comparison.y), "row")
+    return f"Comparison of {entries} on {rows}, {folds} (± standard error), the recommended row first"

@@ -21,9 +21,9 @@ def test_far_rows_are_those_that_are_far():
     new.loc[7, "x1"] = 30.0
     finding = found(gaussian(X, y), "Y06", new=new)
     assert finding.evidence["row"].tolist() == [8]
-    assert "rows 8, counted from 1, are far beyond any training row" in finding.reason
+    assert "row 8, counted from 1, is far beyond any training row" in finding.reason
     new.loc[7, "x0"] = np.nan  # rows with missing cells have no density to compare, but far numbers
-    assert "rows 8, counted from 1, have numbers far outside" in found(gaussian(X, y), "Y06", new=new).reason
+    assert "row 8, counted from 1, has numbers far outside" in found(gaussian(X, y), "Y06", new=new).reason
     assert found(logistic(X, y), "Y06", new=new).section == "not applicable"
 
 
@@ -33,7 +33,7 @@ def test_one_absurd_row_is_told_of_however_few_rows_there_are():
     assert found(case, "Y06", new=new).section == "passed"
     finding = found(case, "Y06", new=new * 0 + [1e4, -1e4])
     assert finding.section == "tip"
-    assert "rows 1, counted from 1, are far beyond any training row" in finding.reason
+    assert "row 1, counted from 1, is far beyond any training row" in finding.reason
 
 
 def test_absurd_rows_among_many_are_told_of():
@@ -49,7 +49,7 @@ def test_one_far_number_among_many_columns_is_told_of():
     assert found(gaussian(X, y), "Y06", new=new).section == "passed"
     new.loc[2, "x7"] = -20.0
     finding = found(gaussian(X.assign(x9=1.0), y), "Y06", new=new)  # of a constant column nothing is far
-    assert "rows 3, counted from 1, have numbers far outside the training rows' range ('x7')" in finding.reason
+    assert "row 3, counted from 1, has numbers far outside the training rows' range ('x7')" in finding.reason
     assert finding.evidence["outside"].tolist() == ["x7"]
 
 
