@@ -196,7 +196,9 @@ def _rules(comparison: Comparison, best: Key) -> Iterable[str]:
         return
     parts = []
     for kind, words in (("behind", "clearly behind"), ("leaning", "probably behind"), ("open", "perhaps as good")):
-        own = [f"{one.rule} (log loss differs by {pair(one.difference, one.error)})" for one in found if one.kind == kind]
+        own = [
+            f"{one.rule} (log loss differs by {pair(one.difference, one.error)})" for one in found if one.kind == kind
+        ]
         if own:
             parts.append(f"{joined(own)} {'is' if len(own) == 1 else 'are'} {words}")
     if tied:
