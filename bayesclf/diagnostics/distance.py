@@ -31,8 +31,8 @@ def far_rows(context: Context) -> Answer:
     The distance is −log p(x | D) of rows without missing cells. Rows from the same distribution as the n training rows
     may be further out than all of these by chance. At least k of m are with the probability that the k furthest of all
     n + m rows are new, m!(n + m − k)!/((m − k)!(n + m)!). A single row is reported if it is so far beyond any training
-    row that exponential tails do not explain it. So is a single number outside the range of its column, which a sum
-    over many columns may hide.
+    row that exponential tails do not explain it. So is a single number far outside the range of its column, which a
+    sum over many columns may hide.
     """
     new, table = context.new_rows, context.frame
     model = context.classifier.model_
@@ -104,15 +104,21 @@ def far_limit(known: Array, asked: int) -> float:
 
 
 def _outside(known: pd.DataFrame, new: pd.DataFrame) -> NDArray[np.object_]:
-    """Return the first column of numbers in which a new row passes `far_limit` on either side, (row); "" for none."""
+    """Return the first column of numbers in which a new row is far outside, (row); "" for none.
+
+    Tails are taken to fall as x^−3, as of amounts of money: exponential ones would call their largest numbers far. The
+    furthest of m numbers then exceeds the spread of n known ones, from the median, (m/(nα))^(1/3) times with
+    probability α.
+    """
     found = np.full(len(new), "", dtype=object)
     names = [name for name, kind in kinds_of(known).items() if kind == "number"]
     for name in names:
         old, cells = numbers(known, (name,)), numbers(new, (name,))[:, 0]
         for sign in (1, -1) if np.isfinite(old).any() else ():
             side = sign * old[np.isfinite(old)]
-            limit = far_limit(side, 2 * len(names) * len(new))
-            found[(found == "") & (sign * cells > limit) & (limit > side.max())] = name
+            spread, asked = side.max() - np.median(side), 2 * len(names) * len(new)
+            limit = side.max() + spread * np.cbrt(asked / (len(side) * thresholds.SIGNIFICANCE))
+            found[(found == "") & (sign * cells > limit) & (spread > 0)] = name
     return found
 
 

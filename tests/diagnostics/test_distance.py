@@ -7,7 +7,7 @@ from helpers.faults import gaussian, logistic, naive, normal_rows, word_rows
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf.diagnostics.distance import exceedance, far_limit
+from bayesclf.diagnostics.distance import _outside, exceedance, far_limit
 
 
 def found(case, code, **arguments):
@@ -47,10 +47,18 @@ def test_one_far_number_among_many_columns_is_told_of():
     X, y = normal_rows(100, 60)
     new = normal_rows(5, 60, seed=8)[0]
     assert found(gaussian(X, y), "Y06", new=new).section == "passed"
-    new.loc[2, "x7"] = -20.0
+    new.loc[2, "x7"] = -40.0
     finding = found(gaussian(X.assign(x9=1.0), y), "Y06", new=new)  # of a constant column nothing is far
     assert "row 3, counted from 1, has numbers far outside the training rows' range ('x7')" in finding.reason
     assert finding.evidence["outside"].tolist() == ["x7"]
+
+
+@pytest.mark.parametrize("tails", ["lognormal", "t3"])
+def test_large_numbers_of_heavy_tails_are_not_far(tails, rng):
+    """Exponential tails would call a column far in 25% and 40% of such tables."""
+    draw = {"lognormal": rng.lognormal, "t3": lambda size: rng.standard_t(3, size=size)}[tails]
+    tables = [[pd.DataFrame(draw(size=(200, 10))).add_prefix("x") for _ in range(2)] for _ in range(60)]
+    assert sum((_outside(known, new) != "").any() for known, new in tables) <= 4  # more with probability .007 at 2%
 
 
 def test_exceedances_are_as_frequent_as_in_any_order_of_the_rows():
