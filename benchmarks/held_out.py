@@ -270,7 +270,7 @@ def page() -> str:
 
 
 def main(words: list[str] | None = None) -> None:
-    """Measure what is asked for and has no results yet, and write the page if asked."""
+    """Measure the requested tables that have no results yet, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", nargs="?", choices=STUDIES)
     parser.add_argument("tables", nargs="*", help="beginnings of the names of tables")

@@ -58,6 +58,7 @@ class TextNB(GenerativeClassifier):
         Arguments of `sklearn.feature_extraction.text.CountVectorizer`, which splits documents into words, as in
         ``{"token_pattern": "[a-z]+", "stop_words": "english"}``. A file can hold text and numbers only, no functions.
         Set after a fit, it matters to the next one.
+
     Attributes
     ----------
     feature_count_ : ndarray of shape (outcome, feature)

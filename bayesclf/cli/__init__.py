@@ -6,7 +6,6 @@ imports what it needs.
 
 from __future__ import annotations
 
-import errno
 import io
 import signal
 import sys
@@ -22,7 +21,6 @@ from bayesclf.cli.console import (
     BAD_INPUT,
     INTERRUPTED,
     complain,
-    drop_stdout,
     finished,
     interrupt,
     notes_for_warnings,
@@ -126,9 +124,8 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         status = run(sys.argv[1:])
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
+    except OSError:
+        if not (status := finished(0)):  # stdout takes what is left: something else was full
             raise
-        status = 0
-        drop_stdout(error)
+        sys.exit(status)
     sys.exit(finished(status))

@@ -233,7 +233,7 @@ def _reading(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_kinds(models: Iterable[str], kinds: Mapping[str, str], only: bool = False) -> None:
-    """Raise `InputError` for a model that does not take the kind of a feature; `only` if no other one is asked for."""
+    """Raise `InputError` for a model that does not take the kind of a feature; `only` if no other one was requested."""
     for model in models:
         last = "choose another --model" if only else f"leave {model} out"
         allowed = KINDS_OF_MODEL.get(model, USUAL_KINDS)

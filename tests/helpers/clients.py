@@ -1,4 +1,4 @@
-"""Clients of Dask without a scheduler: what is asked for is sent, received, and done in this process."""
+"""Clients of Dask without a scheduler: work is sent, received, and done in this process."""
 
 import types
 

@@ -243,6 +243,7 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
     comparison = bc.compare([bc.NaiveBayes(inference="map")], X, LABELS * 20, ["map"], cv=2)
     told = tuple(note for note in clf.notes_ if "X" in note)
     assert comparison.read == told
+    assert all(sentence[:40] in repr(comparison) for sentence in told)
     assert not any("X.drop" in note for notes in comparison.notes.values() for note in notes)
     assert (
         "'id' has a different value in almost every row, column 'when' holds dates; X.drop(columns=['id', 'when'])"

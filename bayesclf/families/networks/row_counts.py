@@ -38,7 +38,7 @@ SUMMED = -2
 """Code of a missing cell that is summed over; `MISSING` cells sum to 1 by themselves."""
 
 NO_PYMC = "such rows have no PyMC model: use inference='augmentation'"
-"""What to do about rows whose missing cells couple the parameters, where PyMC is asked for."""
+"""What to do about rows whose missing cells couple the parameters, where a PyMC model is requested."""
 
 TOLERANCE, ITERATIONS = 1e-9, 5000
 """EM ends when no probability changes by more than this, or after this many steps."""
