@@ -105,14 +105,6 @@ def _borders(
     return np.unique(np.concatenate([middle[~after & ~before], left[after] + step / 2, right[before] - step / 2]))
 
 
-def require_concentrations(**given: object) -> None:
-    """Raise `InputError` for a concentration, or one of several that are averaged over, that is not above 0."""
-    require_positive(**given)
-    for name, value in given.items():
-        if not np.size(value):  # type: ignore[arg-type]
-            raise InputError(f"{name} must be a number or several of them, not an empty list")
-
-
 @dataclass(frozen=True)
 class Levels:
     """The cells of a feature with levels, whose shares within a bin are learned.
@@ -388,7 +380,7 @@ class Histogram(CutFamily[ValueCounts, Cells]):
     statistics_type: ClassVar[type[Statistics]] = ValueCounts
 
     def __post_init__(self) -> None:
-        require_concentrations(a=self.a)
+        require_positive(a=self.a)
         require(Whole(1), quantiles=self.quantiles)
 
     def resolve_prior(self, statistics: ValueCounts) -> Self:
@@ -532,7 +524,7 @@ class Ordinal(CutFamily[CategoricalStatistics, Levels]):
     statistics_type: ClassVar[type[Statistics]] = CategoricalStatistics
 
     def __post_init__(self) -> None:
-        require_concentrations(alpha=self.alpha)
+        require_positive(alpha=self.alpha)
         if self.levels is not None and not _is_list_of_levels(self.levels):
             raise InputError(
                 f"levels must be a list of levels, each once and in order and none of them missing, not {self.levels!r}"
