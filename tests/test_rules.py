@@ -337,12 +337,6 @@ class TestGibbs:
         expected = self.ROWS * weights_of(hypotheses, 0, given == "data and x")
         assert stats.chisquare(np.bincount(drawn, minlength=6), expected).pvalue > 0.001
 
-    @pytest.mark.parametrize("given", GIVENS)
-    def test_the_first_rows_of_a_longer_table_get_the_same_draws(self, rng, given):
-        hypotheses, gibbs = self.told_apart(rng, 200), Gibbs(given=given)
-        longer = gibbs.log_proba(hypotheses, numbered(200), seed=9)
-        np.testing.assert_array_equal(gibbs.log_proba(hypotheses, numbered(60), seed=9), longer[:60])
-
     def test_draws_do_not_depend_on_x(self, rng):
         """s is a function of (seed, row): the table upside down is answered by the same hypotheses."""
         hypotheses = self.told_apart(rng, 200)
