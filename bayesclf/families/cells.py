@@ -226,12 +226,13 @@ class ValueCounts(Statistics):
         return out
 
     def without_zeros(self) -> Self:
-        """Return the statistics of the values other than 0."""
-        kept = self.values != 0
-        if kept.all():
+        """Return the statistics without the zeros of columns whose least value is 0."""
+        zero = np.array([self.column(j)[0][:1].tolist() == [0.0] for j in range(len(self.sizes))], dtype=bool)
+        if not zero.any():
             return self
-        sizes = np.array([np.count_nonzero(self.column(j)[0]) for j in range(len(self.sizes))], dtype=np.intp)
-        return type(self)(self.axes, self.values[kept], self.counts[:, kept], sizes, self.decimals)
+        first = dirichlet.starts(self.sizes)[zero]
+        kept = np.delete(self.values, first), np.delete(self.counts, first, axis=1), self.sizes - zero
+        return type(self)(self.axes, *kept, self.decimals)
 
     def column(self, feature: int) -> tuple[Array, Array]:
         """Return the values (value) of a feature and their counts (outcome, value)."""
@@ -294,14 +295,18 @@ def _counted_in_steps(
     They are counted in steps of a power of two that leaves too many values, and neighbors joined until it does not.
     None where it leaves few already, or where the steps are more than there are cells to speak of.
     """
-    power = int(np.frexp((cells.max() - cells.min()) / most)[1]) - FINER
-    floors = np.floor(np.ldexp(cells, -power))
-    first = floors.min()
+    low, high = cells.min(), cells.max()
+    power = int(np.frexp((high - low) / most)[1]) - FINER
+    first, last = np.floor(np.ldexp([low, high], -power))
     first -= first % 2 ** (FINER + 1)
-    steps = int(floors.max() - first) // 2 ** (FINER + 1) * 2 ** (FINER + 1) + 2 ** (FINER + 1)
-    if labels * steps > 2**FINER * len(cells):
+    steps = int(last - first) // 2 ** (FINER + 1) * 2 ** (FINER + 1) + 2 ** (FINER + 1)
+    if labels * steps > 4 * 2**FINER * len(cells):
         return None
-    place = (floors - first).astype(np.intp) + steps * y
+    floors = cells * 2.0**-power
+    np.floor(floors, out=floors)
+    floors -= first
+    place = floors.astype(np.intp)
+    place += steps * y
     counts = np.bincount(place, weight, labels * steps).reshape(labels, steps)
     used = counts.any(axis=0)
     if np.count_nonzero(used) <= most:

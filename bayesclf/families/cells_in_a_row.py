@@ -71,7 +71,7 @@ class Cells:
         borders = np.concatenate(([values[0] - step / 2], inner, [values[-1] + step / 2]))
         open_width = max((values[-1] - values[0]) / (n + 1), step)
         widths = np.concatenate(([open_width], np.maximum(np.diff(borders), step / 2), [open_width]))
-        in_cell = np.bincount(np.searchsorted(borders, values, side="right"), weight, len(widths))
+        in_cell = _in_cells(borders, values, weight)
         return cls(borders, widths, (in_cell + 1) / (n + len(widths)), float(statistics.decimals[feature]))
 
     def codes(self, values: Array) -> Integers:
@@ -93,6 +93,15 @@ class Cells:
         x = np.where(code == 0, borders[0] - beyond * widths[0], inside)
         x = np.where(code == len(widths) - 1, borders[-1] + beyond * widths[-1], x)
         return np.round(x, max(int(self.decimals), 0)) if self.decimals < REAL else x
+
+
+def _in_cells(borders: Array, values: Array, counts: Array) -> Array:
+    """Return the counts in each cell, (…, cell), from those of values that increase, (…, value)."""
+    starts = np.concatenate(([0], np.searchsorted(values, borders)))
+    none = np.diff(starts, append=len(values)) == 0
+    more = np.zeros((*counts.shape[:-1], 1))
+    sums = np.add.reduceat(np.concatenate([counts, more], axis=-1), starts, axis=-1)
+    return np.where(none, 0.0, sums)
 
 
 def _borders(
@@ -438,12 +447,8 @@ class Histogram(CutFamily[ValueCounts, Cells]):
     @override
     def binned(self, statistics: ValueCounts) -> Array:
         """Return how often the values of each class are in each cell, (outcome, cell)."""
-        parts = [np.zeros((len(statistics.counts), 0))]
-        for j, own in enumerate(self.layout):
-            values, counts = statistics.column(j)
-            codes = own.codes(values)
-            parts.append(np.stack([np.bincount(codes, weight, len(own.widths)) for weight in counts]))
-        return np.concatenate(parts, axis=1)
+        parts = (_in_cells(own.borders, *statistics.column(j)) for j, own in enumerate(self.layout))
+        return np.concatenate([np.zeros((len(statistics.counts), 0)), *parts], axis=1)
 
     @override
     def codes(self, X: Array) -> Integers:

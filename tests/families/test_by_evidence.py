@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
-from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd
+from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd, statistics_of
 from bayesclf.families.cells import MOST_VALUES, REAL, ValueCounts
 
 N = 400
@@ -134,7 +134,7 @@ def test_the_sd_of_a_candidate_is_of_its_class_and_one_pooled_row(x):
     expected = np.sqrt((((own - own.mean()) ** 2).sum() + X.var()) / (len(own) + 1))
     others = X[len(x) :]
     expected = min(expected, np.sqrt((((others - others.mean()) ** 2).sum() + X.var()) / 4))
-    np.testing.assert_allclose(_smallest_sd(columns), [expected], rtol=1e-12)
+    np.testing.assert_allclose(_smallest_sd(statistics_of(Gaussian(), columns)), [expected], rtol=1e-12)
 
 
 def test_a_density_of_exactly_one_step_is_a_candidate():
