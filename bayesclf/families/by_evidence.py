@@ -190,19 +190,19 @@ class ByEvidence:
         A density, times the step of a column, is a probability of cells where it is smooth: where the sd of the
         numbers that have it is at least one step in each class. A histogram is constant in each cell.
         """
-        features, steps = statistics.axes.features, steps_of(statistics)
-        columns = [statistics.column(j)[0] for j in range(len(features))]
-        above = statistics.without_zeros()
+        features, columns = statistics.axes.features, statistics.columns
+        steps = np.array([own.step for own in columns])
         of_all = statistics_of(Gaussian(), statistics)
-        of_above = of_all if above is statistics else statistics_of(Gaussian(), above)
-        moments = {False: cast("Moments", of_all), True: cast("Moments", of_above)}
+        positive = statistics.without_zeros()
+        of_positive = of_all if (positive.sizes == statistics.sizes).all() else statistics_of(Gaussian(), positive)
+        moments = {False: cast("Moments", of_all), True: cast("Moments", of_positive)}
         smooth = {zeros: _smallest_sd(own) >= SMOOTH_STEPS * steps for zeros, own in moments.items()}
         log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in moments.items()}
         log_evidence = np.full((len(features), len(self.names)), -np.inf)
         of_family = {"Gaussian": of_all}
         for place, name in enumerate(self.names):
             candidate = CANDIDATES[name]
-            supported = np.array([candidate.supports(values) for values in columns])
+            supported = np.array([candidate.supports(own.values) for own in columns])
             if candidate.has_density and not candidate.of_cells:
                 supported &= smooth[candidate.has_zeros]
             if supported.any():
@@ -227,11 +227,6 @@ class ByEvidence:
         return choices, blocks
 
 
-def steps_of(columns: ValueCounts) -> Array:
-    """Return the width of the cells that the values of each column stand for, (feature)."""
-    return np.array([columns.step(j) for j in range(len(columns.sizes))])
-
-
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     """Return the statistics of a family from how often each value occurs.
 
@@ -240,12 +235,11 @@ def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     if family.statistics_type is ValueCounts:
         return columns
     parts, axes = [], columns.axes
-    for j, name in enumerate(axes.features):
-        values, counts = columns.column(j)
-        label, place = np.nonzero(counts)
-        own = Axes(axes.labels, (name,))
-        with part_of_more(columns.counts.size):
-            parts.append(family.statistics(values[place, None], label, own, counts[label, place]))
+    for name, own in zip(axes.features, columns.columns, strict=True):
+        label, place = np.nonzero(own.counts)
+        rows = own.values[place, None], label, Axes(axes.labels, (name,)), own.counts[label, place]
+        with part_of_more(int(columns.sizes.sum())):
+            parts.append(family.statistics(*rows))
     statistics: Statistics = type(parts[0]).beside(axes, parts)
     return statistics
 

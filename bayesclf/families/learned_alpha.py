@@ -203,18 +203,20 @@ def criterion(
 def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -> float:
     """Return the α of the largest score: near the largest `coarse` one, which is that near the best of a grid."""
     low, high = np.log(LOWEST), np.log(HIGHEST)
-    grid, width = np.linspace(low, high, GRID, retstep=True)
+    grid = np.linspace(low, high, GRID)
 
     def around(of: Callable[[float], float], point: float, width: float) -> tuple[float, float]:
         """Return the largest score within a distance of a point, and where it is."""
-        bounds, options = (max(low, point - width), min(high, point + width)), {"xatol": TOLERANCE}
-        if of is not score:
-            options["xatol"] = NEAR / 10
-        found = optimize.minimize_scalar(lambda at: -of(float(np.exp(at))), bounds=bounds, options=options)
+        found = optimize.minimize_scalar(
+            lambda log_alpha: -of(float(np.exp(log_alpha))),
+            bounds=(max(low, point - width), min(high, point + width)),
+            method="bounded",
+            options={"xatol": TOLERANCE if of is score else NEAR / 10},
+        )
         return -float(found.fun), float(found.x)
 
     best = max((coarse(float(np.exp(point))), float(point)) for point in grid)
-    _, point = max(best, around(coarse, best[1], float(width)))
+    _, point = max(best, around(coarse, best[1], float(grid[1] - grid[0])))
     if coarse is not score:
         start, width = point, NEAR
         while abs((point := around(score, start, width)[1]) - start) > 0.99 * width:

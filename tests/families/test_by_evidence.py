@@ -219,8 +219,10 @@ def test_a_sum_of_parts_has_the_decimals_of_the_whole():
     """Fourteen decimals of a number below 1 are rounding beside a number of 5."""
     X, axes = np.array([[0.12345678901234], [5.5]]), Axes(("0",), ("x",))
     one, other = (ValueCounts.of(X[[row]], np.zeros(1, dtype=int), axes) for row in range(2))
-    assert one.decimals == 14
-    assert (one + other).decimals == ValueCounts.of(X, np.zeros(2, dtype=int), axes).decimals == REAL
+    assert one.columns[0].decimals == 14
+    assert (
+        (one + other).columns[0].decimals == ValueCounts.of(X, np.zeros(2, dtype=int), axes).columns[0].decimals == REAL
+    )
 
 
 @pytest.mark.parametrize("limits", [{"MOST_VALUES": 50}, {"MOST_COUNTS": 100, "FEWEST_VALUES": 10}])
@@ -253,7 +255,7 @@ def test_many_values_are_rounded_the_same_in_any_order(limits, monkeypatch, rng)
 )
 def test_decimals_are_those_that_numbers_are_recorded_with(values, decimals):
     X = np.array(values)[:, None]
-    assert ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).decimals[0] == decimals
+    assert ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).columns[0].decimals == decimals
 
 
 @pytest.mark.parametrize("families", ["all", "categorical", (), ("Gaussian", "normal"), 3])
