@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 import bayesclf as bc
 from bayesclf import rules
-from bayesclf.errors import PredictionWarning, Refused
+from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
@@ -327,6 +327,13 @@ class TestGibbs:
         single = np.exp([rules.bayes_optimal(hypotheses.take(np.array([s])), numbered(9)) for s in range(7)])
         found = np.exp(Gibbs(given=given).log_proba(hypotheses, numbered(9), seed=1))
         assert all(any(np.allclose(found[row], single[s, row]) for s in range(7)) for row in range(9))
+
+    def test_one_hypothesis_can_be_named_and_must_be_there(self, rng):
+        hypotheses = random_scores(rng)
+        found = np.exp(Gibbs(draw=6).log_proba(hypotheses, numbered(9), seed=1))
+        np.testing.assert_allclose(found, [answer_of(hypotheses, 6, row) for row in range(9)])
+        with pytest.raises(InputError, match="there is no hypothesis 7: the posterior has 0 to 6"):
+            Gibbs(draw=7).log_proba(hypotheses, numbered(9), seed=1)
 
     @pytest.mark.parametrize("given", GIVENS)
     def test_hypotheses_are_drawn_as_often_as_their_weights_say(self, rng, given):
