@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers import base
+from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of, split_seed
 from bayesclf.constraints import Choice, Flag, require
 from bayesclf.decisions import PredictionSets

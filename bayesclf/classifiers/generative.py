@@ -18,10 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
 from bayesclf.classifiers import attributes, updating
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import UNLABELED, checked_labels
 from bayesclf.classifiers.passes import Reading
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,

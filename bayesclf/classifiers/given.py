@@ -23,7 +23,7 @@ from bayesclf.models.generative import GenerativeModel
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesclf.classifiers.predictor import Predictor
+    from bayesclf.classifiers.base import Predictor
 
 GIVEN = "draws of the posterior were given"
 """Note of a classifier that answers from given draws."""

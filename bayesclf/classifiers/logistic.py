@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.attributes import fitted_model, symmetric
-from bayesclf.classifiers.base import BayesClassifier, classifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier, classifier
 from bayesclf.classifiers.logistic_stream import EncodedTable
 from bayesclf.classifiers.passes import Reading, StreamedTable, decided, settle
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine

@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import MISSING_SUFFIX
 from bayesclf.constraints import OrNone, Several, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from bayesclf import decisions
 from bayesclf.arrays import Array
-from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.predictor import CI_PROB, INTERVAL_RULES, decided
+from bayesclf.classifiers.base import CI_PROB, INTERVAL_RULES, BayesClassifier, decided
 from bayesclf.constraints import Flag, require
 from bayesclf.errors import check_between
 from bayesclf.rules import Gibbs

@@ -11,12 +11,11 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.constraints import Choice, require
 from bayesclf.engines.convergence import at_unit_scale
 from bayesclf.engines.inference import MARKOV_CHAINS
