@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, rules
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.attached import ClassifierMethods, with_methods
+from bayesclf.classifiers.given import with_posterior
 from bayesclf.classifiers.labels import (
     UNLABELED,
     UNLABELED_CHOICES,
@@ -37,7 +38,8 @@ from bayesclf.classifiers.labels import (
     require_labels_as,
     warn_of_order,
 )
-from bayesclf.classifiers.training import accuracy, kept_rows, known_class_prior, seed_of, weighted
+from bayesclf.classifiers.passes import StreamedTable, fit_stream
+from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
 from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
@@ -55,7 +57,6 @@ from bayesclf.tables.remarks import about_useless
 from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
-    import pandas as pd
     import pymc as pm
     import xarray as xr
 
@@ -229,14 +230,22 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     convergence_problems_: tuple[str, ...]
     n_features_in_: int
 
+    _takes_text = False
+    fit_stream = fit_stream
+    with_posterior = with_posterior
+
     @property
     @abstractmethod
     def columns_(self) -> tuple[Column, ...]:
         """The training columns, with what each holds and its levels."""
 
     @abstractmethod
-    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+    def _make_model(self, rows: Training) -> Model:
         """Return the model conditioned on training rows; sets whatever `encode` needs."""
+
+    @abstractmethod
+    def _learn_stream(self, table: StreamedTable) -> None:
+        """Condition the model on a table that is read batch by batch, for `fit_stream`."""
 
     @abstractmethod
     def encode(self, frame: Any) -> Rows:
@@ -279,21 +288,14 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """
         with self._rollback_on_error():
             warn_of_order(X, y=y, sample_weight=sample_weight)
-            frame = self._validated(X, reset=True)
-            codes, remarks = self._training_codes(y, len(frame), classes, unlabeled)
-            frame, codes, weight = weighted(frame, codes, sample_weight)
-            known = codes != UNLABELED
-            if not known.any():
-                raise InputError("all rows with a label have weight zero; give some of them a weight above 0")
-            if unlabeled == "drop":
-                frame, codes, weight = kept_rows(known, frame, codes, weight)
-            if (codes != UNLABELED).all():
-                self._infer(self._make_model(frame, codes, weight))
+            rows, remarks = self._training(X, y, sample_weight, classes, unlabeled)
+            if rows.labeled.all():
+                self._infer(self._make_model(rows))
             else:
-                self._infer_partly(frame, codes, weight)
-            words = [] if sparse.issparse(X) else columns.about_words(frame, self.columns_)
+                self._infer_partly(rows)
+            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, self.columns_)
             if hasattr(self, "feature_names_in_") and not columns.is_described(X):
-                words += about_useless(frame)
+                words += about_useless(rows.frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
 
@@ -350,9 +352,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             If a row has no label, or the labels are of another type than those of the fit.
         """
         predicted = self.predict(X)
-        if (found := labeled_rows(y)) is not None:
-            lacking = counted(int((~found[0]).sum()), "row")
-            raise InputError(f"{lacking} of y have no label, and cannot be scored; leave them out")
         warn_of_order(X, y=y, sample_weight=sample_weight)
         return accuracy(predicted, self.classes_, y, sample_weight)
 
@@ -587,28 +586,34 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         except ValueError as error:
             raise InputError(" ".join(str(error).split())) from None
 
-    def _training_codes(
-        self, y: Any, rows: int, classes: Any, unlabeled: str, codes_of: Callable[..., Integers] | None = None
-    ) -> tuple[Integers, tuple[str, ...]]:
-        """Return the codes (row) of training labels, `UNLABELED` where there is none, and what is to be said."""
-        require(Choice(UNLABELED_CHOICES), unlabeled=unlabeled)
-        learns, codes_of = self._learns_unlabeled and codes_of is None, codes_of or self._label_codes
+    def _training(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, unlabeled: str, in_parts: bool = False
+    ) -> tuple[Training, tuple[str, ...]]:
+        """Return the rows to learn from, those of a fit or further ones, and what to say of others."""
+        require(Choice(UNLABELED_CHOICES[: 2 if in_parts else 3]), unlabeled=unlabeled)
+        more = in_parts and "classes_" in vars(self)
+        frame = self._validated(X, reset=not more)
+        codes_of = self._codes_of_more if more else self._label_codes
+        codes, remarks = np.full(len(frame), UNLABELED), tuple[str, ...]()
         found = labeled_rows(y)
         if found is None:
-            return codes_of(y, rows, classes), ()
-        there, labels = found
-        if len(there) != rows:
-            raise InputError(f"X has {rows} rows but y has inconsistent length {len(there)}; give one label per row")
-        if unlabeled == "error":
-            use = ", or learn from them (unlabeled='use')" if learns else ""
-            raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
-        codes = np.full(rows, UNLABELED)
-        codes[there] = codes_of(labels, int(there.sum()), classes)
-        name = getattr(y, "name", None)
-        self.target_name_ = None if name is None else str(name)
-        return codes, (about_dropped_rows(there),) * (unlabeled == "drop")
+            codes = codes_of(y, len(frame), classes)
+        else:
+            there, labels = found
+            if len(there) != len(frame):
+                counts = f"X has {len(frame)} rows but y has inconsistent length {len(there)}"
+                raise InputError(f"{counts}; give one label per row")
+            if unlabeled == "error":
+                use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled and not in_parts else ""
+                raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
+            codes[there] = codes_of(labels, int(there.sum()), classes)
+            remarks = (about_dropped_rows(there),) * (unlabeled == "drop")
+        rows = Training.of(frame, codes, sample_weight)
+        if not rows.labeled.any():
+            raise InputError("all rows with a label have weight zero; give some of them a weight above 0")
+        return rows.kept(rows.labeled) if unlabeled == "drop" else rows, remarks
 
-    def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
+    def _infer_partly(self, rows: Training) -> None:
         """Learn from rows of which some have no label, where a classifier can."""
         name = type(self).__name__
         raise Refused(f"{name} does not learn from rows without a label; pass unlabeled='drop' to leave them out")
@@ -625,6 +630,21 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 "can occur (classes=[…])"
             )
         return np.asarray(np.searchsorted(self.classes_, y))
+
+    def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
+        labels = checked_labels(y, rows)
+        if classes is not None and not np.array_equal(possible_labels(labels, classes), self.classes_):
+            raise InputError(
+                f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
+                f"{self.classes_.tolist()}; name the same classes, or none after the first call"
+            )
+        try:
+            return self.known_codes(labels)
+        except InputError as error:
+            reason = str(error).partition(";")[0]
+            remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
+            raise InputError(f"{reason}; {remedy}") from None
 
     def known_codes(self, y: Any) -> Integers:
         """Return the codes (row) of labels, which must be among `classes_`."""
@@ -767,15 +787,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if any(own and own[0] not in ("row", "outcome") for own in axes):
             raise Refused("rows with missing cells have other variables in PyMC; leave them out, or call to_pymc anew")
         return {variable.name: variable.get_value() for variable in model.data_vars}
-
-    def with_posterior(self, idata: Any, point: Any = None) -> Self:
-        """Return a copy of the fitted classifier that answers from given draws, such as those of `pymc.sample`.
-
-        Parameters and errors are those of `bayesclf.classifiers.given.with_posterior`.
-        """
-        from bayesclf.classifiers.given import with_posterior
-
-        return with_posterior(self, idata, point)
 
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None

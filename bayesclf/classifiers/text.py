@@ -12,11 +12,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.counts import of_counts
 from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration, require_room
+from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration, require_room
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
@@ -142,17 +141,11 @@ class TextNB(GenerativeClassifier):
         family = Multinomial(alpha) if self.event_model == "multinomial" else Bernoulli(alpha, alpha)
         return (ColumnBlock(family, frame.columns),)
 
-    def _learn(
-        self,
-        frame: pd.DataFrame,
-        y: Integers,
-        weight: Array | None,
-        blocks: tuple[ColumnBlock, ...] | None,
-        every_row: bool,
-    ) -> Learnt:
+    def _learn(self, rows: Training, blocks: tuple[ColumnBlock, ...] | None, every_row: bool) -> Learnt:
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
         unknown: tuple[str, ...] = ()
+        frame: Any = rows.frame
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt, self.vectorizer)
             if not self._chosen_by_all and set(self._new_counts(frame, ()).columns).difference(table.columns):
@@ -160,7 +153,7 @@ class TextNB(GenerativeClassifier):
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
-        learnt = super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
+        learnt = super()._learn(replace(rows, frame=table), blocks, every_row)
         return replace(learnt, unknown=unknown)
 
     @override
