@@ -29,7 +29,8 @@ from bayesclf.attached import ClassifierMethods, with_methods
 from bayesclf.classifiers.given import with_posterior
 from bayesclf.classifiers.labels import (
     UNLABELED,
-    UNLABELED_CHOICES,
+    UNLABELED_CHOICE,
+    UNLABELED_IN_PARTS,
     about_dropped_rows,
     about_unlabeled_rows,
     checked_labels,
@@ -40,12 +41,12 @@ from bayesclf.classifiers.labels import (
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
 from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
-from bayesclf.constraints import Choice, require
+from bayesclf.constraints import INSIDE, Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
 from bayesclf.engines.inference import Draws, Engine
 from bayesclf.engines.optimizers import Optimizer
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, check_between, may_be_absent, warn
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, may_be_absent, warn
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -156,7 +157,7 @@ class LogLikelihood:
     conditional: Array
 
 
-SOURCES = ("mle", "map", "mean", "posterior", "tempered")
+SOURCE = Choice(("mle", "map", "mean", "posterior", "tempered"))
 """What rules take hypotheses from."""
 
 INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
@@ -396,7 +397,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
-        check_between("ci_prob", ci_prob)
+        require(INSIDE, ci_prob=ci_prob)
         rows = self.rows(X)
         given_x = _given_x(rule)
         return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x)
@@ -485,7 +486,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             For the posterior of a fit that has none.
         """
         check_is_fitted(self, "classes_")
-        require(Choice(SOURCES), source=source)
+        require(SOURCE, source=source)
         model, offset = self._with_class_prior(class_prior)
         if source in ("mle", "map"):
             return Hypotheses(model, self._point(source), offset=offset)
@@ -590,7 +591,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         self, X: Any, y: Any, sample_weight: Any, classes: Any, unlabeled: str, in_parts: bool = False
     ) -> tuple[Training, tuple[str, ...]]:
         """Return the rows to learn from, those of a fit or further ones, and what to say of others."""
-        require(Choice(UNLABELED_CHOICES[: 2 if in_parts else 3]), unlabeled=unlabeled)
+        require(UNLABELED_IN_PARTS if in_parts else UNLABELED_CHOICE, unlabeled=unlabeled)
         more = in_parts and "classes_" in vars(self)
         frame = self._validated(X, reset=not more)
         codes_of = self._codes_of_more if more else self._label_codes

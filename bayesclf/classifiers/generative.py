@@ -80,6 +80,9 @@ PROPOSALS, TEMPERED_DRAWS = 1000, 500
 TEMPERED = 1
 """What tells the random numbers of T and b from others of the same seed."""
 
+MISSING = Choice(("ignore", "level"))
+"""What missing cells count as."""
+
 CELL_BYTES = 64
 """Memory that a cell of generated rows takes, with its copies on the way."""
 
@@ -571,7 +574,7 @@ class GenerativeClassifier(BayesClassifier):
                 f"prior must be what as_prior has set, not {type(self.prior).__name__}; the classifier that "
                 "clf.as_prior() returns has it already, so fit that one to the new rows"
             )
-        require(Choice(("ignore", "level")), missing=self.missing)
+        require(MISSING, missing=self.missing)
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Use given base rates instead of π in every hypothesis."""

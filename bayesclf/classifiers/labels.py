@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bayesclf.constraints import Choice
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.wording import LISTED_ROWS, listed, one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
-UNLABELED_CHOICES = ("error", "drop", "use")
+UNLABELED_CHOICE, UNLABELED_IN_PARTS = Choice(("error", "drop", "use")), Choice(("error", "drop"))
 """What may be done with training rows without a label: refuse them, leave them out, learn from them."""
 
 UNLABELED = -1

@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 from bayesclf import cluster
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import checked_labels, possible_labels
+from bayesclf.classifiers.labels import UNLABELED_IN_PARTS, checked_labels, possible_labels
 from bayesclf.classifiers.training import Training
-from bayesclf.constraints import Choice, Instance, OrNone, Several, require
+from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
@@ -53,7 +53,7 @@ class Reading:
         require(Several("columns, such as ['id']"), drop=self.drop)
         of_columns = OrNone(Instance(Mapping, "a mapping from columns"))
         require(of_columns, kinds=self.kinds, missing=self.missing, reading=self.reading)
-        require(Choice(("error", "drop")), unlabeled=self.unlabeled)
+        require(UNLABELED_IN_PARTS, unlabeled=self.unlabeled)
         wish_of(dict(self.reading or {}))
 
     def stream(self, source: Any) -> Stream:

@@ -12,10 +12,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.counts import of_counts
 from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration, require_room
+from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
@@ -32,6 +33,9 @@ WHOLE_COLLECTION = ("min_df", "max_df", "max_features")
 
 OWN_OPTIONS = ("input", "binary", "dtype")
 """Options of the vectorizer that the classifier sets itself."""
+
+WORD_BYTES = 32
+"""Memory that a word of generated text takes, with its copies on the way."""
 
 NAME = "text"
 """Name of the column where documents come without one."""
@@ -250,7 +254,9 @@ class TextNB(GenerativeClassifier):
 
         words = np.array(list(table), dtype=object)
         counts = np.column_stack([np.asarray(column, dtype=np.intp) for column in table.values()])
-        require_room(counts.sum())
+        require_bytes(
+            WORD_BYTES * float(counts.sum()), f"{counts.sum():,} words", "generate fewer documents, or shorter ones"
+        )
         texts = [" ".join(rng.permutation(np.repeat(words, row))) for row in counts]
         return pd.DataFrame({self.columns_[0].name: texts})
 

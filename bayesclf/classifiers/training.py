@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import UNLABELED, checked_labels, is_number, require_labels_as, require_same_labels
 from bayesclf.constraints import Number, Whole
@@ -34,9 +33,6 @@ NO_WORD = "the training documents have no word at all; look at the column, or at
 
 LONGEST = 2**53
 """Length from which whole numbers are no longer told apart."""
-
-WORD_BYTES = 32
-"""Memory that a word of generated text takes, with its copies on the way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,11 +93,6 @@ def given_lengths(lengths: Any, rows: int) -> Integers:
             f"lengths must be a whole number of at least 0, or one for each of the {rows} documents, not {lengths!r}"
         )
     return np.broadcast_to(values.astype(np.int64), (rows,))
-
-
-def require_room(words: int) -> None:
-    """Raise `Refused` for texts with more words than fit into memory."""
-    arrays.require_bytes(WORD_BYTES * float(words), f"{words:,} words", "generate fewer documents, or shorter ones")
 
 
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
