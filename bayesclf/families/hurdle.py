@@ -234,8 +234,6 @@ class Hurdle(Family[HurdleStatistics]):
         zero, others = split(X)
         of_zeros = self.of_zeros.contributions(zero, parameters, pair)
         of_others = self.family.contributions(others, parameters, pair)
-        if of_zeros.features != of_others.features:
-            return super().contributions(X, parameters, pair)
         return replace(of_zeros, values=of_zeros.values + of_others.values)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
