@@ -237,7 +237,8 @@ class Predictor(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ign
                 self._infer(self._make_model(frame, codes, weight))
             else:
                 self._infer_partly(frame, codes, weight)
-            words = [] if sparse.issparse(X) else columns.about_words(frame, self.columns_)
+            categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
+            words = [] if sparse.issparse(X) else columns.about_words(frame, categories)
             if hasattr(self, "feature_names_in_") and not columns.is_described(X):
                 words += about_useless(frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
