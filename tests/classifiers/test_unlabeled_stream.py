@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.classifiers import updating
+from bayesclf.classifiers import passes
 from bayesclf.errors import InputError
 from bayesclf.families import learned_alpha
 
@@ -77,7 +77,7 @@ def test_labels_are_what_they_were_before_missing_ones_made_others_of_them(clf, 
 
 @pytest.mark.parametrize("unlabeled", ["error", "drop"])
 def test_where_no_label_is_missing_alpha_is_learned_by_the_same_rows(unlabeled, monkeypatch):
-    for module, name in ((updating, "MOST_ROWS"), (updating, "MOST_KEPT"), (learned_alpha, "MOST_ROWS")):
+    for module, name in ((passes, "MOST_ROWS"), (passes, "MOST_KEPT"), (learned_alpha, "MOST_ROWS")):
         monkeypatch.setattr(module, name, 30)
     rng = np.random.default_rng(0)
     word = rng.choice(list("abcdefghijkl"), 120)
