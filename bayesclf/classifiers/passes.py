@@ -105,7 +105,9 @@ class Reading:
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):
             return None
-        classes, codes = _coded_labels(_whole(y) if from_file and self.unlabeled == "drop" else y, self.classes)
+        if self.unlabeled == "drop":
+            y = _whole(y) if from_file else y.infer_objects()
+        classes, codes = _coded_labels(y, self.classes)
         kept = Training.of(frame, codes, weight)
         if len(kept.y) < len(batch.table):
             used = {name: kept.frame[name].cat.remove_unused_categories() for name in kept.frame if name in written}
