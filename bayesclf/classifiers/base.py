@@ -18,9 +18,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.attached import ClassifierMethods, with_methods
+from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.predictor import LogLikelihood, Predictor
-from bayesclf.errors import DoesNotExist, Refused, may_be_absent
+from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, may_be_absent, warn
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import to_constants, to_dataset
 from bayesclf.rules import Gibbs
@@ -175,6 +176,11 @@ class BayesClassifier(Predictor, ClassifierMethods):
         Refused
             Where PyMC has no such model: for weights, `select=True`, columns that depend on missing cells, a table too
             large for its rows to be dense.
+
+        Warns
+        -----
+        PredictionWarning
+            For draws that were given, whose prior is not known.
         """
         if sample_weight is not None:
             raise Refused(
@@ -182,6 +188,8 @@ class BayesClassifier(Predictor, ClassifierMethods):
                 "at = np.repeat(np.arange(len(y)), sample_weight), then X.iloc[at] and y[at]"
             )
         table = self.frame(X)
+        if is_given(self):
+            warn(PRIOR_OF_FIT, PredictionWarning)
         return self.model_.page(self.encode(table), self.known_codes(checked_labels(y, len(table))))
 
     def pymc_data(self, X: Any) -> dict[str, Any]:

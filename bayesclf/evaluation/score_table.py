@@ -102,7 +102,7 @@ def mean(comparison: HeldOut, key: Key, metric: str) -> float:
 
 def with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
     """Return a metric's mean and its standard error over the rows, under its name."""
-    error = standard_error_of_rows(row_losses(comparison, key, metric), comparison.train_size)
+    error = standard_error_of_rows(row_losses(comparison, key, metric), comparison.train_size, metric == "error")
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 

@@ -73,11 +73,14 @@ def mean_of_rows(values: Array, rows: Integers) -> Array:
     return np.asarray((np.bincount(rows, values) / np.maximum(times, 1))[times > 0])
 
 
-def standard_error_of_rows(values: Array, train: float) -> float:
+def standard_error_of_rows(values: Array, train: float, share: bool = False) -> float:
     """Return the standard error of the mean of scores of held-out rows, or of their differences, (row).
 
     s √(1/n + 1/n_train) with the standard deviation s: training sets overlap, so the naive s/√n is too small. It is
     Nadeau and Bengio's allowance for folds, applied to rows. NaN if a value is infinite.
+
+    Rows that are all right do not show that every new row is. So s² of a share is at least p(1 − p), where
+    p = ½/(n + 1) is the mean of Jeffreys' posterior after no error in n rows.
 
     Parameters
     ----------
@@ -85,6 +88,8 @@ def standard_error_of_rows(values: Array, train: float) -> float:
         (row).
     train
         Mean number of rows that the models were fitted on.
+    share
+        Whether the values are 0-1 losses, whose mean is a share of the rows.
 
     References
     ----------
@@ -92,7 +97,8 @@ def standard_error_of_rows(values: Array, train: float) -> float:
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
-    return float(values.std(ddof=1) * np.sqrt(1 / len(values) + 1 / train))
+    unseen = 0.5 / (len(values) + 1) if share else 0.0
+    return float(max(values.std(ddof=1), np.sqrt(unseen * (1 - unseen))) * np.sqrt(1 / len(values) + 1 / train))
 
 
 def _binned(log_proba: Array, y: Integers, bins: int) -> tuple[Integers, Array, Array]:

@@ -123,7 +123,7 @@ def _section(comparison: Comparison, name: str, diagnosis: Diagnosis | None) -> 
         parts += _answers(comparison, name)
     if diagnosis is not None:
         parts += [Findings([*diagnosis.issues, *diagnosis.tips]), checks(diagnosis)]
-        parts += model_and_priors(priors_of(comparison.fits[name]))
+        parts += model_and_priors(priors_of(comparison.fits[name]), comparison.classes, comparison.order)
     return Section(first_upper(names.full_name(comparison, name)), parts, "folded")
 
 

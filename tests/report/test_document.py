@@ -304,6 +304,8 @@ def test_ordered_labels_keep_their_order_in_tables(rare_rows):
     for words in (Page(render(found)).words, Page(written(classifier_page.tree(fit, rare_rows, y))).words):
         assert "3 classes: low 33.5%, mid 33.2%, high 33.2%" in words
         assert "true classlowmidhigh" in words
+        assert re.search("Recall of low.*Recall of mid.*Recall of high", words)
+    assert re.search("mulowx.*mumidx.*muhighx.*sigma2low", words)  # the parameters
     assert found.classes.tolist() == ["high", "low", "mid"]
 
 
@@ -361,6 +363,11 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     assert "always predicting 'no'" in judged.cautions[0]
     assert f"against 90.0%. The recall of 'yes' is {percent(recall)}." in judged.cautions[0]
     assert judged.cautions[0] in Page(render(found)).words
+    half = RARE == "yes"
+    half[:200] = False  # clearly better labels that find only half of a class may still find few of another
+    third = np.where(half, "yes", np.where(np.arange(400) % 50 == 3, "few", "no"))
+    found = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * half[:, None], third, rules=["map"])
+    assert verdict(found, found.table).cautions[0].startswith("The recall of 'few' is 0%. If some errors are worse")
     clear = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * (RARE == "yes")[:, None], RARE, rules=["map"])
     assert verdict(clear, clear.table).cautions == ()
 
@@ -374,6 +381,7 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     judged = verdict(dear, dear.table)
     assert judged.cautions[0].startswith("At the given costs its decisions are no")
     assert "cheaper than always deciding for 'no': " in judged.cautions[0]
+    assert "always deciding for 'no'" in str(dear)
     assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)
 
 
