@@ -47,8 +47,7 @@ def test_the_last_line_is_a_command_that_fits_the_model_to_use():
     name, _, line = last.partition(": ")
     assert name == "To fit nb"
     assert "nb fitted by map" in command(*shlex.split(line)[1:]).out
-    loaded = bc.load("nb.nc")
-    assert ([column.name for column in loaded.columns_], loaded.inference) == (["x"], bc.engines.MAP())
+    assert [column.name for column in bc.load("nb.nc").columns_] == ["x"]
 
 
 def test_networks_of_uncertain_structure_have_names():
