@@ -164,18 +164,13 @@ def _next_step(found: pd.DataFrame, classifier: Any) -> str:
     counts = found["statistic"].isin(["class_count", "class_count_given_x"])
     if counts.any():
         steps.append("look for dependent columns and over-confidence (Y02), which makes a class too frequent")
-    if (found["statistic"] == "word_repetition").any():
-        steps.append("words of a document are not independent: replace counts by presences (BernoulliNB)")
     return "; ".join(steps)
 
 
 SAID = 2
 """Statistics that a sentence tells; the evidence has all."""
 
-STATISTICS = {
-    "shape": "distance from a normal shape",
-    "word_repetition": "share of equal pairs of words in a document",
-}
+STATISTICS = {"shape": "distance from a normal shape"}
 """Statistics in words, where the name is not enough."""
 
 
