@@ -102,8 +102,8 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
     parts: list[Part] = []
     if len(shown):
         parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
-    used = [rule for rule in RULES if any(name == rule for _, name in comparison.answers)]
-    rules = [f"{rule}: {names.RULES[rule]}" for rule in used]
+    used = {name for _, name in comparison.answers}
+    rules = [f"{rule.name}: {rule.summary}" for rule in RULES.values() if rule.name in used]
     parts.append(Section("What the rules are", [Items(rules)], "more"))
     if comparison.costs is not None:
         reject = comparison.costs.reject
