@@ -302,7 +302,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 self._infer(self._make_model(rows))
             else:
                 self._infer_partly(rows)
-            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, self.columns_)
+            categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
+            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, categories)
             if hasattr(self, "feature_names_in_") and not columns.is_described(X):
                 words += about_useless(rows.frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -22,11 +23,11 @@ from bayesclf.classifiers.training import Training
 from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError
 from bayesclf.progress import Progress, Tell, shown, silent
-from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
-from bayesclf.tables.delimited import wish_of
+from bayesclf.tables.columns import ColumnKind, about_words, column_kind, require_column, some_rows
 from bayesclf.tables.levels import EXACT
+from bayesclf.tables.options import named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import left_out, mended_labels
+from bayesclf.tables.remarks import about_useless, left_out, mended_labels
 from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
 from bayesclf.wording import LISTED_ROWS, listed
 
@@ -75,10 +76,11 @@ class Reading:
         except NoRows:
             return {}
 
-    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str]) -> Counted | None:
+    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str], from_file: bool) -> Counted | None:
         """Return the rows of a batch that count, given its checked cells; None where none does.
 
-        Levels of columns in `written`, words that are written out, are those that occur in rows that count.
+        Levels of columns in `written`, words that are written out, are those that occur in rows that count. Whole
+        labels of a file with gaps are whole numbers, as in memory.
         """
         y = batch.table[self.target]
         weight = None if self.weight is None else _weights(batch.table[self.weight])
@@ -93,7 +95,7 @@ class Reading:
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):
             return None
-        classes, codes = _coded_labels(_whole(y) if self.unlabeled == "drop" else y, self.classes)
+        classes, codes = _coded_labels(_whole(y) if from_file and self.unlabeled == "drop" else y, self.classes)
         kept = Training.of(frame, codes, weight)
         if len(kept.y) < len(batch.table):
             used = {name: kept.frame[name].cat.remove_unused_categories() for name in kept.frame if name in written}
@@ -159,13 +161,14 @@ def _weights(column: pd.Series) -> Array:
         raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
 
 
+@named_for("stream")
 def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
     """Return a table of files with its reading decided by the first batch, without useless columns, and notes.
 
-    What is no file is returned as it is: there the user has chosen the columns.
+    What is no file is returned as it is: there the user has chosen the columns, and notes name the useless ones.
     """
     if not isinstance(source, str | os.PathLike):
-        return source, how, []
+        return source, how, _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
     stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
@@ -193,6 +196,16 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if client is None:
         return stream, replace(how, drop=tuple(left)), notes
     return source, replace(how, drop=(*how.drop, *left)), notes
+
+
+def _about(source: Any, how: Reading) -> list[str]:
+    """Return what there is to say about the columns of a table in memory, by its first batch."""
+    stream, features = how.opened(source)
+    if (batch := next(stream.batches(), None)) is None:
+        return []
+    table = batch.table[[name for name in features if name not in (how.kinds or ())]]
+    table = table.astype({name: object for name in stream.written if name in table.columns})
+    return [*about_words(table, table.columns), *about_useless(table)]
 
 
 class Unlike(InputError):
@@ -243,7 +256,7 @@ class Pass:
         for batch in stream.batches():
             with _told_where(batch, done, stream):
                 frame = clf._validated(batch.table[features], reset=not done)
-                rows = self.how.counted(frame, batch, stream.written)
+                rows = self.how.counted(frame, batch, stream.written, stream.from_file)
                 if rows is not None:
                     found = self.step(clf, found, replace(rows, before=done, part=part or 0, total=total))
             done += len(batch.table)

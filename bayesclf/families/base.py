@@ -83,7 +83,7 @@ class Axes:
         return out
 
 
-class Statistics(ABC):
+class Statistics:
     """Sufficient statistics of a block, a frozen dataclass of axes and arrays. The statistics of two data sets add up.
 
     The defaults are those of sums over rows, (outcome, feature).
@@ -92,9 +92,9 @@ class Statistics(ABC):
     axes: Axes
 
     @classmethod
-    @abstractmethod
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Return the statistics of rows `X` (row, feature) with label codes `y` (row)."""
+        """Return the statistics of rows `X` (row, feature) with label codes `y` (row), unless a family makes them."""
+        raise NotImplementedError
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self._named().values(), other._named().values(), strict=True)
