@@ -359,8 +359,8 @@ class Family[S: Statistics](Concise, ABC):
         """
         return self.log_prior(parameters)
 
-    def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
-        """Return the columns of a block, numbers measured from their training means or from 0.
+    def linear_design(self, statistics: S) -> LinearDesign:
+        """Return the columns of a block, numbers measured from their training means.
 
         Counts are measured from 0 always, as their statistics do not say how many documents there were.
         """

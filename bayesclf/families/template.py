@@ -231,10 +231,9 @@ class CellFamily(Family[CellSums]):
         return np.asarray((self.gain(self.state(), *statistics.rows()) + statistics.log_base).sum(axis=0))
 
     @override
-    def linear_design(self, statistics: CellSums, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: CellSums) -> LinearDesign:
         """Measure from the pooled means."""
-        mean = statistics.mean()
-        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
+        return LinearDesign(statistics.axes.features, (), statistics.mean())
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
