@@ -2,6 +2,8 @@
 
 import os
 import signal
+import sys
+from contextlib import suppress
 from types import FrameType
 
 INTERRUPTED = 130
@@ -15,12 +17,21 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command line of this process."""
+    """Run the command line of this process, and end the process without waiting for its threads.
+
+    A thread of PyArrow that lets go of a Python file while the interpreter ends would abort the process.
+    """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     from bayesclf.cli import main as run
 
-    run()
+    try:
+        run()
+    except SystemExit as end:  # stdout is flushed
+        if sys.stderr is not None:
+            with suppress(OSError):
+                sys.stderr.flush()
+        os._exit(end.code if isinstance(end.code, int) else 1)
 
 
 if __name__ == "__main__":
