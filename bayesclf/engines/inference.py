@@ -64,7 +64,7 @@ class Auto(Concise):
     """
 
     laplace: Laplace = field(default_factory=lambda: Laplace(limit=FINITE_VARIANCE))
-    nuts: NUTS = field(default_factory=NUTS)
+    nuts: NUTS = field(default_factory=lambda: NUTS(draws=500))
     augmentation: Augmentation = field(default_factory=Augmentation)
 
     def __post_init__(self) -> None:
@@ -389,15 +389,16 @@ def _nuts(model: Model, engine: NUTS, seed: int, bounded: bool) -> Draws:
     sampled, parameters = _sampled(model, engine, seed, most)
     if _learns(model) and engine.target_accept is None:
         work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
-        if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
-            sampled, parameters = _sampled_patiently(model, engine, seed)
+        if STEEPER * work <= MOST_WORK and _problems(model, parameters, engine, sampled.stats):
+            patient = replace(engine, target_accept=PATIENT, tune=engine.tune or nuts.TUNE)
+            sampled, parameters = _sampled(model, patient, seed)
     return checked_chains(model, parameters, engine, engine.chains, sampled.stats)
 
 
-PATIENT, KEPT, STEEPER = 0.97, 3, 2
-"""If the first run has not converged: acceptance rate of a second, one in how many of its draws is kept, and how much
-more work each draw is likely to be. Where weights separate the classes, a larger scale makes the likelihood steeper:
-steps that suit most scales are too long for the largest."""
+PATIENT, STEEPER = 0.97, 3
+"""If the first run has not converged: acceptance rate of a second, and how much more work that is likely to be. Where
+weights separate the classes, a larger scale makes the likelihood steeper: steps that suit most scales are too long for
+the largest."""
 MOST_WORK = 6e10
 """Multiplications that NUTS may take, half a minute, and a second run thereafter."""
 
@@ -406,15 +407,6 @@ def gradient_work(model: LogisticModel) -> float:
     """Return multiplications for one gradient of the joint density: of the rows, and of the nodes' roots."""
     size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
     return 2.0 * len(model.y) * size + 6.0 * size**2
-
-
-def _sampled_patiently(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
-    """Return every `KEPT`-th draw of a longer run in smaller steps."""
-    longer = replace(engine, target_accept=PATIENT, draws=KEPT * engine.draws, tune=engine.tune or nuts.TUNE)
-    sampled, _ = _sampled(model, longer, seed)
-    kept = {name: values[:, ::KEPT] for name, values in sampled.draws.items()}
-    stats = sampled.stats.isel(draw=slice(None, None, KEPT))
-    return nuts.Sample(kept, stats.assign_coords(draw=np.arange(engine.draws))), joined(kept)
 
 
 def checked_chains(

@@ -82,7 +82,7 @@ class NUTS(Concise):
     target_accept : float or None
         Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps. None is 0.8,
         or 0.9 for logistic regression whose prior scale is learned; there a run that has not converged is followed by
-        one at 0.97 with three times the draws, of which every third is kept.
+        one at 0.97.
     max_treedepth : int
         A draw takes at most 2 to this power leapfrog steps.
     cores : int or None

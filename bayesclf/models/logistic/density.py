@@ -30,8 +30,8 @@ ROWS = 64
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS = 7
-OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
-"""Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
+OPTIONS: Mapping[str, Any] = {"adaptation": "low_rank", "step_size_jitter": 0.5, "max_energy_error": 1e5}
+"""The step size that a scale s allows falls with s, so that it varies from draw to draw. Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
 together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
 

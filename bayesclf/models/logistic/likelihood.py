@@ -254,12 +254,20 @@ def gram(X: Matrix, weight: Array) -> Array:
 
 
 def with_ones(X: Matrix, after: bool = False) -> Matrix:
-    """Return rows with a column of ones before the others, and perhaps another after them."""
+    """Return rows with a column of ones before the others, and perhaps another after them.
+
+    Dense rows that already lie beside ones, as `LogisticDesign.matrix` makes them, are not copied.
+    """
     ones = np.ones((X.shape[0], 1))
-    if isinstance(X, np.ndarray):
-        return np.hstack([ones, X, ones] if after else [ones, X])
-    one = sparse.csr_array(ones)
-    return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
+    if not isinstance(X, np.ndarray):
+        one = sparse.csr_array(ones)
+        return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
+    whole: Array | None = X.base
+    if whole is not None and whole.ndim == 2 and whole.shape == (len(X), 1 + X.shape[1]) and not after:
+        beside = whole[:, 1:].__array_interface__ == X.__array_interface__
+        if beside and (whole[:, 0] == 1).all():
+            return whole
+    return np.hstack([ones, X, ones] if after else [ones, X])
 
 
 def log_normalizer(eta: Array, axis: int = -1) -> Array:
