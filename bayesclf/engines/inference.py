@@ -41,10 +41,9 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
-    draw: the error of an average is then at most √2 times that of independent draws. A chain has 250 draws where NUTS
-    would take more than about half a minute for logistic regression with a learned scale. If these take too long, draws
-    are from a normal distribution, of which too few are effective: `notes_` has their k̂, and `convergence_problems_`
-    their number.
+    draw: the error of an average is then at most √2 times that of independent draws. Where NUTS would take more than
+    about a quarter of a minute for logistic regression with a learned scale, draws are from a normal distribution, of
+    which too few are effective: `notes_` has their k̂, and `convergence_problems_` their number.
 
     Parameters
     ----------
@@ -79,9 +78,7 @@ WORK_LIMIT = 500_000
 COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
-COMPARISON_AUTO = Auto(
-    replace(Auto().laplace, draws=COMPARISON_NUTS.draws), COMPARISON_NUTS, Augmentation(draws=COMPARISON_NUTS.draws)
-)
+COMPARISON_AUTO = Auto(nuts=COMPARISON_NUTS, augmentation=Augmentation(draws=COMPARISON_NUTS.draws))
 """`auto` for the same purpose, with as many draws from whichever engine it takes."""
 
 COMPARISON_LAPLACE = Laplace(draws=250)
@@ -115,14 +112,9 @@ def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> 
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             return laplace.resample(proposals, settings, rng), f"{how}: {_worth(proposals)}"
     how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
-    if not _learns(model):
-        return nuts_settings, how
-    affordable = shortened(model, nuts_settings)
-    if affordable is None:
+    if _learns(model) and nuts_work(model, nuts_settings) > MOST_WORK:
         return roughly(model, settings, seed)
-    if affordable.draws < nuts_settings.draws:
-        how += f"; by {affordable.draws} draws a chain, as {nuts_settings.draws:,} would take too long"
-    return affordable, how
+    return nuts_settings, how
 
 
 def roughly(model: LogisticModel, settings: Laplace, seed: int) -> tuple[LaplaceSample, str]:
@@ -141,17 +133,8 @@ def _worth(proposals: laplace.Proposals) -> str:
 
 ROUGH, COUNTING = 2, 0.5
 """Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
-STEPS_OF_A_DRAW = 15
+STEPS_OF_A_DRAW = 10
 """Gradients for each draw that NUTS is taken to need before it has run."""
-SHORTER = 250, 200
-"""Draws of a chain, and draws before them, where more would take too long."""
-
-
-def shortened(model: LogisticModel, settings: NUTS) -> NUTS | None:
-    """Return settings with which NUTS takes no more than `MOST_WORK`: those given, or fewer draws, or None."""
-    draws, tune = SHORTER
-    fewer = replace(settings, draws=min(draws, settings.draws), tune=min(tune, settings.tune or tune))
-    return next((own for own in (settings, fewer) if nuts_work(model, own) <= MOST_WORK), None)
 
 
 def nuts_work(model: LogisticModel, settings: NUTS) -> float:
@@ -399,8 +382,8 @@ PATIENT, STEEPER = 0.97, 3
 """If the first run has not converged: acceptance rate of a second, and how much more work that is likely to be. Where
 weights separate the classes, a larger scale makes the likelihood steeper: steps that suit most scales are too long for
 the largest."""
-MOST_WORK = 6e10
-"""Multiplications that NUTS may take, half a minute, and a second run thereafter."""
+MOST_WORK = 3e10
+"""Multiplications that NUTS may take, a quarter of a minute, and a second run thereafter."""
 
 
 def gradient_work(model: LogisticModel) -> float:

@@ -61,9 +61,6 @@ class Model(Protocol):
     def of_page(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, ...) of the variables of `page`."""
 
-    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
-
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return log P(y | x, θ) up to a constant of each draw and row, (draw, row, outcome).
 
