@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
@@ -25,7 +26,7 @@ from bayesclf.classifiers.base import (
 )
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
-from bayesclf.constraints import Instance, Whole, require
+from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison
@@ -44,7 +45,7 @@ ROW_BYTES = 64
 """Memory that a repeated row takes at least."""
 
 
-class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class StackedClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
     """P(y | x) = Σ_m w_m P_m(y | x): each model averages over its hypotheses, and stacking over the models.
 
     The weights maximize Σ_i log Σ_m w_m P_m(y_i | x_i, rows without i), the log score of left-out rows. They are not
@@ -125,25 +126,22 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.cv = cv
         self.random_state = random_state
 
+    @property
+    def _named(self) -> list[tuple[str, Any]]:
+        """The models and their names, as scikit-learn has them."""
+        return list(self.models.items()) if isinstance(self.models, Mapping) else []
+
+    @_named.setter
+    def _named(self, models: list[tuple[str, Any]]) -> None:
+        self.models = dict(models)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with `deep` also the models by their names, and theirs as ``name__parameter``."""
-        params: dict[str, Any] = super().get_params(deep=deep)
-        own = set(params)
-        for name, model in self.models.items() if deep and isinstance(self.models, Mapping) else ():
-            if name not in own and "__" not in name:
-                params[name] = model
-                params |= {f"{name}__{key}": value for key, value in model.get_params().items()}
-        return params
+        return self._get_params("_named", deep=deep)  # type: ignore[no-any-return]
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters: own ones, whole models by their names, and those of models as ``name__parameter``."""
-        if "models" in params:
-            self.models = params.pop("models")
-        if isinstance(self.models, Mapping):
-            whole = set(params).intersection(self.models).difference(super().get_params(deep=False))
-            if whole:
-                self.models = {**self.models, **{name: params.pop(name) for name in whole}}
-        super().set_params(**params)
+        self._set_params("_named", **params)
         return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -336,8 +334,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) -> StackedClassifier:
+def of_comparison(comparison: Comparison) -> StackedClassifier:
     """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
+
+    Lines that have no log score, such as that of the Gibbs classifier, are left out, as `left_out_` says.
 
     The weights maximize the log score of the answers to held-out rows, which the comparison has. The models are its
     fits on all rows. To see how well such a mixture predicts, compare a `StackedClassifier` like any other model.
@@ -349,16 +349,11 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     ----------
     comparison : Comparison
         Result of `bayesclf.compare`.
-    lines : iterable of pair of str or None
-        Lines of the table to mix, as pairs of a model and a rule; by default all that have log scores: the Gibbs
-        classifier and rules that could not answer are left out, as `left_out_` of the classifier says.
 
     Raises
     ------
-    InputError
-        For a line that the comparison does not have.
     Refused
-        For a line without log scores, or a row whose label has probability 0 under every line.
+        Where no line has log scores, or the label of a row has probability 0 under every line.
 
     Examples
     --------
@@ -369,11 +364,13 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
     """
     fits = {**comparison.fits, **comparison.peers}
-    keys, left_out = _chosen(comparison, lines)
-    left_out |= {key: "the model cannot be fitted to all rows" for key in keys if key[0] not in fits}
-    keys = [key for key in keys if key[0] in fits]
+    left_out = {key: DRAWN if key[1] == "gibbs" else answer.reason for key, answer in comparison.answers.items()}
+    left_out |= {key: "the model cannot be fitted to all rows" for key in left_out if key[0] not in fits}
+    left_out = {key: reason for key, reason in left_out.items() if reason}
+    keys = [key for key in comparison.answers if key not in left_out]
     if not keys:
-        raise Refused("no line can be part of a stack, as no model can be fitted to all rows")
+        key, reason = next(iter(left_out.items()))
+        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
     losses = [np.concatenate([part.log_loss for part in comparison.answers[key].scores]) for key in keys]
     log_scores = -np.column_stack(losses)
     impossible = np.flatnonzero(np.isneginf(log_scores).all(axis=1))
@@ -395,33 +392,6 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     stack.left_out_ = {peers.line_name(*key): reason for key, reason in left_out.items()}
     take_over_attributes(stack, next(iter(models.values())))
     return stack
-
-
-def _chosen(comparison: Comparison, lines: Iterable[Key] | None) -> tuple[list[Key], dict[Key, str]]:
-    """Return the lines that a stack mixes, and why others are left out."""
-    found = comparison.answers
-    left_out = {key: DRAWN if key[1] == "gibbs" else answer.reason for key, answer in found.items()}
-    left_out = {key: reason for key, reason in left_out.items() if reason}
-    if lines is None:
-        chosen = [key for key in found if key not in left_out]
-    else:
-        require(Instance(Iterable, "lines, such as [('nb', 'map')]"), lines=lines)
-        chosen = list(lines)
-        wrong = [repr(line) for line in chosen if not isinstance(line, tuple) or line not in found]
-        if wrong or not chosen:
-            raise InputError(
-                f"lines must be pairs of a model and a rule of this comparison, {joined(map(str, found))}, not "
-                f"{wrong[0] if wrong else 'empty'}"
-            )
-        chosen = list(dict.fromkeys(chosen))
-        for key in chosen:
-            if key in left_out:
-                raise Refused(f"{peers.line_name(*key)} cannot be part of a stack: {left_out[key]}")
-        left_out = {}
-    if not chosen:
-        key, reason = next(iter(left_out.items()))
-        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
-    return chosen, left_out
 
 
 def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:

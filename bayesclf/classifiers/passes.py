@@ -1,33 +1,45 @@
-"""Passes over a table that is read batch by batch: a step adds what it finds in each, here or on Dask's workers."""
+"""Learning in parts: further rows, tables read batch by batch, here or on Dask's workers, and what others learned.
+
+In a pass over a table, a step adds what it finds in each batch. Statistics add, so that the posterior is that of all
+rows.
+"""
+# ruff: noqa: SLF001 - some functions are methods of `BayesClassifier`
 
 from __future__ import annotations
 
+import operator
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import reduce
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import cluster
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import Choice, Instance, OrNone, Several, require
-from bayesclf.errors import InputError
-from bayesclf.progress import Tell, silent
-from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
-from bayesclf.tables.delimited import wish_of
+from bayesclf.classifiers.labels import UNLABELED_IN_PARTS, checked_labels, possible_labels
+from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, Training, block_cells
+from bayesclf.constraints import Instance, OrNone, Several, require
+from bayesclf.errors import InputError, Refused
+from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
+from bayesclf.families.moments import part_of_more
+from bayesclf.families.selected import Selected
+from bayesclf.progress import Progress, Tell, shown, silent
+from bayesclf.tables.columns import Column, ColumnKind, about_words, column_kind, require_column, some_rows
 from bayesclf.tables.levels import EXACT
+from bayesclf.tables.options import named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import left_out, mended_labels
+from bayesclf.tables.remarks import about_useless, left_out, mended_labels
 from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
-from bayesclf.wording import LISTED_ROWS, listed
+from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, listed
 
 
 @dataclass(frozen=True)
@@ -35,41 +47,30 @@ class Reading:
     """What the columns of a stream are; as the arguments of `fit_stream`."""
 
     target: str
-    weight: str | None
-    classes: Any
-    drop: tuple[str, ...]
-    kinds: dict[str, ColumnKind]
-    missing: dict[str, Sequence[object]]
+    weight: str | None = None
+    classes: Any = None
+    drop: Sequence[str] = ()
+    kinds: Mapping[str, ColumnKind] | None = None
+    missing: Mapping[str, Sequence[object]] | None = None
     unlabeled: str = "error"
-    options: dict[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        target: Any,
-        weight: Any,
-        classes: Any,
-        drop: Any,
-        kinds: Any,
-        missing: Any,
-        unlabeled: Any = "error",
-        reading: Any = None,
-    ) -> Self:
-        """Check the arguments."""
+    def __post_init__(self) -> None:
+        target, weight = self.target, self.weight
         if not isinstance(target, str):
             raise InputError(f"target must be the name of the column of labels, not {target!r}")
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
-        require(Several("columns, such as ['id']"), drop=drop)
-        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, missing=missing, reading=reading)
-        require(Choice(("error", "drop")), unlabeled=unlabeled)
-        options = dict(reading or {})
-        wish_of(options)
-        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled, options)
+        require(Several("columns, such as ['id']"), drop=self.drop)
+        of_columns = OrNone(Instance(Mapping, "a mapping from columns"))
+        require(of_columns, kinds=self.kinds, missing=self.missing, reading=self.reading)
+        require(UNLABELED_IN_PARTS, unlabeled=self.unlabeled)
+        wish_of(dict(self.reading or {}))
 
     def stream(self, source: Any) -> Stream:
         """Return a source as a stream of all columns that are not dropped."""
-        return open_stream(source, self.kinds, self.missing, (), self.drop, self.options, self.target)
+        kinds, missing, options = (dict(given or {}) for given in (self.kinds, self.missing, self.reading))
+        return open_stream(source, kinds, missing, (), tuple(self.drop), options, self.target)
 
     def opened(self, source: Any, expected: Mapping[str, str] | None = None) -> Opened:
         """Return a stream of features, labels and weights, and the features."""
@@ -85,10 +86,11 @@ class Reading:
         except NoRows:
             return {}
 
-    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str]) -> Counted | None:
+    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str], from_file: bool) -> Counted | None:
         """Return the rows of a batch that count, given its checked cells; None where none does.
 
-        Levels of columns in `written`, words that are written out, are those that occur in rows that count.
+        Levels of columns in `written`, words that are written out, are those that occur in rows that count. Whole
+        labels of a file with gaps are whole numbers, as in memory.
         """
         y = batch.table[self.target]
         weight = None if self.weight is None else _weights(batch.table[self.weight])
@@ -103,12 +105,14 @@ class Reading:
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):
             return None
-        classes, codes = _coded_labels(_whole(y) if self.unlabeled == "drop" else y, self.classes)
-        frame, codes, weight = weighted(frame, codes, weight)
-        if len(frame) < len(batch.table):
-            unused = {name: frame[name].cat.remove_unused_categories() for name in frame.columns if name in written}
-            frame = frame.assign(**unused)
-        return Counted(frame, codes, weight, classes)
+        if self.unlabeled == "drop":
+            y = _whole(y) if from_file else y.infer_objects()
+        classes, codes = _coded_labels(y, self.classes)
+        kept = Training.of(frame, codes, weight)
+        if len(kept.y) < len(batch.table):
+            used = {name: kept.frame[name].cat.remove_unused_categories() for name in kept.frame if name in written}
+            kept = replace(kept, frame=kept.frame.assign(**used))
+        return Counted(kept.frame, kept.y, kept.weight, classes=classes)
 
     def no_rows(self) -> InputError:
         """Return the error for a stream of which no row counts."""
@@ -125,17 +129,14 @@ type Opened = tuple[Stream, list[str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """Rows of a batch that count: cells, label codes and weights (row), and the labels in order.
+class Counted(Training):
+    """Rows of a batch that count, and the labels in order.
 
     `before` counts the rows of the part before the batch, and `part` all rows of the part. `total` counts the rows of
     the table, if that is known and each counts once.
     """
 
-    frame: pd.DataFrame
-    y: Integers
-    weight: Array | None
-    classes: NDArray[Any]
+    classes: NDArray[Any] = field(kw_only=True)
     before: int = 0
     part: int = 0
     total: int | None = None
@@ -172,13 +173,14 @@ def _weights(column: pd.Series) -> Array:
         raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
 
 
+@named_for("stream")
 def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
     """Return a table of files with its reading decided by the first batch, without useless columns, and notes.
 
-    What is no file is returned as it is: there the user has chosen the columns.
+    What is no file is returned as it is: there the user has chosen the columns, and notes name the useless ones.
     """
     if not isinstance(source, str | os.PathLike):
-        return source, how, []
+        return source, how, _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
     stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
@@ -189,7 +191,8 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows()
-    keep = {*how.options.get("keep", ()), *how.kinds, *(() if how.weight is None else (how.weight,))}
+    options = how.reading or {}
+    keep = {*options.get("keep", ()), *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
     if texts:
@@ -197,7 +200,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     every_row = len(parts) == 1 and len(table) == stream.rows
     left, notes = left_out(table, how.target, keep, stream.where, every_row)
     labels = table[how.target].dropna()
-    mends = client is None and not how.options.get("labels_as_written") and labels.dtype == object
+    mends = client is None and not options.get("labels_as_written") and labels.dtype == object
     slips, said = mended_labels(labels) if mends else ({}, [])
     if slips:
         stream = relabeled(stream, how.target, slips)
@@ -205,6 +208,16 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if client is None:
         return stream, replace(how, drop=tuple(left)), notes
     return source, replace(how, drop=(*how.drop, *left)), notes
+
+
+def _about(source: Any, how: Reading) -> list[str]:
+    """Return what there is to say about the columns of a table in memory, by its first batch."""
+    stream, features = how.opened(source)
+    if (batch := next(stream.batches(), None)) is None:
+        return []
+    table = batch.table[[name for name in features if name not in (how.kinds or ())]]
+    table = table.astype({name: object for name in stream.written if name in table.columns})
+    return [*about_words(table, table.columns), *about_useless(table)]
 
 
 class Unlike(InputError):
@@ -254,8 +267,8 @@ class Pass:
         total = stream.rows if part is None and self.how.weight is None else None
         for batch in stream.batches():
             with _told_where(batch, done, stream):
-                frame = clf._validated(batch.table[features], reset=not done)  # noqa: SLF001
-                rows = self.how.counted(frame, batch, stream.written)
+                frame = clf._validated(batch.table[features], reset=not done)
+                rows = self.how.counted(frame, batch, stream.written, stream.from_file)
                 if rows is not None:
                     found = self.step(clf, found, replace(rows, before=done, part=part or 0, total=total))
             done += len(batch.table)
@@ -391,3 +404,388 @@ def settle(self: Any, found: Found, classes: NDArray[Any], target: str) -> None:
         )
     self.n_features_in_, self.feature_names_in_ = found.clf.n_features_in_, found.clf.feature_names_in_
     self.classes_, self.target_name_ = classes, target
+
+
+OF_ANSWERS = ("inference", "random_state", "rule")
+"""Options that do not matter to what was learned: those of the first classifier are kept."""
+
+MOST_KEPT = 2 * MOST_ROWS
+"""Rows that are kept where their number is not known beforehand; of more than `MOST_ROWS`, as many are left out."""
+
+ROW_BITS = 40
+"""Bits of a row's number within its part, in what its priority is a hash of."""
+
+
+KEY, LABEL, WEIGHT = 0, 1, 2
+"""Columns of what is kept of rows: their priorities, labels and weights. Names of a table's columns are words."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutRows:
+    """The rows that α and T are learned by: all where they are few, else some, whatever the batches.
+
+    With a known number of rows, `total`, they are at even distances, as in a fit in memory. Otherwise they are the
+    `MOST_KEPT` with the lowest priorities: a hash of part and number, which gives all rows the same chance. `seen` is
+    how many rows were looked at; `tables` have cells, priorities, labels and weights of rows of each batch.
+    """
+
+    total: int | None = None
+    part: int = 0
+    seen: int = 0
+    tables: tuple[pd.DataFrame, ...] = ()
+
+    def with_rows(self, rows: Counted) -> LeftOutRows:
+        """Return the same after a look at further rows."""
+        some = rows.kept(rows.weights >= 1)
+        numbers = self.seen + np.arange(len(some.y))
+        keys = _priorities(self.part, numbers)
+        if self.total is not None:
+            keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
+        about = pd.DataFrame({KEY: keys, LABEL: rows.classes[some.y], WEIGHT: some.weights})
+        table = _lowest(pd.concat([some.frame.reset_index(drop=True), about], axis=1))
+        return replace(self, seen=self.seen + len(numbers), tables=_thinned((*self.tables, table)))
+
+    def rows(self) -> pd.DataFrame | None:
+        """Return the rows: cells, labels and weights; None without any."""
+        if not any(map(len, self.tables)):
+            return None
+        table = _joined(self.tables)
+        return (table[table[KEY] == 0] if self.total == self.seen else _lowest(table)).reset_index(drop=True)
+
+    def __add__(self, other: LeftOutRows) -> LeftOutRows:
+        """Return the rows of two parts with the lowest priorities."""
+        tables = _thinned((*self.tables, *other.tables))
+        return LeftOutRows(None, self.part, self.seen + other.seen, tables)
+
+
+def _thinned(tables: tuple[pd.DataFrame, ...]) -> tuple[pd.DataFrame, ...]:
+    """Return rows without those of high priorities, where there are many."""
+    return tables if sum(map(len, tables)) <= 2 * MOST_KEPT else (_lowest(_joined(tables)),)
+
+
+def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
+    """Return the rows of all batches; columns whose levels differ from batch to batch hold these as objects."""
+    coded = (table.select_dtypes("category").columns for table in tables)
+    objects = (table.astype(dict.fromkeys(names, object)) for table, names in zip(tables, coded, strict=True))
+    return pd.concat(objects, ignore_index=True)
+
+
+def _priorities(part: int, numbers: Integers) -> NDArray[np.uint64]:
+    """Return hashes of rows by SplitMix64 (Steele, Lea and Flood, 2014, https://doi.org/10.1145/2660193.2660195)."""
+    keys = (np.uint64(part) << np.uint64(ROW_BITS)) ^ np.asarray(numbers, dtype=np.uint64)
+    keys += np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        keys = (keys ^ (keys >> np.uint64(shift))) * np.uint64(factor)
+    return np.asarray(keys ^ (keys >> np.uint64(31)))
+
+
+def _lowest(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the `MOST_KEPT` lowest priorities, in their order."""
+    return table if len(table) <= MOST_KEPT else table[table[KEY].rank(method="first") <= MOST_KEPT]
+
+
+def learns_by_leaving_out(block: ColumnBlock) -> bool:
+    """Return whether the α of a block is learned by leaving out rows."""
+    return learned_by(block.family) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Taught:
+    """What a generative classifier learns in a pass: statistics, and the rows that α and T are learned by.
+
+    The words of documents grow with every batch: moving all counts each time would take quadratic time. Each part has
+    more than twice as many columns as the next, so that all parts have at most twice the columns.
+    """
+
+    parts: tuple[Learnt, ...]
+    left_out: LeftOutRows
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The training columns."""
+        return tuple(self.parts[0].columns.values())
+
+    @property
+    def learnt(self) -> Learnt:
+        """What was learned from all batches."""
+        return reduce(operator.add, self.parts)
+
+    def __add__(self, other: Taught) -> Taught:
+        """Return what the rows of both teach."""
+        return Taught(_merged(self.parts, other.parts), self.left_out + other.left_out)
+
+
+def _merged(parts: tuple[Learnt, ...], more: tuple[Learnt, ...]) -> tuple[Learnt, ...]:
+    """Return parts and further ones, with two added where the first is not more than twice as wide."""
+    kept = list(parts)
+    for one in more:
+        kept.append(one)
+        while len(kept) > 1 and _width(kept[-2]) <= 2 * _width(kept[-1]):
+            kept[-2:] = [kept[-2] + kept[-1]]
+    return tuple(kept)
+
+
+def _width(learnt: Learnt) -> int:
+    return sum(len(block.names) for block in learnt.blocks)
+
+
+def taught(self: Any, so_far: Taught | None, rows: Counted) -> Taught:
+    """Return what the rows so far and further ones teach a generative classifier."""
+    self.classes_ = rows.classes
+    before = so_far or Taught((), LeftOutRows(rows.total, rows.part))
+    blocks = self._blocks_of_batch(before.parts[0] if so_far else None)
+    with part_of_more(rows.before * rows.frame.shape[1]):
+        learnt = self._learn(rows, blocks, every_row=False)
+    left_out = before.left_out
+    if self._may_temper or any(map(learns_by_leaving_out, learnt.blocks)):
+        left_out = left_out.with_rows(rows)
+    return Taught(_merged(before.parts, (learnt,)), left_out)
+
+
+def learn_stream(self: Any, table: StreamedTable) -> None:
+    """Condition the model on a table that is read batch by batch; see `fit_stream`."""
+    self._check_options()
+    self._require_words_in_parts("a table that is read in parts")
+    if table.how.classes is None and self.prior is not None:
+        table.how = replace(table.how, classes=self.prior.learnt.classes)
+    found = table.passed(self, taught)
+    learnt, rows = found.value.learnt, found.value.left_out.rows()
+    settle(self, found, learnt.classes, table.how.target)
+    if not any(block.names for block in learnt.blocks):
+        raise InputError(NO_WORD)
+    if rows is None:
+        model = self._model_of(learnt)
+    else:
+        codes = np.searchsorted(self.classes_, np.asarray(rows[LABEL], dtype=self.classes_.dtype))
+        frame = rows.drop(columns=[KEY, LABEL, WEIGHT])
+        some = Training(frame, np.asarray(codes), np.asarray(rows[WEIGHT], dtype=float))
+        model = self._model_of(_with_concentrations(self, learnt, some), some)
+    self._infer(model)
+
+
+def _with_concentrations(self: Any, learnt: Learnt, rows: Training) -> Learnt:
+    """Return what was learned from a stream with the α that the rows to be left out teach."""
+    if self.prior is not None:
+        return learnt
+    table = self._table_of(rows.frame, learnt)
+    cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
+    class_prior = self._class_prior(learnt.counts).posterior(learnt.counts)
+    return learnt.learned_from_rows(cells, rows.y, rows.weight, class_prior)
+
+
+def partial_fit[C](
+    self: C, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, unlabeled: str = "error"
+) -> C:
+    """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
+
+    An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `fit`.
+    classes : sequence of labels or None
+        All labels that can occur; needed at the first call unless these rows have them all, and the same
+        ones, if any, at the others.
+    unlabeled : {"error", "drop"}
+        Whether rows without a label are refused or left out; to learn from them takes all rows at once, by `fit`.
+
+    Raises
+    ------
+    InputError
+        As `fit`; and for other classes than those of the first call.
+    Refused
+        If an option of the prior or of the blocks has changed since rows were learned, or rows had no label.
+    """
+    clf: Any = self
+    with clf._rollback_on_error():
+        first = not hasattr(clf, "_learnt")
+        if not first:
+            clf._require_continuable("updated")
+        rows, remarks = clf._training(X, y, sample_weight, classes, unlabeled, in_parts=True)
+        clf._require_words_in_parts("partial_fit")
+        added = clf._learn(rows, None if first else clf._gathered.blocks, every_row=False)
+        clf._infer(clf._model_of(added if first else clf._gathered + added))
+        clf.notes_ += remarks
+    return self
+
+
+def add[C](self: C, other: Any) -> C:
+    """Return the classifier that both together are: the posterior given the rows of both, which must be different.
+
+    Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
+    are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
+    are gone, unless both have the same.
+
+    Raises
+    ------
+    InputError
+        If options or columns differ.
+    Refused
+        For a classifier of another kind, and for itself, as its rows would count twice.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
+    >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
+    >>> print((one + other).class_count_)
+    [2. 2.]
+    """
+    clf: Any = self
+    name = type(self).__name__
+    if not hasattr(other, "get_params"):
+        return NotImplemented  # type: ignore[no-any-return]
+    if other is self:
+        raise Refused(
+            f"a {name} cannot be added to itself, as each row would count twice; add one that was fitted to other rows"
+        )
+    if type(other) is not type(clf):
+        raise Refused(
+            f"{name} and {type(other).__name__} cannot be added: only what one model learned from different rows can; "
+            "to combine predictions of different models, see StackedClassifier"
+        )
+    for one in (clf, other):
+        check_is_fitted(one, "classes_")
+        one._require_continuable("added")
+    _require_alike(clf, other)
+    both: Any = clone(clf)
+    for name in ("n_features_in_", "feature_names_in_", "target_name_"):
+        if hasattr(clf, name):
+            setattr(both, name, getattr(clf, name))
+    learnt = _with_common_concentrations(clf._gathered, other._gathered)
+    both.classes_ = learnt.classes
+    both._infer(both._model_of(learnt))
+    return both  # type: ignore[no-any-return]
+
+
+def _require_alike(one: Any, other: Any) -> None:
+    """Raise `InputError` for two fitted classifiers with other options, or with columns of other names or kinds."""
+    mine, theirs = one.get_params(deep=False), other.get_params(deep=False)
+    for name, value in mine.items():
+        if name not in OF_ANSWERS and not same_setting(value, theirs[name]):
+            raise InputError(
+                f"both classifiers must have the same options, but {name} is {value!r} here and {theirs[name]!r} there"
+            )
+    columns, others = ([(column.name, column.kind) for column in clf.columns_] for clf in (one, other))
+    if columns != others:
+        here, there = (
+            listed([f"{name!r} ({kind})" for name, kind in found], LISTED_NAMES) for found in (columns, others)
+        )
+        raise InputError(f"both must have learned from the same columns in the same order, not {here} and {there}")
+
+
+def same_setting(value: Any, other: Any) -> bool:
+    """Return whether two values of an option are the same, arrays and priors that hold arrays among them."""
+    if value is other:
+        return True
+    if is_dataclass(value) and not isinstance(value, type):
+        of_both = ((getattr(value, own.name), getattr(other, own.name)) for own in fields(value) if own.init)
+        return type(value) is type(other) and all(same_setting(*pair) for pair in of_both)
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(same_setting(own, other[key]) for key, own in value.items())
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(same_setting, value, other))
+    return np.array_equal(value, other, equal_nan=np.asarray(value).dtype.kind == "f")
+
+
+def _with_common_concentrations(one: Learnt, other: Learnt) -> Learnt:
+    """Return what both learned, with a learned α where it is the same in both, and one yet to be learned elsewhere."""
+    blocks = []
+    for mine, theirs in zip(one.blocks, other.blocks, strict=True):
+        settings, others = learned_by(mine.family), learned_by(theirs.family)
+        same = settings is None or others is None or settings.value == others.value
+        blocks.append(mine if same else replace(mine, family=_unlearned(mine.family)))
+    return replace(one, blocks=tuple(blocks)) + other
+
+
+def _unlearned(family: Any) -> Any:
+    """Return a family whose α is yet to be learned."""
+    if isinstance(family, Selected):
+        return replace(family, family=_unlearned(family.family))
+    return replace(family, alpha=replace(family.alpha, value=None))
+
+
+def fit_stream[C](
+    self: C,
+    source: Any,
+    target: str,
+    *,
+    weight: str | None = None,
+    classes: Any = None,
+    drop: Sequence[str] = (),
+    kinds: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    unlabeled: str = "error",
+    reading: Mapping[str, Any] | None = None,
+    client: Any = None,
+    progress: Progress = None,
+) -> C:
+    """Condition the model on a table that is read batch by batch, and need not fit into memory.
+
+    The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
+    late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
+    the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
+    the statistics.
+
+    `LogisticRegression` reads the rows many times: the first pass finds columns, levels, classes, means and sds.
+    Then log likelihood, gradient, curvature and importance weights are sums over batches. Batches that are few
+    enough stay in memory. The fitted model has the posterior and its mode, but no rows. What needs these, such as
+    maximum likelihood, NUTS and checks of the training rows, raises `Refused`.
+
+    Parameters
+    ----------
+    source : path, glob, table or iterable of tables
+        Parquet, csv, tsv or jsonl files (all but Parquet also gzipped, and read twice) by path, folder or glob,
+        such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
+        dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or a function
+        without arguments that returns one.
+    target : str
+        The column of labels.
+    weight : str or None
+        A column that says how often each row counts.
+    classes : sequence of labels or None
+        All labels that can occur, where the rows may lack some.
+    drop : sequence of str
+        Columns that are left out.
+    kinds : mapping from column to {"number", "category", "text"}, or None
+        What columns hold, "number", "category" or "text", whatever they look like.
+    missing : mapping from column to values, or None
+        By column, values that stand for "missing".
+    unlabeled : {"error", "drop"}
+        Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
+        or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
+    reading : mapping of str or None
+        How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
+        the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
+        rows and dates, are left out, and `notes_` says so.
+    client : dask.distributed.Client, str or None
+        A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
+        is one task. Only statistics, and rows that α is learned by, come back. All parts must have their columns in
+        the same order. The scheduler repeats tasks of a worker that dies.
+    progress : bool, callable or None
+        As in `bayesclf.set_progress`.
+
+    Raises
+    ------
+    InputError
+        For rows that `fit` refuses, a batch that lacks a column, and a column that holds words in some batches and
+        numbers in others. For logistic regression also for what can be read once only, such as an iterator.
+    Refused
+        Where an option or an engine needs all rows at once.
+
+    Examples
+    --------
+    >>> import bayesclf as bc, pandas as pd
+    >>> parts = [pd.DataFrame({"x": [1.0, 1.2], "y": "low"}), pd.DataFrame({"x": [2.9, 3.1], "y": "high"})]
+    >>> print(bc.GaussianNB(random_state=1).fit_stream(parts, "y").predict(pd.DataFrame({"x": [1.1, 3.0]})))
+    ['low' 'high']
+    """
+    clf: Any = self
+    with clf._rollback_on_error():
+        how = Reading(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+        source, how, notes = decided(source, how, client, clf._takes_text)
+        with shown("fitting in batches", 0, progress) as tell:
+            clf._learn_stream(StreamedTable(source, how, client, tell))
+        clf.notes_ = [*notes, *clf.notes_]
+    return self

@@ -9,10 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from helpers.classifiers import CASES
 from helpers.families import PYTHON
+from pymc.distributions.transforms import log, logodds
 from pymc.model.transform.conditioning import remove_value_transforms
 from sklearn.base import clone
 
@@ -62,7 +64,7 @@ def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
     free = [variable.name for variable in model.free_RVs]
     points = [pm.draw([model[name] for name in free], random_seed=seed, mode=PYTHON) for seed in (1, 2)]
     drawn = {name: np.stack(values) for name, values in zip(free, zip(*points, strict=True), strict=True)}
-    parameters = own.of_page(drawn)
+    parameters = own.from_pymc(drawn)
     for name, values in own.shown(parameters).items():  # and back
         if name in free:
             np.testing.assert_allclose(values, drawn[name], rtol=1e-8, atol=1e-12)
@@ -281,7 +283,7 @@ def test_many_columns_with_as_many_levels_are_one_variable():
     free = [variable.name for variable in model.free_RVs]
     assert free == ["pi", "theta_of_2", "theta_of_3"]
     point = {name: posterior[name].values[0, 0] for name in free}
-    parameters = clf.model_.of_page({name: values[None] for name, values in point.items()})
+    parameters = clf.model_.from_pymc({name: values[None] for name, values in point.items()})
     np.testing.assert_array_equal(parameters["theta"][0], posterior["theta"].values[0, 0])
     plain = remove_value_transforms(model)
     found = float(plain.compile_logp(vars=plain.observed_RVs, mode=PYTHON)(point))
@@ -299,6 +301,16 @@ def test_the_model_of_the_readme_is_that_of_the_classifier():
     point = dict(zip(free, drawn, strict=True))
     found, expected = (float(remove_value_transforms(one).compile_logp(mode=PYTHON)(point)) for one in models)
     assert found == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("transform", [log, logodds])
+def test_coordinates_of_nuts_have_their_inverse_and_its_derivative(transform):
+    scaled, shape, step = pymc_models._PerShape(transform), (None, None, pt.constant(9.0)), 1e-6
+    z = float(scaled.forward(pt.constant(0.3), *shape).eval())
+    below, theta, above = (float(scaled.backward(pt.constant(at), *shape).eval()) for at in (z - step, z, z + step))
+    assert theta == pytest.approx(0.3, rel=1e-12)
+    slope = float(scaled.log_jac_det(pt.constant(z), *shape).eval())
+    assert slope == pytest.approx(np.log((above - below) / (2 * step)), rel=1e-6)
 
 
 def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):

@@ -470,7 +470,7 @@ class LogisticModel:
             **settings,
         )
 
-    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
+    def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, …) of the PyMC model's variables, or of its free ones."""
         found, prior, scales = dict(draws), self.weight_prior, {}
         if self.learns:

@@ -217,7 +217,7 @@ def test_posterior_given_is_that_of_the_pymc_page(n_labels: int) -> None:
     assert names == ["log_prior_scale", "prior_correlation", "epsilon", "intercept"]
     theirs = [float(logp(point_of(page, {name: shown[name][draw] for name in names}))) for draw in range(4)]
     np.testing.assert_allclose(np.diff(theirs), np.diff(ours), rtol=1e-8, atol=1e-7)
-    back = model.of_page({name: shown[name] for name in names})
+    back = model.from_pymc({name: shown[name] for name in names})
     for name, values in point.items():
         np.testing.assert_allclose(back[name], values, rtol=1e-9, atol=1e-9)
 

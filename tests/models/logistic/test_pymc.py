@@ -61,7 +61,7 @@ class TestPymc:
         y = np.arange(12) % n_labels
         model = model_of(np.zeros((12, 0)), y, weight=np.arange(12.0))
         outcomes = len(model.coords()["outcome"])
-        found = model.of_page({"intercept": np.zeros((5, outcomes)), "epsilon": np.zeros((5, 0, outcomes))})
+        found = model.from_pymc({"intercept": np.zeros((5, outcomes)), "epsilon": np.zeros((5, 0, outcomes))})
         assert found["weight"].shape == (5, outcomes, 0)
 
     @pytest.mark.parametrize("n_labels", mainly([2, 3], 2))
@@ -111,7 +111,7 @@ def assert_same_density(model: LogisticModel) -> None:
     np.testing.assert_allclose(back, parameters["intercept"], rtol=0, atol=1e-9)
     names = [rv.name for rv in context.free_RVs]
     assert names == ["epsilon", "intercept"]
-    for name, values in model.of_page({name: shown[name] for name in names}).items():
+    for name, values in model.from_pymc({name: shown[name] for name in names}).items():
         np.testing.assert_allclose(values, parameters[name], rtol=1e-9, atol=1e-9)
     theirs = [float(logp(point_of(context, {name: shown[name][draw] for name in names}))) for draw in range(4)]
     np.testing.assert_allclose(np.diff(theirs), np.diff(ours), rtol=1e-10, atol=1e-9)
