@@ -41,9 +41,10 @@ class Auto(Concise):
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
-    draw: the error of an average is then at most √2 times that of independent draws. Where NUTS would take more than
-    about a quarter of a minute for logistic regression with a learned scale, draws are from a normal distribution, of
-    which too few are effective: `notes_` has their k̂, and `convergence_problems_` their number.
+    draw: the error of an average is then at most √2 times that of independent draws. A chain has 250 draws where NUTS
+    would take more than about half a minute for logistic regression with a learned scale. If these take too long, draws
+    are from a normal distribution, of which too few are effective: `notes_` has their k̂, and `convergence_problems_`
+    their number.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class Auto(Concise):
     """
 
     laplace: Laplace = field(default_factory=lambda: Laplace(limit=FINITE_VARIANCE))
-    nuts: NUTS = field(default_factory=lambda: NUTS(draws=500))
+    nuts: NUTS = field(default_factory=NUTS)
     augmentation: Augmentation = field(default_factory=Augmentation)
 
     def __post_init__(self) -> None:
@@ -78,7 +79,9 @@ WORK_LIMIT = 500_000
 COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
-COMPARISON_AUTO = Auto(nuts=COMPARISON_NUTS, augmentation=Augmentation(draws=COMPARISON_NUTS.draws))
+COMPARISON_AUTO = Auto(
+    replace(Auto().laplace, draws=COMPARISON_NUTS.draws), COMPARISON_NUTS, Augmentation(draws=COMPARISON_NUTS.draws)
+)
 """`auto` for the same purpose, with as many draws from whichever engine it takes."""
 
 COMPARISON_LAPLACE = Laplace(draws=250)
@@ -112,9 +115,14 @@ def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> 
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             return laplace.resample(proposals, settings, rng), f"{how}: {_worth(proposals)}"
     how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
-    if _learns(model) and nuts_work(model, nuts_settings) > MOST_WORK:
+    if not _learns(model):
+        return nuts_settings, how
+    affordable = shortened(model, nuts_settings)
+    if affordable is None:
         return roughly(model, settings, seed)
-    return nuts_settings, how
+    if affordable.draws < nuts_settings.draws:
+        how += f"; by {affordable.draws} draws a chain, as {nuts_settings.draws:,} would take too long"
+    return affordable, how
 
 
 def roughly(model: LogisticModel, settings: Laplace, seed: int) -> tuple[LaplaceSample, str]:
@@ -133,8 +141,17 @@ def _worth(proposals: laplace.Proposals) -> str:
 
 ROUGH, COUNTING = 2, 0.5
 """Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
-STEPS_OF_A_DRAW = 10
+STEPS_OF_A_DRAW = 15
 """Gradients for each draw that NUTS is taken to need before it has run."""
+SHORTER = 250, 200
+"""Draws of a chain, and draws before them, where more would take too long."""
+
+
+def shortened(model: LogisticModel, settings: NUTS) -> NUTS | None:
+    """Return settings with which NUTS takes no more than `MOST_WORK`: those given, or fewer draws, or None."""
+    draws, tune = SHORTER
+    fewer = replace(settings, draws=min(draws, settings.draws), tune=min(tune, settings.tune or tune))
+    return next((own for own in (settings, fewer) if nuts_work(model, own) <= MOST_WORK), None)
 
 
 def nuts_work(model: LogisticModel, settings: NUTS) -> float:
@@ -372,24 +389,32 @@ def _nuts(model: Model, engine: NUTS, seed: int, bounded: bool) -> Draws:
     sampled, parameters = _sampled(model, engine, seed, most)
     if _learns(model) and engine.target_accept is None:
         work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
-        if STEEPER * work <= MOST_WORK and _problems(model, parameters, engine, sampled.stats):
-            patient = replace(engine, target_accept=PATIENT, tune=engine.tune or nuts.TUNE)
-            sampled, parameters = _sampled(model, patient, seed)
+        if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
+            sampled, parameters = _sampled_patiently(model, engine, seed)
     return checked_chains(model, parameters, engine, engine.chains, sampled.stats)
 
 
-PATIENT, STEEPER = 0.97, 3
-"""If the first run has not converged: acceptance rate of a second, and how much more work that is likely to be. Where
-weights separate the classes, a larger scale makes the likelihood steeper: steps that suit most scales are too long for
-the largest."""
-MOST_WORK = 3e10
-"""Multiplications that NUTS may take, a quarter of a minute, and a second run thereafter."""
+PATIENT, KEPT, STEEPER = 0.97, 3, 2
+"""If the first run has not converged: acceptance rate of a second, one in how many of its draws is kept, and how much
+more work each draw is likely to be. Where weights separate the classes, a larger scale makes the likelihood steeper:
+steps that suit most scales are too long for the largest."""
+MOST_WORK = 6e10
+"""Multiplications that NUTS may take, half a minute, and a second run thereafter."""
 
 
 def gradient_work(model: LogisticModel) -> float:
     """Return multiplications for one gradient of the joint density: of the rows, and of the nodes' roots."""
     size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
     return 2.0 * len(model.y) * size + 6.0 * size**2
+
+
+def _sampled_patiently(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
+    """Return every `KEPT`-th draw of a longer run in smaller steps."""
+    longer = replace(engine, target_accept=PATIENT, draws=KEPT * engine.draws, tune=engine.tune or nuts.TUNE)
+    sampled, _ = _sampled(model, longer, seed)
+    kept = {name: values[:, ::KEPT] for name, values in sampled.draws.items()}
+    stats = sampled.stats.isel(draw=slice(None, None, KEPT))
+    return nuts.Sample(kept, stats.assign_coords(draw=np.arange(engine.draws))), joined(kept)
 
 
 def checked_chains(

@@ -64,7 +64,7 @@ class Laplace(Concise):
         settle at any practical number of draws (Vehtari et al. 2024, doi:10.48550/arXiv.1507.02646).
     """
 
-    draws: int = 500
+    draws: int = 1000
     chains: int = 4
     limit: float = 0.7
 

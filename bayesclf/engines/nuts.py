@@ -27,13 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["NUTS", "Sample", "sample", "sample_machine_code", "sample_statistics"]
 
-TARGET_ACCEPT, TARGET_ACCEPT_STANDARDISED = 0.8, 0.9
-"""Mean acceptance rate that the step size is adapted to; the second for logistic regression."""
-OPTIONS: Mapping[str, Any] = {"adaptation": "low_rank", "step_size_jitter": 0.5, "max_energy_error": 1e5}
-"""Options of nutpie for logistic regression. The larger a learned scale, the smaller the steps that it allows, so that
-steps vary from draw to draw. Where weights separate the classes, the likelihood is a wall behind which the log density
-falls linearly, by all rows together. A step across it is a proposal that is rejected, and no sign of a part that is not
-explored."""
+TARGET_ACCEPT = 0.8
+"""Mean acceptance rate that the step size is adapted to."""
 TUNE = 500
 TUNE_STANDARDISED = 300
 """Draws that adapt the step size and, in coordinates that are not standardized, the scale of each."""
@@ -86,8 +81,8 @@ class NUTS(Concise):
         Number of independent chains; fewer than two cannot show whether they agree.
     target_accept : float or None
         Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps. None is 0.8,
-        or 0.9 for logistic regression. Where its prior scale is learned, a run that has not converged is followed by
-        one at 0.97.
+        or 0.9 for logistic regression whose prior scale is learned; there a run that has not converged is followed by
+        one at 0.97 with three times the draws, of which every third is kept.
     max_treedepth : int
         A draw takes at most 2 to this power leapfrog steps.
     cores : int or None
@@ -170,11 +165,11 @@ def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int, mos
         settings,
         tune=settings.tune or TUNE_STANDARDISED,
         cores=settings.cores or available(),
-        target_accept=settings.target_accept or TARGET_ACCEPT_STANDARDISED,
+        target_accept=settings.target_accept or density.target_accept,
     )
     model = nutpie_model(density, _jittered(np.zeros(density.size)))
     with shown("sampling", None, settings.progress) as tell:
-        x, stats = _run_nutpie(model, settings, seed, tell, OPTIONS, most_steps)
+        x, stats = _run_nutpie(model, settings, seed, tell, density.nutpie_options, most_steps)
     return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 

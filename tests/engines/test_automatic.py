@@ -86,7 +86,7 @@ def test_the_effective_number_must_be_that_of_the_draws(sizes: list[int], monkey
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_wine(return_X_y=True)).model_
     monkeypatch.setattr(laplace, "HOPELESS", 0.0)
     monkeypatch.setattr(laplace, "MOVES", 0)
-    sample, _ = attempt(model, bc.engines.Laplace(draws=1000, limit=np.inf), bc.engines.NUTS(), seed=0)
+    sample, _ = attempt(model, bc.engines.Laplace(limit=np.inf), bc.engines.NUTS(), seed=0)
     assert sample == bc.engines.NUTS()
     assert sizes == [laplace.LEAST_PROPOSALS, 2 * 16_000]
 
@@ -109,17 +109,23 @@ def test_proposals_are_placed_where_the_posterior_is(iris: Any) -> None:
 def test_nuts_ends_where_it_would_take_too_long(most: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inference, "MOST_WORK", most)
     model = bc.LogisticRegression(inference="map").fit(*load_wine(return_X_y=True)).model_
-    assert (inference.nuts_work(model, Auto().nuts) > most) == (most < 1e6)
+    assert (inference.shortened(model, bc.engines.NUTS()) is None) == (most < 1e6)
     with pytest.warns(ConvergenceWarning, match="effective draws"):
         inferred = inference.infer(model, Auto(), seed=1)
     assert isinstance(inferred.engine, bc.engines.Laplace)
     assert re.search(r"as NUTS would take too long, and may be off: worth \d", inferred.notes[0])
 
 
+def test_fewer_draws_where_more_would_take_too_long(iris: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = bc.engines.NUTS()
+    monkeypatch.setattr(inference, "MOST_WORK", 0.9 * inference.nuts_work(iris, settings))
+    assert inference.shortened(iris, settings) == bc.engines.NUTS(draws=250, tune=200)
+
+
 def test_more_proposals_where_fewer_count(sizes: list[int]) -> None:
     """On iris fewer proposals count than on other tables, so that there are more."""
     model = bc.LogisticRegression(prior_scale=2.5, inference="map").fit(*load_iris(return_X_y=True)).model_
-    sample, _ = attempt(model, bc.engines.Laplace(draws=1000, limit=1.0), bc.engines.NUTS(), seed=0)
+    sample, _ = attempt(model, bc.engines.Laplace(limit=1.0), bc.engines.NUTS(), seed=0)
     assert isinstance(sample, laplace.LaplaceSample)
     assert sample.ess >= 4000
     assert 2 * 4_000 < sizes[-1] <= 32_000

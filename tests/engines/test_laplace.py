@@ -37,7 +37,7 @@ def test_agrees_with_quadrature() -> None:
     cumulative = np.cumsum(density)
     mean = float(grid @ density)
     sd = float(np.sqrt((grid - mean) ** 2 @ density))
-    sampled = sample(model, Laplace(draws=1000), seed=1)
+    sampled = sample(model, Laplace(), seed=1)
     draws = sampled.parameters["intercept"].ravel()
     assert draws.size == 4000
     assert sampled.ess == pytest.approx(1.5 * 4000, rel=0.1)

@@ -5,6 +5,7 @@ import dataclasses
 from dataclasses import dataclass
 from importlib.metadata import version
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pymc as pm
@@ -196,6 +197,9 @@ class Target:
     def function(self):
         return SimpleNamespace(address=ctypes.cast(self.c_function, ctypes.c_void_p).value)
 
+    target_accept = None
+    nutpie_options: ClassVar = {}
+
     def parameters(self, z, rng):
         return {"x": 3 + 10 * z}
 
@@ -285,7 +289,7 @@ def assert_saturation_is_found(drawn, settings):
 
 
 def test_saturated_trees_are_found():
-    settings = NUTS(draws=300, tune=200, max_treedepth=1)
+    settings = NUTS(draws=300, tune=200, max_treedepth=2)
     assert_saturation_is_found(sample_machine_code(Target(30, slab_of_normals), settings, seed=5), settings)
 
 

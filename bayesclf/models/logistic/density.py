@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, cast
@@ -30,6 +30,9 @@ ROWS = 64
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS = 7
+OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
+"""Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
+together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
 
 def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
@@ -79,6 +82,16 @@ class LogisticDensity:
     def scaled(self) -> bool:
         """Whether a scale is learned, so that (log s, logit ρ) are coordinates."""
         return self.lattice.prior.settings is not None
+
+    @property
+    def target_accept(self) -> float | None:
+        """Mean acceptance rate that the step size is adapted to where the user says none."""
+        return 0.9 if self.scaled else None
+
+    @property
+    def nutpie_options(self) -> Mapping[str, Any]:
+        """Further options of nutpie."""
+        return OPTIONS if self.scaled else {}
 
     @property
     def size(self) -> int:
