@@ -56,6 +56,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import left_out_rows
 from bayesclf.models import Model
 from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.likelihood import LEAST_EFFECTIVE, power_of
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
@@ -469,7 +470,9 @@ class GenerativeClassifier(BayesClassifier):
         chosen = np.zeros(len(y), dtype=bool)
         chosen[left_out_rows(weight, len(y))] = True
         frame, y, weight = kept_rows(chosen, frame, y, weight)
-        return LeftOut.of(model, self.encode(frame), y, np.ones(len(y)) if weight is None else weight)
+        weight = np.ones(len(y)) if weight is None else weight
+        by_column = getattr(self, "temper", "all") == "column"
+        return LeftOut.of(model, self.encode(frame), y, weight, by_column)
 
     @property
     @may_be_absent
@@ -486,8 +489,10 @@ class GenerativeClassifier(BayesClassifier):
         """
         check_is_fitted(self, "classes_")
         parameters, khat = self._temper
-        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
-        return to_dataset(parameters, dims, {"outcome": list(self._labels)}).assign_attrs(pareto_k=khat)
+        dims = {"T": (), "b": ("outcome",), "tau": (), "T_column": ("column",)}
+        coords = {"outcome": list(self._labels), "column": list(cast("LeftOut", self.left_out_).columns)}
+        own = {name: dims[name] for name in parameters}
+        return to_dataset(parameters, own, coords).assign_attrs(pareto_k=khat)
 
     @cached_property
     def _temper(self) -> tuple[Parameters, float]:
@@ -495,8 +500,13 @@ class GenerativeClassifier(BayesClassifier):
         if self.left_out_ is None:
             raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; take another rule")
         rng = np.random.default_rng([self.seed_, TEMPERED])
-        proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
-        chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
+        if self.left_out_.columns:
+            settings = laplace.Laplace(TEMPERED_DRAWS, 1)
+            proposals = laplace.enough(self.left_out_, settings, rng, laplace.pilot(self.left_out_, rng))
+        else:
+            proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
+        power = power_of(proposals.log_weight, LEAST_EFFECTIVE)  # below 1 where a few would be the answer alone
+        chosen = laplace.systematic(proposals.weight**power, TEMPERED_DRAWS, rng)
         return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
 
     def _untempered(self) -> str:
