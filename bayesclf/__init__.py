@@ -9,30 +9,55 @@ from typing import TYPE_CHECKING, Any
 from bayesclf import methods as _methods  # noqa: F401 - puts methods on classes that are imported later
 
 if TYPE_CHECKING:
-    from bayesclf import diagnostics, engines, families, plots, pymc_models, rules
+    from bayesclf import diagnostics as diagnostics
+    from bayesclf import engines as engines
+    from bayesclf import families as families
+    from bayesclf import plots as plots
+    from bayesclf import pymc_models as pymc_models
+    from bayesclf import rules as rules
     from bayesclf.classifiers import (
-        AODE,
-        BayesNetClassifier,
-        BernoulliNB,
-        CategoricalNB,
-        GaussianDiscriminantAnalysis,
-        GaussianNB,
-        JointBayes,
-        LogisticRegression,
-        MultinomialNB,
-        NaiveBayes,
-        TextNB,
+        AODE as AODE,
     )
-    from bayesclf.conformal import SplitConformal
-    from bayesclf.evaluation.comparison import compare
-    from bayesclf.evaluation.learning import learning_curve
-    from bayesclf.evaluation.leave_one_out import loo
-    from bayesclf.interpretation.dependence import dependent_pairs
-    from bayesclf.models.logistic.prior import LearnedScale
-    from bayesclf.progress import set_progress
-    from bayesclf.stacking import StackedClassifier
-    from bayesclf.storage import load
-    from bayesclf.tables import datasets
+    from bayesclf.classifiers import (
+        BayesNetClassifier as BayesNetClassifier,
+    )
+    from bayesclf.classifiers import (
+        BernoulliNB as BernoulliNB,
+    )
+    from bayesclf.classifiers import (
+        CategoricalNB as CategoricalNB,
+    )
+    from bayesclf.classifiers import (
+        GaussianDiscriminantAnalysis as GaussianDiscriminantAnalysis,
+    )
+    from bayesclf.classifiers import (
+        GaussianNB as GaussianNB,
+    )
+    from bayesclf.classifiers import (
+        JointBayes as JointBayes,
+    )
+    from bayesclf.classifiers import (
+        LogisticRegression as LogisticRegression,
+    )
+    from bayesclf.classifiers import (
+        MultinomialNB as MultinomialNB,
+    )
+    from bayesclf.classifiers import (
+        NaiveBayes as NaiveBayes,
+    )
+    from bayesclf.classifiers import (
+        TextNB as TextNB,
+    )
+    from bayesclf.conformal import SplitConformal as SplitConformal
+    from bayesclf.evaluation.comparison import compare as compare
+    from bayesclf.evaluation.learning import learning_curve as learning_curve
+    from bayesclf.evaluation.leave_one_out import loo as loo
+    from bayesclf.interpretation.dependence import dependent_pairs as dependent_pairs
+    from bayesclf.models.logistic.prior import LearnedScale as LearnedScale
+    from bayesclf.progress import set_progress as set_progress
+    from bayesclf.stacking import StackedClassifier as StackedClassifier
+    from bayesclf.storage import load as load
+    from bayesclf.tables import datasets as datasets
 
 _NAMES = {
     "bayesclf.classifiers": (
@@ -58,36 +83,7 @@ _MODULES = {
 }
 """Modules that are attributes of the package without an import of their own, by name."""
 
-__all__ = [
-    "AODE",
-    "BayesNetClassifier",
-    "BernoulliNB",
-    "CategoricalNB",
-    "GaussianDiscriminantAnalysis",
-    "GaussianNB",
-    "JointBayes",
-    "LearnedScale",
-    "LogisticRegression",
-    "MultinomialNB",
-    "NaiveBayes",
-    "SplitConformal",
-    "StackedClassifier",
-    "TextNB",
-    "compare",
-    "datasets",
-    "dependent_pairs",
-    "diagnostics",
-    "engines",
-    "experiments",
-    "families",
-    "learning_curve",
-    "load",
-    "loo",
-    "plots",
-    "pymc_models",
-    "rules",
-    "set_progress",
-]
+__all__ = sorted([*_HOME, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
@@ -103,4 +99,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     """Return the names that an editor completes: those that are public, and Python's own."""
     own = (name for name in globals() if name.startswith("__"))
-    return sorted({*own, *__all__, *_MODULES, "__version__"})
+    return sorted({*own, *__all__, "__version__"})

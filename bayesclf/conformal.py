@@ -17,12 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.arrays import Array
 from bayesclf.classifiers import base
+from bayesclf.classifiers.base import CI_PROB
 from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of, split_seed
-from bayesclf.constraints import Choice, Flag, require
+from bayesclf.constraints import INSIDE, Choice, Flag, require
 from bayesclf.decisions import PredictionSets
-from bayesclf.errors import InputError, PredictionWarning, Refused, check_between, warn
+from bayesclf.errors import InputError, PredictionWarning, Refused, warn
 
 KEY_BYTES = 8
 """Bytes of a hash, and of a seed at least."""
@@ -149,7 +149,7 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For the rule ``"gibbs"``.
         """
         self._check()
-        check_between("share", self.share)
+        require(INSIDE, share=self.share)
         labels = checked_labels(y, number_of_rows(X))
         known = possible_labels(labels, classes)
         weight = np.ones(len(labels)) if sample_weight is None else checked_weights(sample_weight, len(labels))
@@ -200,14 +200,14 @@ class SplitConformal(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Over calibration sets it is Beta(k, n + 1 − k)-distributed, k = ⌈(n + 1) level⌉, or larger where scores have
         ties. Without `by_class` all rows of the result are equal.
         """
-        check_between("ci_prob", ci_prob)
+        require(INSIDE, ci_prob=ci_prob)
         check_is_fitted(self, "thresholds_")
         ranks = [(n, rank(n, self.level)) for n in self.n_calibration_.tolist()]
         return np.array([beta.interval(ci_prob, k, n + 1 - k) if k <= n else (1.0, 1.0) for n, k in ranks])
 
     def _check(self) -> None:
         """Raise for options that cannot be used."""
-        check_between("level", self.level)
+        require(INSIDE, level=self.level)
         require(Flag(), by_class=self.by_class)
         require(Choice(("lac", "aps")), nonconformity=self.nonconformity)
         classifier = base.innermost(self.classifier)

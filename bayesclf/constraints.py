@@ -175,6 +175,9 @@ def FileName(what: str = "the name of a file") -> Constraint:
 PATH = FileName()
 """A path."""
 
+INSIDE = Number(above=0, below=1)
+"""A probability other than 0 and 1, such as a level."""
+
 PROBABILITIES = Number(least=0, most=1, array=True)
 """A probability, or an array of them."""
 

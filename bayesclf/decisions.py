@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.constraints import Number, OrNone
+from bayesclf.constraints import INSIDE, Number, OrNone, require
 from bayesclf.display import MOST_LINES, Display, Displayed
-from bayesclf.errors import InputError, check_between
+from bayesclf.errors import InputError
 from bayesclf.posterior.answers import answers
 from bayesclf.posterior.hypotheses import HypothesisSet
 from bayesclf.tables.columns import Rows
@@ -231,7 +231,7 @@ def posterior_sets(log_proba: Array, classes: NDArray[Any], level: float = 0.9) 
     >>> posterior_sets(np.log([[0.6, 0.3, 0.1], [0.01, 0.95, 0.04]]), np.array(["a", "b", "c"])).labels
     (('a', 'b'), ('b',))
     """
-    check_between("level", level)
+    require(INSIDE, level=level)
     ascending = np.argsort(-log_proba, axis=1, kind="stable")[:, ::-1]
     left_out = np.cumsum(np.exp(np.take_along_axis(log_proba, ascending, axis=1)), axis=1)
     member = np.empty(log_proba.shape, dtype=bool)

@@ -4,8 +4,7 @@ import os
 import warnings
 from collections.abc import Callable
 from functools import wraps
-from numbers import Real
-from typing import Any, override
+from typing import override
 
 from bayesclf.wording import printable
 
@@ -87,17 +86,6 @@ def may_be_absent[**P, T](attribute: Callable[P, T]) -> Callable[P, T]:
             raise AttributeDoesNotExist(str(reason)) from reason
 
     return computed
-
-
-def is_number(value: object) -> bool:
-    """Return whether a value is one real number, of Python or NumPy."""
-    return isinstance(value, Real)
-
-
-def check_between(name: str, value: Any, low: float = 0, high: float = 1) -> None:
-    """Raise `InputError` for an option that is not a number between two bounds, these excluded."""
-    if not is_number(value) or not low < value < high:
-        raise InputError(f"{name} must lie between {low} and {high}, not {value!r}")
 
 
 def warn(message: str, category: type[Warning]) -> None:

@@ -6,7 +6,7 @@ everything else, including the rules, is the same as for any other model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -40,8 +40,7 @@ class FiniteSpace:
     prior
         P(h), (hypothesis), adding up to 1.
     table
-        P(y | x, h), (hypothesis, x, outcome), for x = 0, 1, …; or a function from x (row, ...) to
-        (hypothesis, row, outcome).
+        P(y | x, h), (hypothesis, x, outcome), for x = 0, 1, ….
     generative
         Whether `table` is P(x, y | h) instead, so that x is itself evidence about h.
     log_likelihood
@@ -76,7 +75,7 @@ class FiniteSpace:
     names: tuple[str, ...]
     labels: tuple[str, ...]
     prior: ArrayLike
-    table: ArrayLike | Callable[[NDArray[Any]], Array]
+    table: ArrayLike
     generative: bool = False
     log_likelihood: ArrayLike = 0.0
     exact: ClassVar[bool] = True
@@ -92,11 +91,7 @@ class FiniteSpace:
             raise InputError(f"names of hypotheses must differ, but these do not: {', '.join(map(repr, self.names))}")
         if np.isnan(_numbers(self.log_likelihood)).any():
             raise InputError("log_likelihood must be numbers, not NaN")
-        if callable(self.table):
-            if self.generative:
-                raise InputError("a generative space needs P(x, y | h) as a table (hypothesis, x, outcome)")
-        else:
-            self._check_table(_numbers(self.table))
+        self._check_table(_numbers(self.table))
         if np.isneginf(self._log_joint()).all():
             raise InputError("no hypothesis is possible: P(h) P(D | h) is 0 for all of them; add one that allows D")
 
@@ -148,25 +143,22 @@ class FiniteSpace:
     def take(self, draws: Integers) -> FiniteSpace:
         """Return some of the hypotheses, equally weighted."""
         names = tuple(self.names[draw] for draw in draws)
-        own = self.table
-        table = (lambda x: own(x)[draws]) if callable(own) else _numbers(own)[draws]
-        return FiniteSpace(names, self.labels, np.full(len(names), 1 / len(names)), table, self.generative)
+        prior, table = np.full(len(names), 1 / len(names)), _numbers(self.table)[draws]
+        return FiniteSpace(names, self.labels, prior, table, self.generative)
 
     def rows(self, x: ArrayLike) -> Rows:
-        """Return rows with these x, numbers of the table's rows or arguments of its function."""
-        values = np.atleast_1d(np.asarray(x))
-        if not callable(self.table):
-            values = _codes("x", values, _numbers(self.table).shape[1])
+        """Return rows with these x, numbers of the table's rows."""
+        values = _codes("x", np.atleast_1d(np.asarray(x)), _numbers(self.table).shape[1])
         return Rows((values,), len(values))
 
     def log_scores(self, rows: Rows) -> Array:
         """Return log P(y | x, h), or log P(x, y | h) in a generative space, (hypothesis, row, outcome)."""
         (x,) = rows.parts
-        return logs(self.table(x) if callable(self.table) else _numbers(self.table)[:, x])
+        return logs(_numbers(self.table)[:, x])
 
     def log_class_prior(self) -> Array:
         """Return log P(y | h), (hypothesis, outcome); equal for all classes where there is no P(x | h)."""
-        if self.generative and not callable(self.table):
+        if self.generative:
             return logs(_numbers(self.table).sum(axis=1))
         return np.full((1, len(self.labels)), -np.log(len(self.labels)))
 
@@ -298,18 +290,13 @@ def extended_with_bayes_optimal(
     if space.generative:
         raise Refused("h3 is a classifier, without a P(x | h), so it cannot join a generative space; use P(y | x, h)")
 
-    def conditional(x: NDArray[Any]) -> Array:
-        """Return P(y | x, h) of the hypotheses of before, and of the one that answers as their average."""
-        rows = Rows((x,), len(x))
-        averaged = np.exp(rules.bayes_optimal(space, rows))
-        new = averaged if probabilistic else np.eye(len(space.labels))[averaged.argmax(axis=1)]
-        return np.concatenate([np.exp(space.log_scores(rows)), new[None]])
-
+    rows = space.rows(np.arange(_numbers(space.table).shape[1]))
+    averaged = np.exp(rules.bayes_optimal(space, rows))
+    new = averaged if probabilistic else np.eye(len(space.labels))[averaged.argmax(axis=1)]
     prior = _numbers(prior_of_new)
     if prior.ndim == 0:
         prior = np.append((1 - prior) * _numbers(space.prior), prior)
-    table = conditional if callable(space.table) else conditional(np.arange(np.asarray(space.table).shape[1]))
-    return FiniteSpace((*space.names, name), space.labels, prior, table)
+    return FiniteSpace((*space.names, name), space.labels, prior, np.concatenate([_numbers(space.table), new[None]]))
 
 
 def _codes(name: str, values: NDArray[Any], size: int) -> Integers:

@@ -25,7 +25,7 @@ from bayesclf.classifiers.base import (
 )
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import accuracy, checked_weights, number_of_rows, seed_of
-from bayesclf.constraints import Instance, Whole, require
+from bayesclf.constraints import Whole
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.comparison import Comparison
@@ -336,8 +336,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) -> StackedClassifier:
+def of_comparison(comparison: Comparison) -> StackedClassifier:
     """Return a classifier that mixes the lines, P(y | x) = Σ_m w_m P_m(y | x), by the weights that score best.
+
+    Lines that have no log score, such as that of the Gibbs classifier, are left out, as `left_out_` says.
 
     The weights maximize the log score of the answers to held-out rows, which the comparison has. The models are its
     fits on all rows. To see how well such a mixture predicts, compare a `StackedClassifier` like any other model.
@@ -349,16 +351,11 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     ----------
     comparison : Comparison
         Result of `bayesclf.compare`.
-    lines : iterable of pair of str or None
-        Lines of the table to mix, as pairs of a model and a rule; by default all that have log scores: the Gibbs
-        classifier and rules that could not answer are left out, as `left_out_` of the classifier says.
 
     Raises
     ------
-    InputError
-        For a line that the comparison does not have.
     Refused
-        For a line without log scores, or a row whose label has probability 0 under every line.
+        Where no line has log scores, or the label of a row has probability 0 under every line.
 
     Examples
     --------
@@ -369,11 +366,13 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     {'gnb under predictive': 0.0, 'gda under predictive': 1.0}
     """
     fits = {**comparison.fits, **comparison.peers}
-    keys, left_out = _chosen(comparison, lines)
-    left_out |= {key: "the model cannot be fitted to all rows" for key in keys if key[0] not in fits}
-    keys = [key for key in keys if key[0] in fits]
+    left_out = {key: DRAWN if key[1] == "gibbs" else answer.reason for key, answer in comparison.answers.items()}
+    left_out |= {key: "the model cannot be fitted to all rows" for key in left_out if key[0] not in fits}
+    left_out = {key: reason for key, reason in left_out.items() if reason}
+    keys = [key for key in comparison.answers if key not in left_out]
     if not keys:
-        raise Refused("no line can be part of a stack, as no model can be fitted to all rows")
+        key, reason = next(iter(left_out.items()))
+        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
     losses = [np.concatenate([part.log_loss for part in comparison.answers[key].scores]) for key in keys]
     log_scores = -np.column_stack(losses)
     impossible = np.flatnonzero(np.isneginf(log_scores).all(axis=1))
@@ -395,33 +394,6 @@ def of_comparison(comparison: Comparison, lines: Iterable[Key] | None = None) ->
     stack.left_out_ = {peers.line_name(*key): reason for key, reason in left_out.items()}
     take_over_attributes(stack, next(iter(models.values())))
     return stack
-
-
-def _chosen(comparison: Comparison, lines: Iterable[Key] | None) -> tuple[list[Key], dict[Key, str]]:
-    """Return the lines that a stack mixes, and why others are left out."""
-    found = comparison.answers
-    left_out = {key: DRAWN if key[1] == "gibbs" else answer.reason for key, answer in found.items()}
-    left_out = {key: reason for key, reason in left_out.items() if reason}
-    if lines is None:
-        chosen = [key for key in found if key not in left_out]
-    else:
-        require(Instance(Iterable, "lines, such as [('nb', 'map')]"), lines=lines)
-        chosen = list(lines)
-        wrong = [repr(line) for line in chosen if not isinstance(line, tuple) or line not in found]
-        if wrong or not chosen:
-            raise InputError(
-                f"lines must be pairs of a model and a rule of this comparison, {joined(map(str, found))}, not "
-                f"{wrong[0] if wrong else 'empty'}"
-            )
-        chosen = list(dict.fromkeys(chosen))
-        for key in chosen:
-            if key in left_out:
-                raise Refused(f"{peers.line_name(*key)} cannot be part of a stack: {left_out[key]}")
-        left_out = {}
-    if not chosen:
-        key, reason = next(iter(left_out.items()))
-        raise Refused(f"no line can be part of a stack; {peers.line_name(*key)}: {reason}")
-    return chosen, left_out
 
 
 def _log_proba(fits: Mapping[str, Any], part: Key, X: Any, classes: NDArray[Any]) -> Array:

@@ -171,13 +171,6 @@ class TestExercise4:
         assert extended.posterior["h3"] > 0.5
         assert extended.answers("bayes-optimal", 0) == ("-",)
 
-    def test_hypotheses_may_be_functions(self, rng):
-        table = binary(rng.random((2, 4)))
-        prior, x = shares(rng, 3), np.arange(4)
-        spaces = [FiniteSpace(("h1", "h2"), SIGNS, (0.3, 0.7), source) for source in (table, lambda x: table[:, x])]
-        first, second = (extended_with_bayes_optimal(space, prior).proba("bayes-optimal", x) for space in spaces)
-        np.testing.assert_array_equal(first, second)
-
     def test_a_generative_space_is_refused(self, joint):
         with pytest.raises(Refused, match="classifier"):
             extended_with_bayes_optimal(joint, 0.5)
@@ -204,7 +197,6 @@ class TestBadInput:
             ({"table": [PLUS, MINUS, MINUS]}, "table must be"),
             ({"table": [[PLUS], [MINUS], [[0.5, 0.6]]]}, "the labels for each hypothesis and x"),
             ({"table": [[PLUS] * 2, [MINUS] * 2, [MINUS] * 2], "generative": True}, "x and label for each hypothesis"),
-            ({"table": lambda x: x, "generative": True}, "as a table"),
             ({"log_likelihood": -np.inf}, "no hypothesis is possible"),
         ],
     )

@@ -33,8 +33,21 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def joint_log_proba(self: Any, X: Any, rule: str | None, class_prior: Any) -> Array:
-    """Return log p(x, y = k), (row, outcome); see `GenerativeClassifier.predict_joint_log_proba`."""
+def predict_joint_log_proba(self: Any, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
+    """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
+
+    Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under averaging rules it is log p(x,
+    y | D) = log ∫ p(x, y | θ) p(θ | D) dθ. Its conditional is the rule ``"predictive"``.
+
+    Parameters
+    ----------
+    X : table or array of shape (row, feature)
+        Table (row, feature); what is missing is integrated out.
+    rule : str or None
+        As in `predict`, any but ``"gibbs"``.
+    class_prior : str, array, dict or None
+        Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
+    """
     resolved, _ = rules.resolve(self.requested_rule(rule))
     if resolved.name == "gibbs":
         raise Refused(
@@ -298,12 +311,33 @@ class ImpliedLogistic(Displayed):
         return np.asarray(log_softmax(scores, axis=2))
 
 
-def implied_logistic(self: Any, intercept_at: str) -> ImpliedLogistic:
-    """Return the logistic regression that a fitted model implies; see `GenerativeClassifier.to_logistic`."""
+def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
+    """Return the logistic weights that a linear model implies: a posterior over θ is one over them.
+
+    Parameters
+    ----------
+    intercept_at : {"means", "zero"}
+        ``"means"``: log-odds at the training means, as in `LogisticRegression`; ``"zero"``: at x = 0.
+
+    Raises
+    ------
+    Refused
+        For a block whose log-odds are not linear; the message says why.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [2.0], [2.0], [3.0]], ["low", "low", "high", "high"]
+    >>> clf = bc.GaussianNB("feature", random_state=1).fit(X, y)
+    >>> clf.to_logistic().posterior_["mle"]["weight"].values.ravel()  # (μ_low − μ_high)/σ², against "high"
+    array([-4.])
+    """
     require(Choice(("means", "zero")), intercept_at=intercept_at)
     check_is_fitted(self, "classes_")
     model: GenerativeModel = self.model_
-    designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
+    designs = tuple(block.family.linear_design(block.statistics) for block in model.blocks)
+    if intercept_at == "zero":
+        designs = tuple(design.from_zero() for design in designs)
     weights: dict[str, Weights | DoesNotExist] = {}
     for source in SOURCES if self.draws_ is not None else SOURCES[1:]:
         try:
@@ -328,7 +362,7 @@ def implied_logistic(self: Any, intercept_at: str) -> ImpliedLogistic:
 
 def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
     """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks."""
-    designs = tuple(block.family.linear_design(block.statistics, False) for block in model.blocks)
+    designs = tuple(block.family.linear_design(block.statistics).from_zero() for block in model.blocks)
     return _weights(model, parameters, designs), designs
 
 

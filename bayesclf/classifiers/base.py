@@ -1,35 +1,65 @@
-"""What all classifiers give in addition to answers, such as the posterior, also inside other estimators."""
+"""What all classifiers do: condition a model on training rows, infer its hypotheses, answer under any rule."""
 
 from __future__ import annotations
 
 import inspect
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from itertools import takewhile
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self, dataclass_transform
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.special import entr
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from bayesclf import decisions, rules
+from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.attached import ClassifierMethods, with_methods
-from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.predictor import LogLikelihood, Predictor
-from bayesclf.errors import DoesNotExist, Refused, may_be_absent
+from bayesclf.classifiers.given import with_posterior
+from bayesclf.classifiers.labels import (
+    UNLABELED,
+    UNLABELED_CHOICE,
+    UNLABELED_IN_PARTS,
+    about_dropped_rows,
+    about_unlabeled_rows,
+    checked_labels,
+    labeled_rows,
+    possible_labels,
+    require_labels_as,
+    warn_of_order,
+)
+from bayesclf.classifiers.passes import StreamedTable, fit_stream
+from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
+from bayesclf.constraints import INSIDE, Choice, require
+from bayesclf.display import Display, Displayed
+from bayesclf.engines import MAP, MLE, Exact, Trace, inference
+from bayesclf.engines.inference import Draws, Engine
+from bayesclf.engines.optimizers import Optimizer
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, may_be_absent, warn
+from bayesclf.models import Model
+from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import to_constants, to_dataset
+from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, to_constants, to_dataset
 from bayesclf.rules import Gibbs
+from bayesclf.tables import columns
+from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
+from bayesclf.tables.remarks import about_useless
+from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
     import pymc as pm
     import xarray as xr
-
-    from bayesclf.decisions import PredictionSets
 
 
 PARAMETERS, ATTRIBUTES = "Parameters", "Attributes"
@@ -74,19 +104,567 @@ def _entries(section: str) -> dict[str, str]:
     return {entry.partition(" :")[0]: entry.strip("\n") for entry in found if entry}
 
 
+NO_PAGE = "#"
+"""Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
+
+
+def _is_cached(value: object) -> bool:
+    return isinstance(value, cached_property)
+
+
+SHOWN = 5
+"""Rows that a display of uncertainties names."""
+
+
+@dataclass(frozen=True, repr=False)
+class Uncertainty(Displayed):
+    """Entropy of the predicted class in nats, each (row).
+
+    Attributes
+    ----------
+    total
+        H[Σ_s w_s P(y | x, h_s)].
+    aleatoric
+        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
+    epistemic
+        Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
+        under a false independence assumption it shrinks around a wrong value.
+    """
+
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+
+    def _display(self) -> Display:
+        rows = len(self.total)
+        most = np.argsort(-self.epistemic, kind="stable")[:SHOWN]
+        parts = (self.total, self.aleatoric, self.epistemic)
+        lines = [("mean", *(number(float(part.mean())) for part in parts))] if rows else []
+        lines += [(f"row {row}", *(number(float(part[row])) for part in parts)) for row in most]
+        return Display(
+            f"Uncertainty of {counted(rows, 'row')}, entropy in nats; the rows of which more data would teach most",
+            ("", "total", "aleatoric", "epistemic"),
+            lines,
+            left_out=rows - len(most),
+        )
+
+
+@dataclass(frozen=True)
+class LogLikelihood:
+    """log p(x_i, y_i | θ_s) and log P(y_i | x_i, θ_s), each (draw, row); a discriminative model has no `joint`."""
+
+    joint: Array | None
+    conditional: Array
+
+
+SOURCE = Choice(("mle", "map", "mean", "posterior", "tempered"))
+"""What rules take hypotheses from."""
+
+INTERVAL_RULES = ("bayes-optimal", "predictive", "tempered")
+"""Rules whose hypotheses have probabilities of their own, which spread."""
+
+CI_PROB = 0.89
+"""Default probability of credible intervals, ArviZ's."""
+
+
+FOR_ROOMS = frozenset(
+    [
+        *("encode", "frame", "hypotheses", "known_codes", "log_likelihood", "posterior_draws", "requested_rule"),
+        *("rows", "spread", "work", "get_metadata_routing"),
+    ]
+)
+"""Methods that other rooms of the package or scikit-learn call, and few users: `dir` leaves them out."""
+
 NO_PARAMETER = "the model has none, as no column is informative and the class prior is known"
 """What a posterior without a parameter says of itself."""
 
 
 @with_methods
-class BayesClassifier(Predictor, ClassifierMethods):
-    """What a fitted model gives beyond answers: its posterior, its PyMC model, checks, explanations, reports, files.
+class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metaclass=ABCMeta):  # type: ignore[misc]
+    """A scikit-learn classifier whose parameters have a posterior. Subclasses make the model and encode its rows.
+
+    Its cached properties are computed on explicit access only. scikit-learn's display of a fitted estimator, and its
+    ``dir``, read every attribute. That would build the posterior's data sets, which takes seconds, can be refused, and
+    leaves objects that cannot be pickled.
 
     Attributes
     ----------
-    posterior_ : xarray.DataTree
-        The draws and the point estimates, as ArviZ reads them.
+    classes_ : ndarray of shape (outcome,)
+        Labels in order.
+    n_features_in_ : int
+        Number of columns of the training table.
+    feature_names_in_ : ndarray of shape (feature,)
+        Their names, where all are strings.
+    columns_ : tuple of Column
+        The training columns, with what each holds and its levels.
+    notes_ : list of str
+        What the user should know of the fit, one sentence each.
+    inference_ : Engine
+        The engine that was used, with its settings.
+    convergence_problems_ : tuple of str
+        Why the draws cannot be trusted yet, one sentence each; empty where they can.
+    draws_ : Draws or None
+        The draws of the posterior; None for point estimates.
+    points_ : dict
+        The point estimates found so far.
+    model_ : Model
+        The model, conditioned on the training rows.
+    seed_ : int
+        Seed of the draws and of the Gibbs classifier.
+    trace_ : Trace or None
+        Trajectory of the optimizer, where one was given.
     """
+
+    inference: str | inference.Engine
+    rule: str | Gibbs | None
+    random_state: Any
+    missing: str
+    notes_: list[str]
+    classes_: NDArray[Any]
+    target_name_: str | None
+    model_: Model
+    trace_: Trace | None
+    draws_: Draws | None
+    points_: dict[str, Parameters | DoesNotExist]
+    inference_: Engine
+    seed_: int
+    convergence_problems_: tuple[str, ...]
+    n_features_in_: int
+
+    _takes_text = False
+    fit_stream = fit_stream
+    with_posterior = with_posterior
+
+    @property
+    @abstractmethod
+    def columns_(self) -> tuple[Column, ...]:
+        """The training columns, with what each holds and its levels."""
+
+    @abstractmethod
+    def _make_model(self, rows: Training) -> Model:
+        """Return the model conditioned on training rows; sets whatever `encode` needs."""
+
+    @abstractmethod
+    def _learn_stream(self, table: StreamedTable) -> None:
+        """Condition the model on a table that is read batch by batch, for `fit_stream`."""
+
+    @abstractmethod
+    def encode(self, frame: Any) -> Rows:
+        """Return the rows of a checked table, that of `frame`, in the model's encoding."""
+
+    @property
+    def _learns_unlabeled(self) -> bool:
+        """Whether `fit` can learn from rows without a label."""
+        return False
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None, unlabeled: str = "error") -> Self:
+        """Condition the model on training rows and infer its parameters.
+
+        Parameters
+        ----------
+        X : table or array of shape (row, feature)
+            Table (row, feature); a DataFrame, or an array.
+        y : array of shape (row,)
+            Labels (row), at least two different ones.
+        sample_weight : array of shape (row,) or None
+            Weights (row), at least 0: how often each row counts.
+        classes : sequence of labels or None
+            All labels that can occur, where the training rows may lack some; these must have no others.
+        unlabeled : {"error", "drop", "use"}
+            What to do with rows whose label is None, NaN or `pandas.NA`: refuse them; leave them out; or, which
+            generative classifiers can, learn from them what the columns of some class look like. That helps where the
+            model is about right, and can do harm where it is not: compare both on held-out rows with labels.
+
+        Returns
+        -------
+        BayesClassifier
+            Itself.
+
+        Raises
+        ------
+        InputError
+            For labels or cells that cannot be used.
+        Refused
+            Where the engine cannot infer this model.
+        """
+        with self._rollback_on_error():
+            warn_of_order(X, y=y, sample_weight=sample_weight)
+            rows, remarks = self._training(X, y, sample_weight, classes, unlabeled)
+            if rows.labeled.all():
+                self._infer(self._make_model(rows))
+            else:
+                self._infer_partly(rows)
+            categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
+            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, categories)
+            if hasattr(self, "feature_names_in_") and not columns.is_described(X):
+                words += about_useless(rows.frame)
+            self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
+        return self
+
+    def predict(
+        self,
+        X: Any,
+        rule: str | Gibbs | None = None,
+        cost: Any = None,
+        reject: float | None = None,
+        class_prior: Any = None,
+    ) -> NDArray[Any]:
+        """Return the label of the smallest expected cost for each row.
+
+        Parameters
+        ----------
+        X : table or array of shape (row, feature)
+            Table (row, feature).
+        rule : str, Gibbs or None
+            One of `bayesclf.rules.RULES`; by default that of the constructor, else Bayes-optimal, tempered for
+            `NaiveBayes` and `BayesNetClassifier`, or the point estimate that was requested.
+        cost : array, DataFrame, dict or None
+            Costs ``cost[true, predicted]`` in the order of `classes_`; 0-1 loss by default.
+        reject : float or None
+            Largest acceptable expected cost; rows above it get None.
+        class_prior : str, array, dict or None
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
+
+        Returns
+        -------
+        ndarray
+            Labels (row).
+        """
+        return decided(self, self.predict_log_proba(X, rule, class_prior), rule, cost, reject)
+
+    def predict_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return P(y = k given x), (row, outcome), in the order of `classes_`; arguments as in `predict`."""
+        return np.exp(self.predict_log_proba(X, rule, class_prior))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of the predicted labels.
+
+        Parameters
+        ----------
+        X : table or array of shape (row, feature)
+            Rows to predict (row, feature).
+        y : array of shape (row,)
+            Their labels (row).
+        sample_weight : array of shape (row,) or None
+            Weights (row); by default all rows count the same.
+
+        Raises
+        ------
+        InputError
+            If a row has no label, or the labels are of another type than those of the fit.
+        """
+        predicted = self.predict(X)
+        warn_of_order(X, y=y, sample_weight=sample_weight)
+        return accuracy(predicted, self.classes_, y, sample_weight)
+
+    def predict_log_proba(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return log P(y = k given x), (row, outcome), never clipped; arguments as in `predict`."""
+        rows = self.rows(X)
+        rule = self.requested_rule(rule)
+        resolved, _ = rules.resolve(rule)
+        hypotheses = self.hypotheses(resolved.source, class_prior)
+        return rules.log_proba(rule, hypotheses, rows, self.seed_)
+
+    def decision_function(self, X: Any, rule: str | Gibbs | None = None, class_prior: Any = None) -> Array:
+        """Return log-odds: of two classes those of the second, (row), else each class's, (row, outcome).
+
+        They are those of `predict_proba` under the same rule; of more than two classes, log P(k | x) less the mean
+        over classes. Where the model is linear and the rule plugs in a point (``"map"``, ``"mle"``, ``"mean"``), they
+        are ``X @ coef_.T + intercept_``; averages over hypotheses are not linear in x. Arguments as in `predict`.
+        """
+        log_proba = self.predict_log_proba(X, rule, class_prior)
+        if log_proba.shape[1] == 2:
+            return np.asarray(log_proba[:, 1] - log_proba[:, 0])
+        possible = np.isfinite(log_proba)
+        return log_proba - log_proba.mean(axis=1, keepdims=True, where=possible)
+
+    def predict_interval(
+        self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal", class_prior: Any = None
+    ) -> Array:
+        """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
+
+        It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
+        under ``"tempered"``.
+
+        Parameters
+        ----------
+        X : table or array of shape (row, feature)
+            Table (row, feature).
+        ci_prob : float
+            Posterior probability between the bounds, in (0, 1).
+        rule : str
+            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``
+            P(θ | D), each θ with one draw of T and b, by which log p(x | k, θ) is believed.
+        class_prior : str, array, dict or None
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
+        """
+        require(INSIDE, ci_prob=ci_prob)
+        rows = self.rows(X)
+        given_x = _given_x(rule)
+        return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x)
+
+    def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
+        """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
+        rows = self.rows(X)
+        given_x = _given_x(rule)
+        averages = averaging.average(self.spread(rule, class_prior), rows, given_x)
+        total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
+        return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
+        """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
+        return self.hypotheses("posterior", class_prior)
+
+    @contextmanager
+    def _rollback_on_error(self) -> Iterator[None]:
+        """Restore the previous state if a fit fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _renew(self, model: Model) -> None:
+        """Set the fitted state that does not depend on the engine."""
+        self.__dict__.pop("posterior_", None)
+        self.seed_ = seed_of(self.random_state)
+        if self.rule is not None:
+            rules.resolve(self.rule)
+        self.model_ = model
+        self.points_ = {}
+        self.trace_ = None
+
+    def _infer(self, model: Model) -> None:
+        """Set the fitted state that depends on model, engine and seed."""
+        self._renew(model)
+        engine = inference.resolve(self._requested_engine(), model)
+        if isinstance(engine, MAP | MLE) and engine.optimizer is not None:
+            self._watch(type(engine).__name__.lower(), engine.optimizer)
+        inferred = inference.infer(model, engine, self.seed_)
+        self.draws_, self.inference_ = inferred.draws, inferred.engine
+        self.notes_ += inferred.notes
+        self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
+
+    def _requested_engine(self) -> str | Engine:
+        """Return the engine to infer by."""
+        return self.inference
+
+    def _watch(self, name: str, optimizer: Optimizer) -> None:
+        """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
+        self.trace_, self.points_[name] = inference.watch(self.model_, name, optimizer, self.seed_)
+        if not self.trace_.certificate.converged:
+            warn(self.trace_.certificate.message, ConvergenceWarning)
+
+    def _point(self, name: str) -> Parameters:
+        """Return the estimate ``"mle"`` or ``"map"``, computed on first use; one that does not exist says why."""
+        if name not in self.points_:
+            try:
+                self.points_[name] = inference.estimate(self.model_, name)
+            except DoesNotExist as reason:
+                self.points_[name] = reason
+        point = self.points_[name]
+        if isinstance(point, DoesNotExist):
+            raise DoesNotExist(str(point))
+        return point
+
+    def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
+        """Return a set of hypotheses, for use with `bayesclf.rules`.
+
+        Parameters
+        ----------
+        source : str
+            ``"mle"``, ``"map"`` or ``"mean"``, one hypothesis each, ``"posterior"``, or ``"tempered"``: values of T and
+            b, for discriminative models the posterior.
+        class_prior : str, array, dict or None
+            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
+
+        Raises
+        ------
+        DoesNotExist
+            For a point that the data do not define.
+        Refused
+            For the posterior of a fit that has none.
+        """
+        check_is_fitted(self, "classes_")
+        require(SOURCE, source=source)
+        model, offset = self._with_class_prior(class_prior)
+        if source in ("mle", "map"):
+            return Hypotheses(model, self._point(source), offset=offset)
+        if self.draws_ is None:
+            raise Refused(
+                f"a fit by {type(self.inference_).__name__} leaves no posterior to average over; fit with "
+                "inference='auto', or use the rule 'map' or 'mle'"
+            )
+        if source == "mean":
+            return Hypotheses(model, self._mean(), offset=offset)
+        if self.draws_.seeded is not None:
+            assert isinstance(model, GenerativeModel)
+            assert isinstance(self.model_, GenerativeModel)
+            return SeededHypotheses(model, self.model_.posterior(), self.draws_.seeded)
+        return Hypotheses(model, self._posterior_parameters(), offset=offset)
+
+    def _posterior_parameters(self) -> Parameters:
+        assert self.draws_ is not None
+        return self.draws_.parameters
+
+    def _mean(self) -> Parameters:
+        """Return E[θ | D]: in closed form after exact inference, else the average of the draws."""
+        assert self.draws_ is not None
+        if isinstance(self.inference_, Exact):
+            return self.model_.mean()  # type: ignore[attr-defined, no-any-return]
+        return {name: values.mean(axis=0, keepdims=True) for name, values in self.draws_.parameters.items()}
+
+    def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
+        """Return the model, and the log odds to add to its scores, for other base rates than the training rows'."""
+        if class_prior is None:
+            return self.model_, None
+        pi = known_class_prior(class_prior, self.classes_).pi
+        presumed = self.model_.log_class_prior({})[0]
+        if np.isneginf(presumed).any():
+            lacking = self.classes_[int(presumed.argmin())]
+            raise Refused(
+                f"class {str(lacking)!r} had no training rows, so its base rate cannot be exchanged for another"
+            )
+        with np.errstate(divide="ignore"):
+            return self.model_, np.asarray(np.log(pi) - presumed)
+
+    def requested_rule(self, rule: str | Gibbs | None) -> str | Gibbs:
+        """Return the rule to answer by: the one given, that of the constructor, or the natural one of the engine."""
+        check_is_fitted(self, "classes_")
+        if rule is not None:
+            return rule
+        if self.rule is not None:
+            return self.rule
+        if self.draws_ is not None:
+            return self._rule_of_posterior
+        return "mle" if isinstance(self.inference_, MLE) else "map"
+
+    @property
+    def _rule_of_posterior(self) -> str:
+        """The rule by which a fit with a posterior answers where none is requested."""
+        return "bayes-optimal"
+
+    def rows(self, X: Any) -> Rows:
+        """Return a table's rows in the encoding of the model, for use with `bayesclf.rules`."""
+        return self.encode(self.frame(X))
+
+    def frame(self, X: Any) -> Table:
+        """Return rows to predict as a checked table, with the columns of the training table in their order."""
+        check_is_fitted(self, "classes_")
+        table: Table = self._validated(X, reset=False)
+        return table
+
+    def _validated(self, X: Any, reset: bool) -> Any:
+        """Check a table; at prediction it may have its needed columns in any order, and others."""
+        import pandas as pd
+
+        if sparse.issparse(X) and get_tags(self).input_tags.sparse:
+            self._check_columns(X, reset)
+            return to_sparse_table(X, None if reset else self._column_names)
+        X = columns.with_names(columns.to_pandas(X))
+        if isinstance(X, pd.DataFrame) and not reset and hasattr(self, "feature_names_in_"):
+            lacking = [name for name in self.feature_names_in_ if name not in X.columns]
+            if lacking:
+                some = listed(map(repr, lacking), LISTED_NAMES)
+                raise InputError(
+                    f"the table lacks column {some}, which the model was fitted with; add it, empty where unknown"
+                )
+            names = list(self.feature_names_in_)
+            if names != list(X.columns):  # picking columns costs more than all other checks of a small table
+                X = X[names]
+        frame = columns.to_frame(X)
+        self._check_columns(X, reset)
+        if not reset and not (isinstance(X, pd.DataFrame) and hasattr(self, "feature_names_in_")):
+            # One side has no names of its own: scikit-learn has warned, and the columns count by their places.
+            names = list(self._column_names)
+            frame = frame if list(frame.columns) == names else frame.set_axis(names, axis=1)
+        return frame
+
+    def _check_columns(self, X: Any, reset: bool) -> None:
+        """Note the number and names of a table's columns, or compare them, in the words of scikit-learn's contract."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InputError(" ".join(str(error).split())) from None
+
+    def _training(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, unlabeled: str, in_parts: bool = False
+    ) -> tuple[Training, tuple[str, ...]]:
+        """Return the rows to learn from, those of a fit or further ones, and what to say of others."""
+        require(UNLABELED_IN_PARTS if in_parts else UNLABELED_CHOICE, unlabeled=unlabeled)
+        more = in_parts and "classes_" in vars(self)
+        frame = self._validated(X, reset=not more)
+        codes_of = self._codes_of_more if more else self._label_codes
+        codes, remarks = np.full(len(frame), UNLABELED), tuple[str, ...]()
+        found = labeled_rows(y)
+        if found is None:
+            codes = codes_of(y, len(frame), classes)
+        else:
+            there, labels = found
+            if len(there) != len(frame):
+                counts = f"X has {len(frame)} rows but y has inconsistent length {len(there)}"
+                raise InputError(f"{counts}; give one label per row")
+            if unlabeled == "error":
+                use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled and not in_parts else ""
+                raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
+            codes[there] = codes_of(labels, int(there.sum()), classes)
+            remarks = (about_dropped_rows(there),) * (unlabeled == "drop")
+        rows = Training.of(frame, codes, sample_weight)
+        if not rows.labeled.any():
+            raise InputError("all rows with a label have weight zero; give some of them a weight above 0")
+        return rows.kept(rows.labeled) if unlabeled == "drop" else rows, remarks
+
+    def _infer_partly(self, rows: Training) -> None:
+        """Learn from rows of which some have no label, where a classifier can."""
+        name = type(self).__name__
+        raise Refused(f"{name} does not learn from rows without a label; pass unlabeled='drop' to leave them out")
+
+    def _label_codes(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Check training labels, set `classes_` and `target_name_`, their Series's name; return their codes (row)."""
+        name = getattr(y, "name", None)
+        self.target_name_ = None if name is None else str(name)
+        y = checked_labels(y, rows)
+        self.classes_ = possible_labels(y, classes)
+        if len(self.classes_) < 2:
+            raise InputError(
+                f"y has one class only, {str(self.classes_[0])!r}; give rows of at least two classes, or name all that "
+                "can occur (classes=[…])"
+            )
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    def _codes_of_more(self, y: Any, rows: int, classes: Any) -> Integers:
+        """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
+        labels = checked_labels(y, rows)
+        if classes is not None and not np.array_equal(possible_labels(labels, classes), self.classes_):
+            raise InputError(
+                f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
+                f"{self.classes_.tolist()}; name the same classes, or none after the first call"
+            )
+        try:
+            return self.known_codes(labels)
+        except InputError as error:
+            reason = str(error).partition(";")[0]
+            remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
+            raise InputError(f"{reason}; {remedy}") from None
+
+    def known_codes(self, y: Any) -> Integers:
+        """Return the codes (row) of labels, which must be among `classes_`."""
+        y = np.asarray(y)
+        unknown = ~np.isin(y, self.classes_)
+        if unknown.any():
+            require_labels_as(self.classes_, y)
+            raise InputError(f"label {str(y[unknown][0])!r} was not among the training labels; leave such rows out")
+        return np.asarray(np.searchsorted(self.classes_, y))
+
+    @property
+    def _column_names(self) -> tuple[str, ...]:
+        """The names of the training columns."""
+        return tuple(column.name for column in self.columns_)
+
+    @property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(str(label) for label in self.classes_)
 
     def log_likelihood(self, X: Any, y: Any) -> LogLikelihood:
         """Return the log likelihoods of labeled rows under each draw of the posterior."""
@@ -212,26 +790,93 @@ class BayesClassifier(Predictor, ClassifierMethods):
             raise Refused("rows with missing cells have other variables in PyMC; leave them out, or call to_pymc anew")
         return {variable.name: variable.get_value() for variable in model.data_vars}
 
-    def with_posterior(self, idata: Any, point: Any = None) -> Self:
-        """Return a copy of the fitted classifier that answers from given draws, such as those of `pymc.sample`.
-
-        Parameters and errors are those of `bayesclf.classifiers.given.with_posterior`.
-        """
-        from bayesclf.classifiers.given import with_posterior
-
-        return with_posterior(self, idata, point)
-
     def predict_set(
         self, X: Any, level: float = 0.9, rule: str | Gibbs | None = None, class_prior: Any = None
-    ) -> PredictionSets:
+    ) -> decisions.PredictionSets:
         """Return for each row the smallest set of classes whose probability is at least `level`, in (0, 1).
 
         Such a set has the true class as often as its probability says only where the model is right: it promises no
         coverage. `bayesclf.SplitConformal` does. The other arguments are those of `predict`.
         """
-        from bayesclf.decisions import posterior_sets
+        return decisions.posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
 
-        return posterior_sets(self.predict_log_proba(X, rule, class_prior), self.classes_, level)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.non_deterministic = isinstance(self.rule, Gibbs) or self.rule == "gibbs"
+        return tags
+
+    @property
+    def _source(self) -> str:
+        """The parameters of the default rule: those of the posterior where it averages."""
+        resolved, _ = rules.resolve(self.requested_rule(None))
+        return "posterior" if resolved.averages else resolved.source
+
+    def _point_parameters(self, attribute: str) -> Parameters:
+        """Return the parameters of one hypothesis, the posterior mean where the rule averages; for an attribute."""
+        source = "mean" if self._source == "posterior" else self._source
+        try:
+            return self.hypotheses(source).parameters
+        except (DoesNotExist, Refused) as reason:
+            raise AttributeError(f"{attribute} does not exist: {reason}") from reason
+
+    def _by_column(self, values: Array, names: Sequence[str], fill: float) -> Array:
+        """Return values (…, feature) of some columns on all columns of the training table, or of words as they are."""
+        if self.columns_[0].kind == "text":  # the model's features are the words of this one column
+            return values
+        place = {column.name: position for position, column in enumerate(self.columns_)}
+        out = np.full((*values.shape[:-1], len(place)), fill)
+        out[..., [place[name] for name in names]] = values
+        return out
+
+    def __dir__(self) -> list[str]:
+        # not BaseEstimator's, which looks each attribute up; what a fit finds is offered after it only
+        fitted = "classes_" in vars(self)
+        names = (
+            name
+            for name in object.__dir__(self)
+            if name not in FOR_ROOMS and not (name.startswith("set_") and name.endswith("_request"))
+        )
+        return [name for name in names if fitted or name.startswith("_") or not name.endswith("_")]
+
+    def __getstate__(self) -> dict[str, Any]:
+        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
+        return {name: value for name, value in super().__getstate__().items() if name not in computed}
+
+    def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:
+        """Return what a notebook shows of the parameters, each with its part of the docstring."""
+        if doc_link is None:  # scikit-learn 1.7 has no such parameter
+            return super()._get_params_html(deep)
+        return super()._get_params_html(deep, doc_link or NO_PAGE)
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return what a notebook shows of the fitted attributes: those that `fit` has set."""
+        fitted = SimpleNamespace(**self.__getstate__())
+        shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
+        shown.estimator_class = type(self)
+        return shown
+
+
+def _given_x(rule: str) -> bool:
+    require(Choice(INTERVAL_RULES), rule=rule)
+    return rule == "predictive"
+
+
+def decided(
+    classifier: BayesClassifier,
+    log_proba: Array,
+    rule: str | Gibbs | None = None,
+    cost: Any = None,
+    reject: float | None = None,
+) -> NDArray[Any]:
+    """Return labels (row) from log P(y = k | x), (row, outcome); the other arguments are those of `predict`."""
+    resolved, gibbs = rules.resolve(classifier.requested_rule(rule))
+    if resolved.name == "gibbs" and gibbs.draw == "label":
+        if cost is not None or reject is not None:
+            raise Refused("a Gibbs classifier that draws its label weighs no costs; use draw='hypothesis'")
+        return np.asarray(classifier.classes_[gibbs.decide(log_proba, classifier.seed_)])
+    return decisions.named(decisions.decide(log_proba, cost, reject), classifier.classes_)
 
 
 def innermost(estimator: Any) -> BayesClassifier | None:
@@ -252,15 +897,9 @@ def innermost(estimator: Any) -> BayesClassifier | None:
 def _nested(estimator: Any) -> Iterator[Any]:
     """Yield an estimator, the one that it freezes or the last step of the pipeline that it is, and so on."""
     yield estimator
-    while isinstance(estimator, FrozenEstimator) or _is_pipeline(estimator):
+    while isinstance(estimator, FrozenEstimator | Pipeline):
         estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.steps[-1][1]
         yield estimator
-
-
-def _is_pipeline(estimator: Any) -> bool:
-    """Return whether an estimator is a pipeline; no other one makes scikit-learn's module of them be imported."""
-    module = sys.modules.get("sklearn.pipeline")
-    return module is not None and isinstance(estimator, module.Pipeline)
 
 
 def is_frozen(estimator: Any) -> bool:
@@ -270,14 +909,15 @@ def is_frozen(estimator: Any) -> bool:
 
 def fitted_with(estimator: Any, X: Any, y: Any, **given: Any) -> Any:
     """Fit an estimator; what is given besides rows and labels, unless None, goes to the classifier inside it."""
-    prefix = "".join(f"{one.steps[-1][0]}__" for one in takewhile(_is_pipeline, _nested(estimator)))
+    pipelines = takewhile(lambda one: isinstance(one, Pipeline), _nested(estimator))
+    prefix = "".join(f"{one.steps[-1][0]}__" for one in pipelines)
     return estimator.fit(X, y, **{prefix + name: value for name, value in given.items() if value is not None})
 
 
 def transformed(estimator: Any, X: Any) -> Any:
     """Return rows as the classifier inside a fitted estimator is given them."""
     for one in _nested(estimator):
-        if _is_pipeline(one) and len(one) > 1:
+        if isinstance(one, Pipeline) and len(one) > 1:
             X = one[:-1].transform(X)
     return X
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn, cast, override
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact
-from bayesclf.classifiers.training import ColumnBlock
+from bayesclf.classifiers.training import ColumnBlock, Training
 from bayesclf.constraints import Whole, require
 from bayesclf.engines import MAP, MLE, Auto
 from bayesclf.engines.inference import ENGINES, Engine
@@ -192,11 +192,11 @@ class BayesNetClassifier(GenerativeClassifier):
         return in_cells(frame, self.cells_) if self._averages_trees and known else frame
 
     @override
-    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
+    def _make_model(self, rows: Training) -> Model:
         if self._averages_trees and not isinstance(self.cells, Mapping):
-            self._cuts = quantiles(frame, self.cells, sample_weight)
-            frame = in_cells(frame, self._cuts)
-        return super()._make_model(frame, y, sample_weight)
+            self._cuts = quantiles(rows.frame, self.cells, rows.weight)
+            rows = replace(rows, frame=in_cells(rows.frame, self._cuts))
+        return super()._make_model(rows)
 
     @override
     def _require_continuable(self, done: str) -> None:

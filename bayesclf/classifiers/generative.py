@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -18,16 +17,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
 from bayesclf.classifiers import attributes, updating
-from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.labels import UNLABELED, checked_labels
-from bayesclf.classifiers.passes import Reading
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
+from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import (
     MISSING_SUFFIX,
     ColumnBlock,
     DocumentLengths,
     FrozenPrior,
     Learnt,
+    Training,
     about_concentrations,
     about_impossible,
     about_numbers,
@@ -36,7 +34,6 @@ from bayesclf.classifiers.training import (
     decoded,
     given_lengths,
     indicators,
-    kept_rows,
     known_class_prior,
     resolved_class_prior,
     resolved_family,
@@ -66,10 +63,9 @@ from bayesclf.posterior.hypotheses import (
     TemperedPosterior,
     to_dataset,
 )
-from bayesclf.progress import Progress
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, ColumnKind, Rows
+from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
 from bayesclf.tables.numbers import Numbers
 from bayesclf.wording import written
@@ -84,6 +80,9 @@ PROPOSALS, TEMPERED_DRAWS = 1000, 500
 
 TEMPERED = 1
 """What tells the random numbers of T and b from others of the same seed."""
+
+MISSING = Choice(("ignore", "level"))
+"""What missing cells count as."""
 
 CELL_BYTES = 64
 """Memory that a cell of generated rows takes, with its copies on the way."""
@@ -149,7 +148,6 @@ class GenerativeClassifier(BayesClassifier):
     _partly: PartlyLabeled | None = field(init=False)
     _learned_with: dict[str, Any] | None = field(init=False)
     left_out_: LeftOut | None = field(init=False)
-    _takes_text = False
     _draws_lengths = False
     """Whether the model is of the words of documents one by one, so that it needs to know how many there are."""
     _of_counts = False
@@ -159,137 +157,11 @@ class GenerativeClassifier(BayesClassifier):
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Partition the columns of a training table."""
 
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
-        unlabeled: str = "error",
-    ) -> Self:
-        """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
-
-        An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in `fit`.
-        classes : sequence of labels or None
-            All labels that can occur; needed at the first call unless these rows have them all, and the same
-            ones, if any, at the others.
-        unlabeled : {"error", "drop"}
-            Whether rows without a label are refused or left out; to learn from them takes all rows at once, by `fit`.
-
-        Raises
-        ------
-        InputError
-            As `fit`; and for other classes than those of the first call.
-        Refused
-            If an option of the prior or of the blocks has changed since rows were learned, or rows had no label.
-        """
-        with self._rollback_on_error():
-            updating.learn_more(self, X, y, classes, sample_weight, unlabeled)
-        return self
-
-    def __add__(self, other: object) -> Self:
-        """Return the classifier that both together are: the posterior given the rows of both, which must be different.
-
-        Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
-        are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
-        are gone, unless both have the same.
-
-        Raises
-        ------
-        InputError
-            If options or columns differ.
-        Refused
-            For a classifier of another kind, and for itself, as its rows would count twice.
-
-        Examples
-        --------
-        >>> import bayesclf as bc
-        >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
-        >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
-        >>> print((one + other).class_count_)
-        [2. 2.]
-        """
-        if not isinstance(other, BayesClassifier):
-            return NotImplemented
-        return updating.add(self, other)  # type: ignore[no-any-return]
-
-    def fit_stream(
-        self,
-        source: Any,
-        target: str,
-        *,
-        weight: str | None = None,
-        classes: Any = None,
-        drop: Sequence[str] = (),
-        kinds: Mapping[str, ColumnKind] | None = None,
-        missing: Mapping[str, Sequence[object]] | None = None,
-        unlabeled: str = "error",
-        reading: Mapping[str, Any] | None = None,
-        client: Any = None,
-        progress: Progress = None,
-    ) -> Self:
-        """Condition the model on a table that is read batch by batch, and need not fit into memory.
-
-        The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
-        late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
-        the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
-        the statistics.
-
-        Parameters
-        ----------
-        source : path, glob, table or iterable of tables
-            Parquet, csv, tsv or jsonl files (all but Parquet also gzipped, and read twice) by path, folder or glob,
-            such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
-            dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or a function
-            without arguments that returns one.
-        target : str
-            The column of labels.
-        weight : str or None
-            A column that says how often each row counts.
-        classes : sequence of labels or None
-            All labels that can occur, where the rows may lack some.
-        drop : sequence of str
-            Columns that are left out.
-        kinds : mapping from column to {"number", "category", "text"}, or None
-            What columns hold, "number", "category" or "text", whatever they look like.
-        missing : mapping from column to values, or None
-            By column, values that stand for "missing".
-        unlabeled : {"error", "drop"}
-            Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
-            or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
-        reading : mapping of str or None
-            How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
-            the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
-            rows and dates, are left out, and `notes_` says so.
-        client : dask.distributed.Client, str or None
-            A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
-            is one task. Only statistics, and rows that α is learned by, come back. All parts must have their columns in
-            the same order. The scheduler repeats tasks of a worker that dies.
-        progress : bool, callable or None
-            As in `bayesclf.set_progress`.
-
-        Raises
-        ------
-        InputError
-            For rows that `fit` refuses, a batch that lacks a column, and a column that holds words in some batches and
-            numbers in others.
-
-        Examples
-        --------
-        >>> import bayesclf as bc, pandas as pd
-        >>> parts = [pd.DataFrame({"x": [1.0, 1.2], "y": "low"}), pd.DataFrame({"x": [2.9, 3.1], "y": "high"})]
-        >>> print(bc.GaussianNB(random_state=1).fit_stream(parts, "y").predict(pd.DataFrame({"x": [1.1, 3.0]})))
-        ['low' 'high']
-        """
-        with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
-            updating.learn_stream(self, source, how, client, progress)
-        return self
+    partial_fit = updating.partial_fit
+    __add__ = updating.add
+    _learn_stream = updating.learn_stream
+    to_logistic = attributes.to_logistic
+    predict_joint_log_proba = attributes.predict_joint_log_proba
 
     def as_prior(self) -> Self:
         """Return an unfitted copy whose prior is this posterior: yesterday's posterior is today's prior.
@@ -319,29 +191,6 @@ class GenerativeClassifier(BayesClassifier):
             class_prior=posterior.class_prior,
         )
         return clone(self).set_params(prior=frozen)  # type: ignore[no-any-return]
-
-    def to_logistic(self, intercept_at: str = "means") -> attributes.ImpliedLogistic:
-        """Return the logistic weights that a linear model implies: a posterior over θ is one over them.
-
-        Parameters
-        ----------
-        intercept_at : {"means", "zero"}
-            ``"means"``: log-odds at the training means, as in `LogisticRegression`; ``"zero"``: at x = 0.
-
-        Raises
-        ------
-        Refused
-            For a block whose log-odds are not linear; the message says why.
-
-        Examples
-        --------
-        >>> import bayesclf as bc
-        >>> X, y = [[1.0], [2.0], [2.0], [3.0]], ["low", "low", "high", "high"]
-        >>> clf = bc.GaussianNB("feature", random_state=1).fit(X, y)
-        >>> clf.to_logistic().posterior_["mle"]["weight"].values.ravel()  # (μ_low − μ_high)/σ², against "high"
-        array([-4.])
-        """
-        return attributes.implied_logistic(self, intercept_at)
 
     def sample(
         self, n: int, y: Any = None, random_state: Any = 0, lengths: Any = None
@@ -449,30 +298,21 @@ class GenerativeClassifier(BayesClassifier):
     def _column_names(self) -> tuple[str, ...]:
         return tuple(self._learnt.columns) or self._learnt.blocks[0].names
 
-    def _make_model(self, frame: pd.DataFrame, y: Integers, sample_weight: Array | None) -> Model:
-        return self._model_of(self._learn(frame, y, sample_weight, None, every_row=True), frame, y, sample_weight)
+    def _make_model(self, rows: Training) -> Model:
+        return self._model_of(self._learn(rows, None, every_row=True), rows)
 
-    def _model_of(
-        self, learnt: Learnt, frame: Any = None, y: Integers | None = None, weight: Array | None = None
-    ) -> GenerativeModel:
+    def _model_of(self, learnt: Learnt, rows: Training | None = None) -> GenerativeModel:
         """Return the model of what was learned, and keep what the rows given say of T, if left out."""
         self._gather(learnt)
         model = self._conditioned()
         self.notes_ += about_numbers(self._learnt)
-        if y is not None:
-            self.left_out_ = self._leave_out(model, frame, y, weight)
+        if rows is not None and not model.not_conjugate():
+            chosen = np.zeros(len(rows.y), dtype=bool)
+            chosen[left_out_rows(rows.weight, len(rows.y))] = True
+            some = rows.kept(chosen)
+            by_column = getattr(self, "temper", "all") == "column"
+            self.left_out_ = LeftOut.of(model, self.encode(some.frame), some.y, some.weights, by_column)
         return model
-
-    def _leave_out(self, model: GenerativeModel, frame: Any, y: Integers, weight: Array | None) -> LeftOut | None:
-        """Return what training rows say of T that are left out, one at a time; None where they cannot be."""
-        if model.not_conjugate():
-            return None
-        chosen = np.zeros(len(y), dtype=bool)
-        chosen[left_out_rows(weight, len(y))] = True
-        frame, y, weight = kept_rows(chosen, frame, y, weight)
-        weight = np.ones(len(y)) if weight is None else weight
-        by_column = getattr(self, "temper", "all") == "column"
-        return LeftOut.of(model, self.encode(frame), y, weight, by_column)
 
     @property
     @may_be_absent
@@ -592,16 +432,10 @@ class GenerativeClassifier(BayesClassifier):
         """Return the blocks of a batch's columns, given what was learned from the first ones; None to find them."""
         return None if first is None else first.blocks
 
-    def _learn(
-        self,
-        frame: pd.DataFrame,
-        y: Integers,
-        weight: Array | None,
-        blocks: tuple[ColumnBlock, ...] | None,
-        every_row: bool,
-    ) -> Learnt:
+    def _learn(self, rows: Training, blocks: tuple[ColumnBlock, ...] | None, every_row: bool) -> Learnt:
         """Return the statistics of rows, on blocks that may be given, and what only `every_row` together teaches."""
         self._check_options()
+        frame, y, weight = rows.frame, rows.y, rows.weight
         if self.prior is not None:
             blocks = self.prior.learnt.blocks
         elif blocks is None:
@@ -749,7 +583,7 @@ class GenerativeClassifier(BayesClassifier):
                 f"prior must be what as_prior has set, not {type(self.prior).__name__}; the classifier that "
                 "clf.as_prior() returns has it already, so fit that one to the new rows"
             )
-        require(Choice(("ignore", "level")), missing=self.missing)
+        require(MISSING, missing=self.missing)
 
     def _with_class_prior(self, class_prior: Any) -> tuple[Model, Array | None]:
         """Use given base rates instead of π in every hypothesis."""
@@ -777,38 +611,36 @@ class GenerativeClassifier(BayesClassifier):
     def _learns_unlabeled(self) -> bool:
         return True
 
-    def _partly_labeled(self, frame: Any, codes: Integers, weight: Array | None) -> PartlyLabeled:
+    def _partly_labeled(self, rows: Training) -> PartlyLabeled:
         """Return prior and rows, of which some have the code `UNLABELED`."""
         self._require_words_in_parts("rows without a label")
-        known = codes != UNLABELED
-        weight = np.ones(len(codes)) if weight is None else weight
-        labeled, others = frame[known], frame[~known]
-        y, own = codes[known], weight[known]
+        labeled, others = rows.kept(rows.labeled), rows.kept(~rows.labeled)
         # all rows first, so that what is wrong with a cell is told by its row of the table
-        of_one_class = np.zeros(len(frame), dtype=np.intp)
-        every = self._learn(frame, of_one_class, weight, None, every_row=False)
-        learnt = self._learn(labeled, y, own, every.blocks, every_row=True)
+        of_one_class = replace(rows, y=np.zeros(len(rows.y), dtype=np.intp))
+        every = self._learn(of_one_class, None, every_row=False)
+        learnt = self._learn(labeled, every.blocks, every_row=True)
         self._gather(learnt.widened(every))
         if any(block.candidate for block in self._learnt.blocks):
-            every = self._learn(frame, of_one_class, weight, self._learnt.blocks, every_row=False)
+            every = self._learn(of_one_class, self._learnt.blocks, every_row=False)
         model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
-        self.notes_ += about_impossible(self._learnt.blocks, frame, np.flatnonzero(~known))
-        return PartlyLabeled(model, self.encode(labeled), y, own, self.encode(others), weight[~known])
+        self.notes_ += about_impossible(self._learnt.blocks, rows.frame, np.flatnonzero(~rows.labeled))
+        own = self.encode(labeled.frame), labeled.y, labeled.weights
+        return PartlyLabeled(model, *own, self.encode(others.frame), others.weights)
 
     def _require_words_in_parts(self, what: str) -> None:
         """Raise `Refused` where an option looks at all training rows at once; `what` is what it is not for."""
 
     @override
-    def _infer_partly(self, frame: Any, codes: Integers, weight: Array | None) -> None:
+    def _infer_partly(self, rows: Training) -> None:
         """Set the fitted state that depends on labeled and other rows, engine and seed."""
-        partly = self._partly_labeled(frame, codes, weight)
+        partly = self._partly_labeled(rows)
         self._renew(replace(partly.model, unlabeled=len(partly.rows)))
         found = infer_partly(partly, self._requested_engine(), self.seed_)
         self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
         self.convergence_problems_ = found.problems
         self.notes_.append(
-            f"{len(partly.rows):,} of {len(codes):,} training rows have no label, and count in each class by its "
+            f"{len(partly.rows):,} of {len(rows.y):,} training rows have no label, and count in each class by its "
             "probability"
         )
         self._partly = partly
@@ -827,23 +659,6 @@ class GenerativeClassifier(BayesClassifier):
         if {"mle", "map"} <= self.points_.keys():
             self._partly = None
         return super()._point(name)
-
-    def predict_joint_log_proba(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Array:
-        """Return log p(x, y = k), (row, outcome), in the order of `classes_`.
-
-        Under ``"mle"``, ``"map"`` and ``"mean"`` it is log p(x, y | θ) of that θ; under averaging rules it is log p(x,
-        y | D) = log ∫ p(x, y | θ) p(θ | D) dθ. Its conditional is the rule ``"predictive"``.
-
-        Parameters
-        ----------
-        X : table or array of shape (row, feature)
-            Table (row, feature); what is missing is integrated out.
-        rule : str or None
-            As in `predict`, any but ``"gibbs"``.
-        class_prior : str, array, dict or None
-            Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
-        """
-        return attributes.joint_log_proba(self, X, rule, class_prior)
 
     @property
     def class_count_(self) -> Array:

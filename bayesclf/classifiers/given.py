@@ -23,15 +23,13 @@ from bayesclf.models.generative import GenerativeModel
 if TYPE_CHECKING:
     import xarray as xr
 
-    from bayesclf.classifiers.predictor import Predictor
-
 GIVEN = "draws of the posterior were given"
 """Note of a classifier that answers from given draws."""
 
 NO_MODE = "the mode of a posterior that is given as draws is not known; give it, with_posterior(idata, pymc.find_MAP())"
 
 
-def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, Any] | None = None) -> P:
+def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = None) -> C:
     """Return a copy of a fitted classifier that answers from given draws of its parameters.
 
     Everything that rests on the posterior does: the rules ``bayes-optimal``, ``gibbs``, ``mean`` (the average of the
@@ -42,8 +40,6 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
 
     Parameters
     ----------
-    classifier
-        Fitted: it says how rows are encoded, and which parameters there are.
     idata
         A DataTree with a group ``posterior``, as `pymc.sample` returns it for `to_pymc` or an extension of it, or this
         group alone: the parameters of `posterior_` (chain, draw, …), or the free variables of `to_pymc`, with their
@@ -68,6 +64,7 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     """
     import xarray as xr
 
+    classifier: Any = self
     check_is_fitted(classifier, "classes_")
     posterior = _posterior(idata)
     model, chains = classifier.model_, posterior.sizes["chain"]
@@ -93,7 +90,7 @@ def with_posterior[P: Predictor](classifier: P, idata: Any, point: Mapping[str, 
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}
     other.points_["map"] = DoesNotExist(NO_MODE) if point is None else _point(point, model)
     other.notes_ = list(dict.fromkeys([*classifier.notes_, GIVEN]))
-    return other
+    return other  # type: ignore[no-any-return]
 
 
 def is_given(classifier: Any) -> bool:
@@ -159,7 +156,7 @@ def _parameters(model: Model, found: dict[str, Array], what: str = "posterior") 
     if model.dims().keys() <= found.keys() and model.generative:
         return {name: found[name] for name in model.dims()}
     try:
-        return dict(model.of_page(found))
+        return dict(model.from_pymc(found))
     except KeyError as lacking:
         name, variables = lacking.args[0], ", ".join(model.shown_dims())
         how = f'pm.Deterministic("{name}", {"sigma**2" if name == "sigma2" else "…"})'

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from bayesclf.constraints import Choice
 from bayesclf.errors import InputError, PredictionWarning, warn
-from bayesclf.tables.columns import without_mask
 from bayesclf.wording import LISTED_ROWS, listed, one_line
 
-UNLABELED_CHOICES = ("error", "drop", "use")
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNLABELED_CHOICE, UNLABELED_IN_PARTS = Choice(("error", "drop", "use")), Choice(("error", "drop"))
 """What may be done with training rows without a label: refuse them, leave them out, learn from them."""
 
 UNLABELED = -1
@@ -24,8 +27,8 @@ LABEL_TYPES = {"b": "truth values", "i": "numbers", "u": "numbers", "f": "number
 """What labels are, by the kind of their array; others are words."""
 
 
-def checked_labels(y: Any, rows: int) -> NDArray[Any]:
-    """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
+def series_of(y: Any) -> pd.Series:
+    """Return labels of any kind as a series that keeps their type; raise for what is not one column of labels."""
     import pandas as pd
 
     if y is None:
@@ -33,18 +36,33 @@ def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     if isinstance(y, str):
         raise InputError(f"y must be the labels, one per row, not the name {y!r}; give the column itself, table[{y!r}]")
     try:
-        if isinstance(y, list | tuple) and len({isinstance(label, str) for label in y}) > 1:
-            y = np.array(y, dtype=object)  # NumPy would make words of the others, "nan" of a missing label
-        labels = pd.Series(column_or_1d(_of_numpy(without_mask(y)), warn=True))
+        if isinstance(y, np.ma.MaskedArray):
+            hidden, cells = np.ma.getmaskarray(y), y.data.astype(object)
+            cells[hidden] = None
+            y = cells.tolist()
+        if isinstance(y, list | tuple):  # NumPy would make words of numbers beside words, and "nan" of a missing label
+            labels = pd.Series(column_or_1d(np.array(y, dtype=object)), dtype=object)
+            return labels if labels.hasnans else labels.infer_objects()
+        if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
+            y = y.iloc[:, 0]
+        typed = isinstance(y, pd.Series | pd.api.extensions.ExtensionArray)
+        labels = pd.Series(y if typed else column_or_1d(y, warn=True))
     except (ValueError, TypeError) as error:
         raise InputError(f"y must hold one label per row, text or whole numbers ({one_line(error)})") from error
+    plain = getattr(labels.dtype, "numpy_dtype", None)  # integers of a nullable type would become floats otherwise
+    return labels if plain is None or labels.hasnans else labels.astype(plain)
+
+
+def checked_labels(y: Any, rows: int) -> NDArray[Any]:
+    """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
+    labels = series_of(y)
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
     if len(labels) != rows:
         raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
-    values = labels.to_numpy()
+    values = np.asarray(labels)
     if values.dtype == object and all(isinstance(label, str) for label in values):
         values = values.astype(str)
     if values.dtype.kind == "f" and not np.isfinite(values).all():
@@ -79,25 +97,11 @@ def warn_of_order(X: Any, **others: Any) -> None:
                 )
 
 
-def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], Any] | None:
-    """Return which rows have a label, (row), and those labels; None where all have, or none has."""
-    import pandas as pd
-
-    if y is None or isinstance(y, str):
-        return None
-    if isinstance(y, list | tuple):
-        y = y if any(map(pd.api.types.is_list_like, y)) else np.array(y, dtype=object)
-    # as series they keep the type of the labels that are there, where NumPy would make them floats
-    if isinstance(y, pd.DataFrame) and y.shape[1] == 1:
-        y = y.iloc[:, 0]
-    elif isinstance(y, pd.api.extensions.ExtensionArray):
-        y = pd.Series(y)
-    elif isinstance(y, np.ma.MaskedArray) and y.ndim == 1:
-        cells = zip(y.data, np.ma.getmaskarray(y), strict=True)
-        y = pd.Series([None if hidden else label for label, hidden in cells], dtype=object)
+def labeled_rows(y: Any) -> tuple[NDArray[np.bool_], pd.Series] | None:
+    """Return which rows have a label, (row), and those labels; None where all have, or none has, or they are none."""
     try:
-        labels = y if isinstance(y, pd.Series) else pd.Series(column_or_1d(_of_numpy(without_mask(y))))
-    except (ValueError, TypeError):
+        labels = series_of(y)
+    except InputError:
         return None
     there = labels.notna().to_numpy()
     if there.all() or not there.any():
@@ -124,15 +128,6 @@ def only_labeled(X: Any, y: Any) -> tuple[Any, Any, tuple[str, ...]]:
         return X, y, ()
     there, labels = found
     return X[there], labels, (about_dropped_rows(there),)
-
-
-def _of_numpy(y: Any) -> Any:
-    """Return labels of a nullable pandas type in NumPy's type: integers would become floats otherwise."""
-    import pandas as pd
-
-    single = isinstance(y, pd.DataFrame) and y.shape[1] == 1
-    plain = getattr(y.dtypes.iloc[0] if single else getattr(y, "dtype", None), "numpy_dtype", None)
-    return y if plain is None or np.any(pd.isna(y)) else y.astype(plain)
 
 
 def _different(y: NDArray[Any]) -> NDArray[Any]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, field, fields, replace
-from typing import Any, Self, override
+from typing import Any, override
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.arrays import Array, Parameters
 from bayesclf.classifiers.attributes import fitted_model, symmetric
-from bayesclf.classifiers.base import BayesClassifier, classifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier, classifier
 from bayesclf.classifiers.logistic_stream import EncodedTable
-from bayesclf.classifiers.passes import Reading, StreamedTable, decided, settle
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.passes import StreamedTable, settle
+from bayesclf.classifiers.training import Training
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import MAP, MLE, Auto, GradientAscent, Laplace
 from bayesclf.engines.inference import ENGINES, Engine
@@ -34,10 +34,9 @@ from bayesclf.models.logistic.likelihood import Parts
 from bayesclf.models.logistic.model import LogisticModel, LogisticPrior, StreamedModel, moments_of, not_learnable
 from bayesclf.models.logistic.newton import DENSE_PARAMETERS
 from bayesclf.models.logistic.prior import DEFAULT_SCALE, LearnedScale, not_meaningful
-from bayesclf.progress import Progress, shown
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, ColumnKind, Rows, SparseTable, Table
+from bayesclf.tables.columns import Column, Rows, SparseTable, Table
 from bayesclf.wording import AND_MORE, listed
 
 LISTED_COLUMNS = 5
@@ -218,99 +217,39 @@ class LogisticRegression(BayesClassifier):
             "both, or a generative model, such as NaiveBayes, to each"
         )
 
-    def _make_model(self, frame: Table, y: Integers, sample_weight: Array | None) -> Model:
+    def _make_model(self, rows: Training) -> Model:
+        frame = rows.frame
         require(Choice(("impute", "error")), missing=self.missing)
         self._columns = training_columns(frame, join=True)
-        weight = np.ones(len(y)) if sample_weight is None else sample_weight
-        training = WeightedRows(self.encode(frame), y, weight)
+        training = WeightedRows(self.encode(frame), rows.y, rows.weights)
         columns.require_not_tiny(training.rows.cells[0], names_of(self._columns, "number"))
         if not self._takes_some_rows():
             training = training.merged()
-        rows, y, weight = training.rows, training.y, training.weight
+        encoded_rows, y, weight = training.rows, training.y, training.weight
         numbers, categories = (names_of(self._columns, kind) for kind in ("number", "category"))
-        cells, codes = rows.cells
+        cells, codes = encoded_rows.cells
         design = LogisticDesign.fit(cells, codes, weight, numbers, categories, levels_of(self._columns))
         if not isinstance(frame, SparseTable):
-            design.require_memory(len(rows))
-        X = design.matrix(rows)
+            design.require_memory(len(y))
+        X = design.matrix(encoded_rows)
         prior, reason = self._prior_on(design, X)
         model = LogisticModel(self._labels, design, X, y, weight, prior)
         self._note(model, reason)
         self.notes_ += about_joined(frame, self._columns)
         return model
 
-    def fit_stream(
-        self,
-        source: Any,
-        target: str,
-        *,
-        weight: str | None = None,
-        classes: Any = None,
-        drop: Sequence[str] = (),
-        kinds: Mapping[str, ColumnKind] | None = None,
-        missing: Mapping[str, Sequence[object]] | None = None,
-        unlabeled: str = "error",
-        reading: Mapping[str, Any] | None = None,
-        client: Any = None,
-        progress: Progress = None,
-    ) -> Self:
-        """Condition the model on a table that is read batch by batch, and need not fit into memory.
-
-        The first pass finds columns, levels, classes, means and sds; then log likelihood, gradient, curvature and
-        importance weights are sums over batches, one pass for each look at them. The posterior is that of `fit`, up to
-        rounding. Batches that are few enough stay in memory.
-
-        The fitted model has the posterior and its mode, but no rows: what needs these, maximum likelihood, NUTS, and
-        checks of the training rows, is refused.
-
-        Parameters
-        ----------
-        source : path, glob, table or iterable of tables
-            Parquet, csv or tsv files (all but Parquet also gzipped) by path, folder or glob, such as
-            ``"big/*.parquet"``; a pyarrow data set or table; a polars LazyFrame, a DuckDB relation, a dask.dataframe;
-            any table with Arrow's stream interface; a DataFrame; a list of tables; or a function without arguments that
-            returns an iterator of tables, as the rows are read many times.
-        target, weight, classes, drop, kinds, missing, unlabeled, reading
-            As in `fit_stream` of generative classifiers.
-        client : dask.distributed.Client, str or None
-            A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
-            is one task for each pass, and only sums come back. All parts must have their columns in the same order.
-        progress : bool, callable or None
-            As in `bayesclf.set_progress`.
-
-        Raises
-        ------
-        InputError
-            For rows that `fit` refuses, an iterator, a batch that lacks a column, and a column of words in some batches
-            and numbers in others.
-        Refused
-            For an engine other than Laplace and MAP, and a flat prior.
-
-        Examples
-        --------
-        >>> import bayesclf as bc, pandas as pd
-        >>> parts = [pd.DataFrame({"x": [1.0, 1.9], "y": ["a", "b"]}), pd.DataFrame({"x": [2.1, 3.0], "y": ["a", "b"]})]
-        >>> clf = bc.LogisticRegression(inference="map").fit_stream(parts, "y")
-        >>> print(clf.predict(pd.DataFrame({"x": [0.5, 4.0]})))
-        ['a' 'b']
-        """
-        with self._rollback_on_error():
-            how = Reading.of(target, weight, classes, drop, kinds, missing, unlabeled, reading)
-            self._require_streamed()
-            source, how, notes = decided(source, how, client, texts=False)
-            with shown("fitting in batches", 0, progress) as tell:
-                table = StreamedTable(source, how, client, tell)
-                table.require_again("logistic regression")
-                rows = EncodedTable(table, self)
-                settle(self, rows.found, rows.survey.classes, target)
-                self._columns = rows.survey.columns
-                model, reason = self._streamed_model(rows.survey.design, rows.survey.counts, rows)
-                self._note(model, reason)
-                self._infer(model.over(rows))
-                fitted: Any = self.model_
-                self.model_ = fitted.without_rows()
-            self.notes_ = [*notes, *self.notes_]
-        return self
+    @override
+    def _learn_stream(self, table: StreamedTable) -> None:
+        self._require_streamed()
+        table.require_again("logistic regression")
+        rows = EncodedTable(table, self)
+        settle(self, rows.found, rows.survey.classes, table.how.target)
+        self._columns = rows.survey.columns
+        model, reason = self._streamed_model(rows.survey.design, rows.survey.counts, rows)
+        self._note(model, reason)
+        self._infer(model.over(rows))
+        fitted: Any = self.model_
+        self.model_ = fitted.without_rows()
 
     def _require_streamed(self) -> None:
         """Raise for settings that need all rows at once."""

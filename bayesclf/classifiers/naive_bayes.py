@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+BLOCKS, FLAG = OrNone(Instance(Mapping)), Flag()
+
+
 @classifier
 class NaiveBayes(GenerativeClassifier):
     """P(x, y) = π_y Π_j P(x_j | y), a family for each column by its dtype, or as given.
@@ -134,8 +137,8 @@ class NaiveBayes(GenerativeClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        require(OrNone(Instance(Mapping)), blocks=self.blocks)
-        require(Flag(), select=self.select)
+        require(BLOCKS, blocks=self.blocks)
+        require(FLAG, select=self.select)
         require(PROBABILITIES, inclusion=self.inclusion)
         require(Choice(("all", "column")), temper=self.temper)
         self._family_of_numbers()
@@ -144,10 +147,10 @@ class NaiveBayes(GenerativeClassifier):
 
     def _family_of_numbers(self) -> Family[Any] | ByEvidence:
         """Return the family of numbers without one, or the candidates for it."""
+        if isinstance(self.families, str) and self.families == "auto":
+            return ByEvidence()
         known = ", ".join(map(repr, CANDIDATES))
         if isinstance(self.families, str):
-            if self.families == "auto":
-                return ByEvidence()
             family = FAMILIES.get(self.families)
             if family is None or family.kind != "number":
                 raise InputError(

@@ -1,4 +1,5 @@
 """Passes over a table that is read batch by batch: a step adds what it finds in each, here or on Dask's workers."""
+# ruff: noqa: SLF001 - some functions are methods of `BayesClassifier`
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -16,16 +18,16 @@ from sklearn.base import clone
 
 from bayesclf import cluster
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import checked_labels, possible_labels
-from bayesclf.classifiers.training import weighted
-from bayesclf.constraints import Choice, Instance, OrNone, Several, require
+from bayesclf.classifiers.labels import UNLABELED_IN_PARTS, checked_labels, possible_labels
+from bayesclf.classifiers.training import Training
+from bayesclf.constraints import Instance, OrNone, Several, require
 from bayesclf.errors import InputError
-from bayesclf.progress import Tell, silent
-from bayesclf.tables.columns import ColumnKind, column_kind, require_column, some_rows
-from bayesclf.tables.delimited import wish_of
+from bayesclf.progress import Progress, Tell, shown, silent
+from bayesclf.tables.columns import ColumnKind, about_words, column_kind, require_column, some_rows
 from bayesclf.tables.levels import EXACT
+from bayesclf.tables.options import named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import left_out, mended_labels
+from bayesclf.tables.remarks import about_useless, left_out, mended_labels
 from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
 from bayesclf.wording import LISTED_ROWS, listed
 
@@ -35,41 +37,30 @@ class Reading:
     """What the columns of a stream are; as the arguments of `fit_stream`."""
 
     target: str
-    weight: str | None
-    classes: Any
-    drop: tuple[str, ...]
-    kinds: dict[str, ColumnKind]
-    missing: dict[str, Sequence[object]]
+    weight: str | None = None
+    classes: Any = None
+    drop: Sequence[str] = ()
+    kinds: Mapping[str, ColumnKind] | None = None
+    missing: Mapping[str, Sequence[object]] | None = None
     unlabeled: str = "error"
-    options: dict[str, Any] = field(default_factory=dict)
+    reading: Mapping[str, Any] | None = None
 
-    @classmethod
-    def of(
-        cls,
-        target: Any,
-        weight: Any,
-        classes: Any,
-        drop: Any,
-        kinds: Any,
-        missing: Any,
-        unlabeled: Any = "error",
-        reading: Any = None,
-    ) -> Self:
-        """Check the arguments."""
+    def __post_init__(self) -> None:
+        target, weight = self.target, self.weight
         if not isinstance(target, str):
             raise InputError(f"target must be the name of the column of labels, not {target!r}")
         if not (weight is None or isinstance(weight, str)) or weight == target:
             raise InputError(f"weight must be the name of a column other than the target {target!r}, not {weight!r}")
-        require(Several("columns, such as ['id']"), drop=drop)
-        require(OrNone(Instance(Mapping, "a mapping from columns")), kinds=kinds, missing=missing, reading=reading)
-        require(Choice(("error", "drop")), unlabeled=unlabeled)
-        options = dict(reading or {})
-        wish_of(options)
-        return cls(target, weight, classes, tuple(drop), dict(kinds or {}), dict(missing or {}), unlabeled, options)
+        require(Several("columns, such as ['id']"), drop=self.drop)
+        of_columns = OrNone(Instance(Mapping, "a mapping from columns"))
+        require(of_columns, kinds=self.kinds, missing=self.missing, reading=self.reading)
+        require(UNLABELED_IN_PARTS, unlabeled=self.unlabeled)
+        wish_of(dict(self.reading or {}))
 
     def stream(self, source: Any) -> Stream:
         """Return a source as a stream of all columns that are not dropped."""
-        return open_stream(source, self.kinds, self.missing, (), self.drop, self.options, self.target)
+        kinds, missing, options = (dict(given or {}) for given in (self.kinds, self.missing, self.reading))
+        return open_stream(source, kinds, missing, (), tuple(self.drop), options, self.target)
 
     def opened(self, source: Any, expected: Mapping[str, str] | None = None) -> Opened:
         """Return a stream of features, labels and weights, and the features."""
@@ -85,10 +76,11 @@ class Reading:
         except NoRows:
             return {}
 
-    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str]) -> Counted | None:
+    def counted(self, frame: pd.DataFrame, batch: Batch, written: frozenset[str], from_file: bool) -> Counted | None:
         """Return the rows of a batch that count, given its checked cells; None where none does.
 
-        Levels of columns in `written`, words that are written out, are those that occur in rows that count.
+        Levels of columns in `written`, words that are written out, are those that occur in rows that count. Whole
+        labels of a file with gaps are whole numbers, as in memory.
         """
         y = batch.table[self.target]
         weight = None if self.weight is None else _weights(batch.table[self.weight])
@@ -103,12 +95,12 @@ class Reading:
             frame, y, weight = some_rows(frame, there), y[there], None if weight is None else weight[there]
         if not len(y) or (weight is not None and (weight == 0).all()):
             return None
-        classes, codes = _coded_labels(_whole(y) if self.unlabeled == "drop" else y, self.classes)
-        frame, codes, weight = weighted(frame, codes, weight)
-        if len(frame) < len(batch.table):
-            unused = {name: frame[name].cat.remove_unused_categories() for name in frame.columns if name in written}
-            frame = frame.assign(**unused)
-        return Counted(frame, codes, weight, classes)
+        classes, codes = _coded_labels(_whole(y) if from_file and self.unlabeled == "drop" else y, self.classes)
+        kept = Training.of(frame, codes, weight)
+        if len(kept.y) < len(batch.table):
+            used = {name: kept.frame[name].cat.remove_unused_categories() for name in kept.frame if name in written}
+            kept = replace(kept, frame=kept.frame.assign(**used))
+        return Counted(kept.frame, kept.y, kept.weight, classes=classes)
 
     def no_rows(self) -> InputError:
         """Return the error for a stream of which no row counts."""
@@ -125,17 +117,14 @@ type Opened = tuple[Stream, list[str]]
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """Rows of a batch that count: cells, label codes and weights (row), and the labels in order.
+class Counted(Training):
+    """Rows of a batch that count, and the labels in order.
 
     `before` counts the rows of the part before the batch, and `part` all rows of the part. `total` counts the rows of
     the table, if that is known and each counts once.
     """
 
-    frame: pd.DataFrame
-    y: Integers
-    weight: Array | None
-    classes: NDArray[Any]
+    classes: NDArray[Any] = field(kw_only=True)
     before: int = 0
     part: int = 0
     total: int | None = None
@@ -172,13 +161,14 @@ def _weights(column: pd.Series) -> Array:
         raise InputError(f"the weights in column {column.name!r} must be numbers of at least 0") from None
 
 
+@named_for("stream")
 def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
     """Return a table of files with its reading decided by the first batch, without useless columns, and notes.
 
-    What is no file is returned as it is: there the user has chosen the columns.
+    What is no file is returned as it is: there the user has chosen the columns, and notes name the useless ones.
     """
     if not isinstance(source, str | os.PathLike):
-        return source, how, []
+        return source, how, _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
     stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
@@ -189,7 +179,8 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows()
-    keep = {*how.options.get("keep", ()), *how.kinds, *(() if how.weight is None else (how.weight,))}
+    options = how.reading or {}
+    keep = {*options.get("keep", ()), *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
     if texts:
@@ -197,7 +188,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     every_row = len(parts) == 1 and len(table) == stream.rows
     left, notes = left_out(table, how.target, keep, stream.where, every_row)
     labels = table[how.target].dropna()
-    mends = client is None and not how.options.get("labels_as_written") and labels.dtype == object
+    mends = client is None and not options.get("labels_as_written") and labels.dtype == object
     slips, said = mended_labels(labels) if mends else ({}, [])
     if slips:
         stream = relabeled(stream, how.target, slips)
@@ -205,6 +196,16 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if client is None:
         return stream, replace(how, drop=tuple(left)), notes
     return source, replace(how, drop=(*how.drop, *left)), notes
+
+
+def _about(source: Any, how: Reading) -> list[str]:
+    """Return what there is to say about the columns of a table in memory, by its first batch."""
+    stream, features = how.opened(source)
+    if (batch := next(stream.batches(), None)) is None:
+        return []
+    table = batch.table[[name for name in features if name not in (how.kinds or ())]]
+    table = table.astype({name: object for name in stream.written if name in table.columns})
+    return [*about_words(table, table.columns), *about_useless(table)]
 
 
 class Unlike(InputError):
@@ -254,8 +255,8 @@ class Pass:
         total = stream.rows if part is None and self.how.weight is None else None
         for batch in stream.batches():
             with _told_where(batch, done, stream):
-                frame = clf._validated(batch.table[features], reset=not done)  # noqa: SLF001
-                rows = self.how.counted(frame, batch, stream.written)
+                frame = clf._validated(batch.table[features], reset=not done)
+                rows = self.how.counted(frame, batch, stream.written, stream.from_file)
                 if rows is not None:
                     found = self.step(clf, found, replace(rows, before=done, part=part or 0, total=total))
             done += len(batch.table)
@@ -391,3 +392,88 @@ def settle(self: Any, found: Found, classes: NDArray[Any], target: str) -> None:
         )
     self.n_features_in_, self.feature_names_in_ = found.clf.n_features_in_, found.clf.feature_names_in_
     self.classes_, self.target_name_ = classes, target
+
+
+def fit_stream[C](
+    self: C,
+    source: Any,
+    target: str,
+    *,
+    weight: str | None = None,
+    classes: Any = None,
+    drop: Sequence[str] = (),
+    kinds: Mapping[str, ColumnKind] | None = None,
+    missing: Mapping[str, Sequence[object]] | None = None,
+    unlabeled: str = "error",
+    reading: Mapping[str, Any] | None = None,
+    client: Any = None,
+    progress: Progress = None,
+) -> C:
+    """Condition the model on a table that is read batch by batch, and need not fit into memory.
+
+    The posterior is that of `fit` on all rows, whatever the batches and their order; classes and levels may appear
+    late. What is learned by leaving out rows, α and T, is learned by at most 5,000: those that `fit` takes where
+    the number of rows is known beforehand, else a random sample. Memory is that of a batch, of these rows, and of
+    the statistics.
+
+    `LogisticRegression` reads the rows many times: the first pass finds columns, levels, classes, means and sds.
+    Then log likelihood, gradient, curvature and importance weights are sums over batches. Batches that are few
+    enough stay in memory. The fitted model has the posterior and its mode, but no rows. What needs these, such as
+    maximum likelihood, NUTS and checks of the training rows, raises `Refused`.
+
+    Parameters
+    ----------
+    source : path, glob, table or iterable of tables
+        Parquet, csv, tsv or jsonl files (all but Parquet also gzipped, and read twice) by path, folder or glob,
+        such as ``"big/*.parquet"``; a pyarrow data set, table or reader; a polars LazyFrame, a DuckDB relation, a
+        dask.dataframe; any table with Arrow's stream interface; a DataFrame; an iterable of tables; or a function
+        without arguments that returns one.
+    target : str
+        The column of labels.
+    weight : str or None
+        A column that says how often each row counts.
+    classes : sequence of labels or None
+        All labels that can occur, where the rows may lack some.
+    drop : sequence of str
+        Columns that are left out.
+    kinds : mapping from column to {"number", "category", "text"}, or None
+        What columns hold, "number", "category" or "text", whatever they look like.
+    missing : mapping from column to values, or None
+        By column, values that stand for "missing".
+    unlabeled : {"error", "drop"}
+        Whether rows without a label, which cannot teach in batches, are refused, as one may be missing by mistake,
+        or left out. Where some are, an α that is learned by leaving out rows is learned by a random sample.
+    reading : mapping of str or None
+        How files of text are read, where what is found is not right: ``{"separator": ";", "keep": ["id"]}``, with
+        the options of `bayesclf.datasets.read`. Columns of files that say nothing about new rows, such as names of
+        rows and dates, are left out, and `notes_` says so.
+    client : dask.distributed.Client, str or None
+        A client of Dask, or the address of a scheduler: each partition of a dask.dataframe, file or table of a list
+        is one task. Only statistics, and rows that α is learned by, come back. All parts must have their columns in
+        the same order. The scheduler repeats tasks of a worker that dies.
+    progress : bool, callable or None
+        As in `bayesclf.set_progress`.
+
+    Raises
+    ------
+    InputError
+        For rows that `fit` refuses, a batch that lacks a column, and a column that holds words in some batches and
+        numbers in others. For logistic regression also for what can be read once only, such as an iterator.
+    Refused
+        Where an option or an engine needs all rows at once.
+
+    Examples
+    --------
+    >>> import bayesclf as bc, pandas as pd
+    >>> parts = [pd.DataFrame({"x": [1.0, 1.2], "y": "low"}), pd.DataFrame({"x": [2.9, 3.1], "y": "high"})]
+    >>> print(bc.GaussianNB(random_state=1).fit_stream(parts, "y").predict(pd.DataFrame({"x": [1.1, 3.0]})))
+    ['low' 'high']
+    """
+    clf: Any = self
+    with clf._rollback_on_error():
+        how = Reading(target, weight, classes, drop, kinds, missing, unlabeled, reading)
+        source, how, notes = decided(source, how, client, clf._takes_text)
+        with shown("fitting in batches", 0, progress) as tell:
+            clf._learn_stream(StreamedTable(source, how, client, tell))
+        clf.notes_ = [*notes, *clf.notes_]
+    return self

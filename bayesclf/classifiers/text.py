@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.counts import of_counts
 from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, concentration, require_room
+from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
@@ -33,6 +33,9 @@ WHOLE_COLLECTION = ("min_df", "max_df", "max_features")
 
 OWN_OPTIONS = ("input", "binary", "dtype")
 """Options of the vectorizer that the classifier sets itself."""
+
+WORD_BYTES = 32
+"""Memory that a word of generated text takes, with its copies on the way."""
 
 NAME = "text"
 """Name of the column where documents come without one."""
@@ -142,17 +145,11 @@ class TextNB(GenerativeClassifier):
         family = Multinomial(alpha) if self.event_model == "multinomial" else Bernoulli(alpha, alpha)
         return (ColumnBlock(family, frame.columns),)
 
-    def _learn(
-        self,
-        frame: pd.DataFrame,
-        y: Integers,
-        weight: Array | None,
-        blocks: tuple[ColumnBlock, ...] | None,
-        every_row: bool,
-    ) -> Learnt:
+    def _learn(self, rows: Training, blocks: tuple[ColumnBlock, ...] | None, every_row: bool) -> Learnt:
         """Return the statistics of documents, on their own words and on those learned before."""
         self._check_options()
         unknown: tuple[str, ...] = ()
+        frame: Any = rows.frame
         if self.prior is not None:
             table = self._counts(frame, self.prior.learnt, self.vectorizer)
             if not self._chosen_by_all and set(self._new_counts(frame, ()).columns).difference(table.columns):
@@ -160,7 +157,7 @@ class TextNB(GenerativeClassifier):
         else:
             table = self._new_counts(frame, blocks[0].names if blocks else None)
             blocks = tuple(replace(block, names=table.columns) for block in blocks or self._blocks(table))
-        learnt = super()._learn(table, y, weight, blocks, every_row)  # type: ignore[arg-type]
+        learnt = super()._learn(replace(rows, frame=table), blocks, every_row)
         return replace(learnt, unknown=unknown)
 
     @override
@@ -257,7 +254,9 @@ class TextNB(GenerativeClassifier):
 
         words = np.array(list(table), dtype=object)
         counts = np.column_stack([np.asarray(column, dtype=np.intp) for column in table.values()])
-        require_room(counts.sum())
+        require_bytes(
+            WORD_BYTES * float(counts.sum()), f"{counts.sum():,} words", "generate fewer documents, or shorter ones"
+        )
         texts = [" ".join(rng.permutation(np.repeat(words, row))) for row in counts]
         return pd.DataFrame({self.columns_[0].name: texts})
 

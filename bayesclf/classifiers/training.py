@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import checked_labels, is_number, require_labels_as, require_same_labels
+from bayesclf.classifiers.labels import UNLABELED, checked_labels, is_number, require_labels_as, require_same_labels
 from bayesclf.constraints import Number, Whole
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
@@ -34,9 +33,6 @@ NO_WORD = "the training documents have no word at all; look at the column, or at
 
 LONGEST = 2**53
 """Length from which whole numbers are no longer told apart."""
-
-WORD_BYTES = 32
-"""Memory that a word of generated text takes, with its copies on the way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,23 +95,47 @@ def given_lengths(lengths: Any, rows: int) -> Integers:
     return np.broadcast_to(values.astype(np.int64), (rows,))
 
 
-def require_room(words: int) -> None:
-    """Raise `Refused` for texts with more words than fit into memory."""
-    arrays.require_bytes(WORD_BYTES * float(words), f"{words:,} words", "generate fewer documents, or shorter ones")
-
-
 GENERATORS = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence)
 
 MISSING_SUFFIX = " is missing"
 """Suffix of the name of the indicator of a number's missing cells."""
 
 
-def weighted[T: Table](frame: T, y: Integers, sample_weight: Any) -> tuple[T, Integers, Array | None]:
-    """Return training rows, label codes and weights (row), without the rows of weight 0."""
-    if sample_weight is None:
-        return frame, y, None
-    weight = checked_weights(sample_weight, len(frame))
-    return kept_rows(weight > 0, frame, y, weight)
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Rows to learn from: cells (row, feature), label codes, `UNLABELED` where there is none, and weights (row).
+
+    Without weights each row counts once.
+    """
+
+    frame: Any
+    y: Integers
+    weight: Array | None = None
+
+    @classmethod
+    def of(cls, frame: Any, y: Integers, sample_weight: Any) -> Self:
+        """Return rows without those of weight 0."""
+        if sample_weight is None:
+            return cls(frame, y)
+        weight = checked_weights(sample_weight, len(frame))
+        return cls(frame, y, weight).kept(weight > 0)
+
+    @property
+    def labeled(self) -> NDArray[np.bool_]:
+        """Which rows have a label, (row)."""
+        return np.asarray(self.y != UNLABELED)
+
+    @property
+    def weights(self) -> Array:
+        """How often each row counts, (row)."""
+        return np.ones(len(self.y)) if self.weight is None else self.weight
+
+    def kept(self, rows: NDArray[np.bool_]) -> Self:
+        """Return some of the rows, given which (row)."""
+        if rows.all():
+            return self
+        frame = self.frame[rows] if isinstance(self.frame, SparseTable) else some_rows(self.frame, rows)
+        return replace(self, frame=frame, y=self.y[rows], weight=None if self.weight is None else self.weight[rows])
 
 
 def checked_weights(sample_weight: Any, rows: int) -> Array:
@@ -154,16 +174,6 @@ def accuracy(predicted: NDArray[Any], classes: NDArray[Any], y: Any, sample_weig
     labels = checked_labels(y, len(predicted))
     weight = None if sample_weight is None else checked_weights(sample_weight, len(predicted))
     return float(np.average(labels == predicted, weights=weight))
-
-
-def kept_rows[T: Table](
-    kept: NDArray[np.bool_], frame: T, y: Integers, weight: Array | None
-) -> tuple[T, Integers, Array | None]:
-    """Return the rows that are kept (row), their label codes and weights."""
-    if kept.all():
-        return frame, y, weight
-    some: Any = frame[kept] if isinstance(frame, SparseTable) else some_rows(frame, kept)
-    return some, y[kept], None if weight is None else weight[kept]
 
 
 def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrior:

@@ -3,13 +3,14 @@
 Statistics add, so that the posterior is that of all rows. The functions are the work of methods of
 `bayesclf.classifiers.generative.GenerativeClassifier`, which is their first argument.
 """
+# ruff: noqa: SLF001 - some functions are methods of `BayesClassifier`
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,16 +19,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.labels import UNLABELED, checked_labels, possible_labels
-from bayesclf.classifiers.passes import Counted, Reading, StreamedTable, decided, settle
-from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, block_cells, kept_rows, weighted
-from bayesclf.constraints import Choice, require
+from bayesclf.arrays import Integers
+from bayesclf.classifiers.passes import Counted, StreamedTable, settle
+from bayesclf.classifiers.training import NO_WORD, ColumnBlock, Learnt, Training, block_cells
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
-from bayesclf.progress import Progress, shown
 from bayesclf.tables.columns import Column
 from bayesclf.wording import LISTED_NAMES, listed
 
@@ -41,62 +39,58 @@ ROW_BITS = 40
 """Bits of a row's number within its part, in what its priority is a hash of."""
 
 
+KEY, LABEL, WEIGHT = 0, 1, 2
+"""Columns of what is kept of rows: their priorities, labels and weights. Names of a table's columns are words."""
+
+
 @dataclass(frozen=True, eq=False)
 class LeftOutRows:
     """The rows that α and T are learned by: all where they are few, else some, whatever the batches.
 
     With a known number of rows, `total`, they are at even distances, as in a fit in memory. Otherwise they are the
     `MOST_KEPT` with the lowest priorities: a hash of part and number, which gives all rows the same chance. `seen` is
-    how many rows were looked at; `kept` has priorities, cells, labels and weights of the rows of each batch.
+    how many rows were looked at; `tables` have cells, priorities, labels and weights of rows of each batch.
     """
 
     total: int | None = None
     part: int = 0
     seen: int = 0
-    kept: tuple[tuple[NDArray[np.uint64], pd.DataFrame, NDArray[Any], Array | None], ...] = ()
+    tables: tuple[pd.DataFrame, ...] = ()
 
-    def with_rows(self, table: pd.DataFrame, y: NDArray[Any], weight: Array | None) -> LeftOutRows:
-        """Return the same after a look at further rows: cells (row, feature), labels and weights (row)."""
-        rows = np.arange(len(y)) if weight is None else np.flatnonzero(weight >= 1)
-        numbers = self.seen + np.arange(len(rows))
+    def with_rows(self, rows: Counted) -> LeftOutRows:
+        """Return the same after a look at further rows."""
+        some = rows.kept(rows.weights >= 1)
+        numbers = self.seen + np.arange(len(some.y))
         keys = _priorities(self.part, numbers)
         if self.total is not None:
             keys[np.isin(numbers, np.linspace(0, self.total - 1, MOST_ROWS).astype(np.intp))] = 0
-        kept = _lowest(keys)
-        own = rows[kept]
-        more = keys[kept], table.iloc[own], y[own], None if weight is None else weight[own]
-        return _thinned(replace(self, seen=self.seen + len(rows), kept=(*self.kept, more)))
+        about = pd.DataFrame({KEY: keys, LABEL: rows.classes[some.y], WEIGHT: some.weights})
+        table = _lowest(pd.concat([some.frame.reset_index(drop=True), about], axis=1))
+        return replace(self, seen=self.seen + len(numbers), tables=_thinned((*self.tables, table)))
 
-    def rows(self) -> tuple[pd.DataFrame, NDArray[Any], Array | None] | None:
-        """Return the rows, cells (row, feature), labels and weights (row); None without any."""
-        if not any(len(part[0]) for part in self.kept):
+    def rows(self) -> pd.DataFrame | None:
+        """Return the rows: cells, labels and weights; None without any."""
+        if not any(map(len, self.tables)):
             return None
-        keys, table, labels, weight = _joined(self)
-        kept = keys == 0 if self.total == self.seen else _lowest(keys)
-        return table[kept].reset_index(drop=True), labels[kept], None if weight is None else weight[kept]
+        table = _joined(self.tables)
+        return (table[table[KEY] == 0] if self.total == self.seen else _lowest(table)).reset_index(drop=True)
 
     def __add__(self, other: LeftOutRows) -> LeftOutRows:
         """Return the rows of two parts with the lowest priorities."""
-        return _thinned(LeftOutRows(None, self.part, self.seen + other.seen, (*self.kept, *other.kept)))
+        tables = _thinned((*self.tables, *other.tables))
+        return LeftOutRows(None, self.part, self.seen + other.seen, tables)
 
 
-def _thinned(rows: LeftOutRows) -> LeftOutRows:
-    """Return the same without rows of high priorities, where there are many."""
-    if sum(len(part[0]) for part in rows.kept) <= 2 * MOST_KEPT:
-        return rows
-    keys, table, labels, weight = _joined(rows)
-    low = _lowest(keys)
-    return replace(rows, kept=((keys[low], table[low], labels[low], None if weight is None else weight[low]),))
+def _thinned(tables: tuple[pd.DataFrame, ...]) -> tuple[pd.DataFrame, ...]:
+    """Return rows without those of high priorities, where there are many."""
+    return tables if sum(map(len, tables)) <= 2 * MOST_KEPT else (_lowest(_joined(tables)),)
 
 
-def _joined(rows: LeftOutRows) -> tuple[NDArray[np.uint64], pd.DataFrame, NDArray[Any], Array | None]:
+def _joined(tables: tuple[pd.DataFrame, ...]) -> pd.DataFrame:
     """Return the rows of all batches; columns whose levels differ from batch to batch hold these as objects."""
-    keys, tables, labels, weights = zip(*rows.kept, strict=True)
     coded = (table.select_dtypes("category").columns for table in tables)
-    objects = [table.astype(dict.fromkeys(names, object)) for table, names in zip(tables, coded, strict=True)]
-    table = pd.concat(objects, ignore_index=True)
-    weight = None if weights[0] is None else np.concatenate(weights)
-    return np.concatenate(keys), table, np.concatenate(labels), weight
+    objects = (table.astype(dict.fromkeys(names, object)) for table, names in zip(tables, coded, strict=True))
+    return pd.concat(objects, ignore_index=True)
 
 
 def _priorities(part: int, numbers: Integers) -> NDArray[np.uint64]:
@@ -108,12 +102,9 @@ def _priorities(part: int, numbers: Integers) -> NDArray[np.uint64]:
     return np.asarray(keys ^ (keys >> np.uint64(31)))
 
 
-def _lowest(keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which rows have the `MOST_KEPT` lowest priorities (row)."""
-    kept = np.ones(len(keys), dtype=bool)
-    if len(keys) > MOST_KEPT:
-        kept[np.argpartition(keys, MOST_KEPT - 1)[MOST_KEPT:]] = False
-    return kept
+def _lowest(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the `MOST_KEPT` lowest priorities, in their order."""
+    return table if len(table) <= MOST_KEPT else table[table[KEY].rank(method="first") <= MOST_KEPT]
 
 
 def learns_by_leaving_out(block: ColumnBlock) -> bool:
@@ -167,105 +158,128 @@ def taught(self: Any, so_far: Taught | None, rows: Counted) -> Taught:
     before = so_far or Taught((), LeftOutRows(rows.total, rows.part))
     blocks = self._blocks_of_batch(before.parts[0] if so_far else None)
     with part_of_more(rows.before * rows.frame.shape[1]):
-        learnt = self._learn(rows.frame, rows.y, rows.weight, blocks, every_row=False)
+        learnt = self._learn(rows, blocks, every_row=False)
     left_out = before.left_out
     if self._may_temper or any(map(learns_by_leaving_out, learnt.blocks)):
-        left_out = left_out.with_rows(rows.frame, rows.classes[rows.y], rows.weight)
+        left_out = left_out.with_rows(rows)
     return Taught(_merged(before.parts, (learnt,)), left_out)
 
 
-def learn_stream(self: Any, source: Any, how: Reading, client: Any, progress: Progress) -> None:
-    """Condition the model on a table that is read batch by batch; see `GenerativeClassifier.fit_stream`."""
-    source, how, notes = decided(source, how, client, self._takes_text)
+def learn_stream(self: Any, table: StreamedTable) -> None:
+    """Condition the model on a table that is read batch by batch; see `passes.fit_stream`."""
     self._check_options()
     self._require_words_in_parts("a table that is read in parts")
-    if how.classes is None and self.prior is not None:
-        how = replace(how, classes=self.prior.learnt.classes)
-    with shown("fitting in batches", 0, progress) as tell:
-        found = StreamedTable(source, how, client, tell).passed(self, taught)
+    if table.how.classes is None and self.prior is not None:
+        table.how = replace(table.how, classes=self.prior.learnt.classes)
+    found = table.passed(self, taught)
     learnt, rows = found.value.learnt, found.value.left_out.rows()
-    settle(self, found, learnt.classes, how.target)
+    settle(self, found, learnt.classes, table.how.target)
     if not any(block.names for block in learnt.blocks):
         raise InputError(NO_WORD)
     if rows is None:
         model = self._model_of(learnt)
     else:
-        frame, labels, weight = rows
-        codes = np.asarray(np.searchsorted(self.classes_, labels))
-        model = self._model_of(_with_concentrations(self, learnt, frame, codes, weight), frame, codes, weight)
+        codes = np.searchsorted(self.classes_, np.asarray(rows[LABEL], dtype=self.classes_.dtype))
+        frame = rows.drop(columns=[KEY, LABEL, WEIGHT])
+        some = Training(frame, np.asarray(codes), np.asarray(rows[WEIGHT], dtype=float))
+        model = self._model_of(_with_concentrations(self, learnt, some), some)
     self._infer(model)
-    self.notes_ = [*notes, *self.notes_]
 
 
-def _with_concentrations(
-    self: Any, learnt: Learnt, frame: pd.DataFrame, codes: Integers, weight: Array | None
-) -> Learnt:
+def _with_concentrations(self: Any, learnt: Learnt, rows: Training) -> Learnt:
     """Return what was learned from a stream with the α that the rows to be left out teach."""
     if self.prior is not None:
         return learnt
-    table = self._table_of(frame, learnt)
+    table = self._table_of(rows.frame, learnt)
     cells = [block_cells(learnt, table, block) if learns_by_leaving_out(block) else None for block in learnt.blocks]
-    return learnt.learned_from_rows(cells, codes, weight, self._class_prior(learnt.counts).posterior(learnt.counts))
+    class_prior = self._class_prior(learnt.counts).posterior(learnt.counts)
+    return learnt.learned_from_rows(cells, rows.y, rows.weight, class_prior)
 
 
-def learn_more(self: Any, X: Any, y: Any, classes: Any, sample_weight: Any, unlabeled: str) -> None:
-    """Add rows to what was learned so far; see `GenerativeClassifier.partial_fit`."""
-    first = not hasattr(self, "_learnt")
-    if not first:
-        self._require_continuable("updated")
-    frame = self._validated(X, reset=first)
-    self._require_words_in_parts("partial_fit")
-    require(Choice(("error", "drop")), unlabeled=unlabeled)
-    codes_of = self._label_codes if first else partial(_codes_of_more, self)
-    codes, remarks = self._training_codes(y, len(frame), classes, unlabeled, codes_of)
-    frame, codes, weight = weighted(frame, codes, sample_weight)
-    rows = kept_rows(codes != UNLABELED, frame, codes, weight)
-    added = self._learn(*rows, None if first else self._gathered.blocks, every_row=False)
-    self._infer(self._model_of(added if first else self._gathered + added))
-    self.notes_ += remarks
+def partial_fit[C](
+    self: C, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, unlabeled: str = "error"
+) -> C:
+    """Add rows to what was learned so far; over any split of the rows the result is that of `fit`.
+
+    An α that is learned by leave-one-out needs all rows: it stays that of an earlier `fit`, or 1.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As in `fit`.
+    classes : sequence of labels or None
+        All labels that can occur; needed at the first call unless these rows have them all, and the same
+        ones, if any, at the others.
+    unlabeled : {"error", "drop"}
+        Whether rows without a label are refused or left out; to learn from them takes all rows at once, by `fit`.
+
+    Raises
+    ------
+    InputError
+        As `fit`; and for other classes than those of the first call.
+    Refused
+        If an option of the prior or of the blocks has changed since rows were learned, or rows had no label.
+    """
+    clf: Any = self
+    with clf._rollback_on_error():
+        first = not hasattr(clf, "_learnt")
+        if not first:
+            clf._require_continuable("updated")
+        rows, remarks = clf._training(X, y, sample_weight, classes, unlabeled, in_parts=True)
+        clf._require_words_in_parts("partial_fit")
+        added = clf._learn(rows, None if first else clf._gathered.blocks, every_row=False)
+        clf._infer(clf._model_of(added if first else clf._gathered + added))
+        clf.notes_ += remarks
+    return self
 
 
-def _codes_of_more(self: Any, y: Any, rows: int, classes: Any) -> Integers:
-    """Return the codes (row) of labels of further rows; `classes`, where given again, must be the same."""
-    labels = checked_labels(y, rows)
-    if classes is not None and not np.array_equal(possible_labels(labels, classes), self.classes_):
-        raise InputError(
-            f"classes={np.ravel(np.asarray(classes)).tolist()} is not the same as on the last call of partial_fit, "
-            f"{self.classes_.tolist()}; name the same classes, or none after the first call"
-        )
-    try:
-        codes: Integers = self.known_codes(labels)
-        return codes
-    except InputError as error:
-        reason = str(error).partition(";")[0]
-        remedy = "name all that can occur at the first call, classes=[…], or fit these rows apart and add (+)"
-        raise InputError(f"{reason}; {remedy}") from None
+def add[C](self: C, other: Any) -> C:
+    """Return the classifier that both together are: the posterior given the rows of both, which must be different.
 
+    Both must have the same options and columns; classes and levels may differ. Priors that are set from the rows
+    are set from all of them, given ones count once. An α that was learned by leaving out rows is 1, as those rows
+    are gone, unless both have the same.
 
-def add(self: Any, other: Any) -> Any:
-    """Return the classifier that two together are; see `GenerativeClassifier.__add__`."""
+    Raises
+    ------
+    InputError
+        If options or columns differ.
+    Refused
+        For a classifier of another kind, and for itself, as its rows would count twice.
+
+    Examples
+    --------
+    >>> import bayesclf as bc
+    >>> X, y = [[1.0], [1.2], [3.1], [2.9]], ["low", "low", "high", "high"]
+    >>> one, other = (bc.GaussianNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
+    >>> print((one + other).class_count_)
+    [2. 2.]
+    """
+    clf: Any = self
+    name = type(self).__name__
+    if not hasattr(other, "get_params"):
+        return NotImplemented  # type: ignore[no-any-return]
     if other is self:
         raise Refused(
-            f"a {type(self).__name__} cannot be added to itself, as each row would count twice; add one that was "
-            "fitted to other rows"
+            f"a {name} cannot be added to itself, as each row would count twice; add one that was fitted to other rows"
         )
-    if type(other) is not type(self):
+    if type(other) is not type(clf):
         raise Refused(
-            f"{type(self).__name__} and {type(other).__name__} cannot be added: only what one model learned from "
-            "different rows can; to combine predictions of different models, see StackedClassifier"
+            f"{name} and {type(other).__name__} cannot be added: only what one model learned from different rows can; "
+            "to combine predictions of different models, see StackedClassifier"
         )
-    for one in (self, other):
+    for one in (clf, other):
         check_is_fitted(one, "classes_")
-        one._require_continuable("added")  # noqa: SLF001 - of the same class
-    _require_alike(self, other)
-    both = clone(self)
+        one._require_continuable("added")
+    _require_alike(clf, other)
+    both: Any = clone(clf)
     for name in ("n_features_in_", "feature_names_in_", "target_name_"):
-        if hasattr(self, name):
-            setattr(both, name, getattr(self, name))
-    learnt = _with_common_concentrations(self._gathered, other._gathered)  # noqa: SLF001
+        if hasattr(clf, name):
+            setattr(both, name, getattr(clf, name))
+    learnt = _with_common_concentrations(clf._gathered, other._gathered)
     both.classes_ = learnt.classes
-    both._infer(both._model_of(learnt))  # noqa: SLF001
-    return both
+    both._infer(both._model_of(learnt))
+    return both  # type: ignore[no-any-return]
 
 
 def _require_alike(one: Any, other: Any) -> None:

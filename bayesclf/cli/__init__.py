@@ -26,6 +26,7 @@ from bayesclf.cli.console import (
     notes_for_warnings,
 )
 from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.tables.options import named_for
 
 USAGE_ERROR: Any = typer.BadParameter.__base__
 """What Typer raises for invalid options; the place of the class depends on the version of Typer."""
@@ -83,7 +84,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     program = _program("experiment" in arguments)
     try:
-        with notes_for_warnings():
+        with notes_for_warnings(), named_for("command"):
             status = program(list(arguments), prog_name="bayesclf", standalone_mode=False, obj=list(arguments))
     except (InputError, DoesNotExist, Refused) as error:
         complain(str(error))

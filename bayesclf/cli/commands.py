@@ -16,7 +16,7 @@ from bayesclf.cli.options import AUTO, option
 from bayesclf.errors import InputError, Refused
 from bayesclf.files import STDOUT, output_file, write_text
 from bayesclf.progress import shown
-from bayesclf.wording import counted, printable
+from bayesclf.wording import printable
 
 if TYPE_CHECKING:
     from bayesclf.classifiers import LogisticRegression
@@ -182,14 +182,19 @@ def _fit_stream(
     """
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
-    missing = dict(reading["missing"])
-    how = {**reading, "missing": missing.pop(None, ())}
+    missing, how = _missing_and_others(reading)
     dropped = {name: values for name, values in missing.items() if name not in columns["drop"]}
     classifier.fit_stream(table, target, **columns, missing=dropped, reading=how)
     model: Any = classifier.model_
     labeled = " with a label" if columns["unlabeled"] == "drop" else ""
     rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
+
+
+def _missing_and_others(reading: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the values of columns that stand for "missing", and the other options of reading, as streams take them."""
+    missing = dict(reading["missing"])
+    return missing, {**reading, "missing": missing.pop(None, ())}
 
 
 @options.reads_files
@@ -206,12 +211,12 @@ def predict(
     reading: dict[str, Any],
 ) -> None:
     """Predict the labels of a table."""
-    from bayesclf.cli.inputs import read_features
     from bayesclf.interpretation.prediction_files import is_folder, write_predictions
     from bayesclf.interpretation.predictions import Decision, Extras
     from bayesclf.rules import RULES
     from bayesclf.storage import load
-    from bayesclf.tables.reading import is_name, is_streamed
+    from bayesclf.tables import datasets
+    from bayesclf.tables.reading import is_name
 
     if rule is not None:
         options.one_of(rule, RULES, "--rule")
@@ -220,20 +225,16 @@ def predict(
     path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT
     classifier = load(model)
     costs = None if cost is None else options.read_cost(cost, [str(label) for label in classifier.classes_])
-    missing = dict(reading.pop("missing"))
-    how = {**reading, "missing": missing.pop(None, ())}
-    source: Any = table
-    if is_name(table) or not (parts or is_streamed(table, STREAMED_BYTES)):
-        source = read_features(table, classifier, {**how, "missing": {**missing, None: how["missing"]}})
-        missing, how = {}, {}
+    missing, how = _missing_and_others(reading)
     found = write_predictions(
         classifier,
-        source,
+        datasets.load(table).frame if is_name(table) else table,
         output if parts else path,
         Decision(rule, costs, reject),
         Extras(),
         missing=missing,
         reading=how,
+        keep=reading.get("keep", ()),
         resume=parts,
         tell_unseen=lambda sentence: complain(f"note: {sentence}"),
     )
@@ -262,13 +263,15 @@ def report(
     classifier = load(model)
     X, y = None, None
     if table is not None:
-        from bayesclf.cli.inputs import load_training, read_features
+        from bayesclf.cli.inputs import load_training, show_sentences
+        from bayesclf.interpretation.prediction_files import kind_to_read, with_levels
 
-        y = load_training(table, target or getattr(classifier, "target_name_", None), reading).y
-        X = read_features(table, classifier, reading)
-        if len(X) > len(y):
-            stdout().print(f"note: {counted(len(X) - len(y), 'row')} without a label left out")
-        X = X.iloc[y.index]
+        kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
+        names = [column.name for column in classifier.columns_]
+        how = {**reading, "keep": [*reading.get("keep", ()), *names]}
+        training = load_training(table, target or getattr(classifier, "target_name_", None), how, kinds=kinds)
+        show_sentences(stdout(), "read", training.dataset.notes)
+        X, y = with_levels(training.X[names], classifier.columns_), training.y
     with shown(f"checking {model}"):
         write_classifier(classifier, path, X, y, command=shlex.join(["bayesclf", *context.obj]))
     stdout().print(f"report written to {path}", soft_wrap=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from rich.console import Console
@@ -15,17 +15,11 @@ from rich.text import Text
 from bayesclf.cli.console import plain_table, wrapped
 from bayesclf.cli.options import UNLABELED
 from bayesclf.errors import InputError
-from bayesclf.interpretation.prediction_files import kind_to_read, with_levels
 from bayesclf.tables import columns, datasets
-from bayesclf.tables import reading as files
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
-from bayesclf.tables.delimited import wish_of
 from bayesclf.tables.remarks import describe_columns, require_classes
 from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
-
-if TYPE_CHECKING:
-    from bayesclf.classifiers import BayesClassifier
 
 LISTED_COLUMNS = 20
 """Of tables with more columns only some are shown."""
@@ -110,7 +104,7 @@ def load_training(
     frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
         raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
-    described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds}, keep)
+    described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
     X.attrs[columns.NOTES] = (*filter(None, described["note"]), *dataset.notes)
     require_classes(y)
@@ -186,43 +180,3 @@ def _summary(training: Training) -> str:
         f"{training.dataset.name}: {len(training.y)} rows, {counted(len(training.kinds), 'feature', thousands='')}; "
         f"label {written(training.dataset.target, LONGEST_NAME)}, {len(counts)} classes ({classes}){gaps}"
     )
-
-
-def read_features(table: str, classifier: BayesClassifier, reading: Mapping[str, Any]) -> pd.DataFrame:
-    """Read the columns that a model needs, each with the kind that it had in training.
-
-    Parameters
-    ----------
-    table
-        A file or the name of a data set; all other columns are ignored.
-    classifier
-        Fitted.
-    reading
-        How a file is read; new rows need not hold values that stand for "missing".
-
-    Raises
-    ------
-    InputError
-        If a column is missing or holds something else than in training.
-    """
-    needed = classifier.columns_
-    names = [column.name for column in needed]
-    present = set(_read(table, {}, {**reading, "missing": None}, names).columns)
-    lacking = [name for name in names if name not in present]
-    if lacking:
-        which = f"column {lacking[0]!r}" if len(lacking) == 1 else f"columns {', '.join(map(repr, lacking))}"
-        raise InputError(f"{table} lacks the {which} that the model needs; add it, with empty cells where unknown")
-    kinds = {column.name: kind for column in needed if (kind := kind_to_read(column)) is not None}
-    return with_levels(_read(table, kinds, reading, names)[names], needed)
-
-
-def _read(
-    table: str, kinds: Mapping[str, ColumnKind], reading: Mapping[str, Any], known: Sequence[str]
-) -> pd.DataFrame:
-    """Read a table that need not have labels, nor the values that stand for "missing"."""
-    how = dict(reading)
-    missing = how.pop("missing", None)
-    if os.path.isfile(table):
-        wish = wish_of(how, kinds, missing, known=known)
-        return files.read_file(table, replace(wish, required=False))[0]
-    return datasets.load(table, dtypes=kinds).frame

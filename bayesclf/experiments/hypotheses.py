@@ -24,10 +24,8 @@ import pandas as pd
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, means, option
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, means, option
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.plots import style
-from bayesclf.plots.style import Figure as Drawing
 from bayesclf.wording import NEGLIGIBLE, number, percent
 
 SIGNS = ("+", "−")
@@ -154,8 +152,12 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
 def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return how often the Gibbs classifier of the version space says +."""
     title = "How often the Gibbs classifier of a version space says +"
-    caption = "Marks: its draws, with two standard errors. Bars: the share of consistent hypotheses."
-    return Figure(title, caption, partial(_bars, table))
+    gibbs, share = table["part"] == VERSION_SPACE, table["example"] == "version space"
+    drawn = table[gibbs].assign(curve="gibbs", share=table["plus"], share_se=table["plus_se"])
+    hypotheses = drawn.assign(curve="consistent hypotheses", share=table.loc[share, "textbook"].tolist(), share_se=0.0)
+    shown = pd.concat([drawn, hypotheses])
+    draw = partial(curves, shown, *("part", "curve", "share"), x="x", labels=("x", "share that says +"), log="")
+    return Figure(title, "Bands are one standard error of its draws.", draw)
 
 
 def _examples() -> list[Record]:
@@ -299,22 +301,3 @@ def _noise(table: pd.DataFrame) -> tuple[str, ...]:
         f"Bayes-optimal move further than the posterior in {beyond:.0f} of {cases:,.0f} cases, those of MAP in "
         f"{of_map:,.0f}.",
     )
-
-
-def _bars(table: pd.DataFrame) -> Drawing:
-    figure, ax = style.axes(None, (6.0, 3.2))
-    gibbs = table[table["part"] == VERSION_SPACE]
-    ax.bar(
-        gibbs["x"],
-        table.loc[table["example"] == "version space", "textbook"],
-        width=0.7,
-        color="0.85",
-        label="consistent hypotheses that say +",
-    )
-    look = style.RULE_STYLE["gibbs"]
-    error: dict[str, Any] = {"yerr": 2 * gibbs["plus_se"], "fmt": look.marker, "color": look.color}
-    ax.errorbar(gibbs["x"], gibbs["plus"], label="gibbs says +", **error)
-    ax.set(xlabel="x", ylabel="share", xticks=list(gibbs["x"]))
-    style.legend_above(ax)
-    style.quiet(ax, "y")
-    return figure

@@ -156,9 +156,7 @@ def _by_date(settings: Settings, rng: np.random.Generator) -> list[Record]:
     """Score the split by date."""
     train, test = by_date(groups_of(settings))
     if settings.documents:
-        train, test = (_some(part, settings.documents, rng) for part in (train, test))
-        known = np.asarray(train.counts.sum(axis=0)).ravel() > 0
-        train, test = train.with_words(known), test.with_words(known)
+        train, test = _on_words_of_first(*(_some(part, settings.documents, rng) for part in (train, test)))
     classifier = _fitted(settings, train, rng)
     return [{"part": "by-date", "repeat": 0, **line} for line in _scores(classifier, train, test)]
 
@@ -264,29 +262,31 @@ class Messages:
 @lru_cache(maxsize=2)
 def by_date(groups: tuple[str, ...]) -> tuple[Messages, Messages]:
     """Return training and test messages of some groups, by default all, on the words of the training messages."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    vectorizer = CountVectorizer()
     (train, y), (test, y_test) = (_read(part, groups) for part in ("train", "test"))
-    counts = vectorizer.fit_transform(train), vectorizer.transform(test)
-    names, words = tuple(np.unique(y).tolist()), vectorizer.get_feature_names_out()
-    first, second = (
-        Messages(sparse.csr_array(X), np.searchsorted(names, labels), names, words)
-        for X, labels in zip(counts, (y, y_test), strict=True)
-    )
-    return first, second
+    every = _counted([*train, *test], np.concatenate([y, y_test]))
+    return _on_words_of_first(every.rows(np.arange(len(y))), every.rows(np.arange(len(y), len(every))))
 
 
 @lru_cache(maxsize=2)
 def original(groups: tuple[str, ...]) -> Messages:
     """Return all messages of some groups of the original collection, by default all, on all their words."""
+    return _counted(*_read("all", groups), token_pattern=ALPHABETIC)
+
+
+def _counted(texts: list[str], y: NDArray[Any], **options: Any) -> Messages:
+    """Return the words of texts as scikit-learn counts them."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    texts, y = _read("all", groups)
-    vectorizer = CountVectorizer(token_pattern=ALPHABETIC)
+    vectorizer = CountVectorizer(**options)
     counts = sparse.csr_array(vectorizer.fit_transform(texts))
     names, codes = np.unique(y, return_inverse=True)
     return Messages(counts, codes.astype(np.intp), tuple(names.tolist()), vectorizer.get_feature_names_out())
+
+
+def _on_words_of_first(train: Messages, test: Messages) -> tuple[Messages, Messages]:
+    """Return messages with the words of the first of them only."""
+    known = np.asarray(train.counts.sum(axis=0)).ravel() > 0
+    return train.with_words(known), test.with_words(known)
 
 
 def _read(part: str, groups: tuple[str, ...]) -> tuple[list[str], NDArray[Any]]:

@@ -25,9 +25,7 @@ import bayesclf as bc
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.errors import InputError
-from bayesclf.experiments.runner import Each, Figure, Record, Unit, in_order, option
-from bayesclf.plots import style
-from bayesclf.plots.style import Figure as Drawing
+from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
 
 ROWS = 64
 """Training rows; the number of parameters does not depend on it."""
@@ -132,9 +130,12 @@ def summary(settings: Settings, table: pd.DataFrame) -> pd.DataFrame:
 
 def figure(settings: Settings, table: pd.DataFrame) -> Figure:
     """Return the number of parameters against the number of attributes."""
-    caption = "Dots: counted from fits. Lines: the formulas. Dashed: boolean attributes or counts."
+    real = table["classifier"].map(lambda name: KINDS[name].attributes == "real")
+    shown = table.assign(attributes=np.where(real, "real attributes", "boolean attributes, or counts"))
     title = "Number of parameters against number of attributes, two classes"
-    return Figure(title, caption, partial(_parameters, table))
+    labels = ("attributes", "parameters")
+    draw = partial(curves, shown, *("attributes", "classifier", "counted"), x="n", labels=labels, log="y")
+    return Figure(title, "Counted from fits.", draw)
 
 
 def _rows(attributes: str, n: int, rng: np.random.Generator) -> tuple[pd.DataFrame, Integers]:
@@ -158,17 +159,3 @@ def free_parameters(draws: Array) -> int:
     spread = draws.std(axis=0)
     varying = draws[:, spread > 0]
     return int(np.linalg.matrix_rank((varying - varying.mean(axis=0)) / spread[spread > 0]))
-
-
-def _parameters(table: pd.DataFrame) -> Drawing:
-    figure, ax = style.axes(None, (7.2, 4.6))
-    for place, (name, kind) in enumerate(KINDS.items()):
-        own, color = table[table["classifier"] == name], style.class_color(place)
-        line = "-" if kind.attributes == "real" else (0, (5, 2))
-        ax.plot(own["n"], own["formula"], color=color, linewidth=1.6, linestyle=line, label=name)
-        ax.scatter(own["n"], own["counted"], color=color, s=16)
-    ax.set(yscale="log", xlabel="attributes", ylabel="parameters")
-    ax.yaxis.set_major_formatter("{x:,g}")
-    style.quiet(ax)
-    ax.legend(frameon=False, fontsize="small")
-    return figure

@@ -25,8 +25,8 @@ from scipy import stats
 from scipy.special import betaincinv, ndtri
 
 from bayesclf.arrays import Array
-from bayesclf.constraints import Choice, require
-from bayesclf.errors import InputError, check_between
+from bayesclf.constraints import INSIDE, Choice, Number, require
+from bayesclf.errors import InputError
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
 from bayesclf.wording import percent
 
@@ -61,7 +61,7 @@ def tabulate(settings: Settings, each: Each) -> pd.DataFrame:
     """
     if not NARROWEST <= settings.half_width < 0.5:
         raise InputError(f"half_width must lie between {NARROWEST} and 0.5, not {settings.half_width}")
-    check_between("level", settings.level)
+    require(INSIDE, level=settings.level)
     return in_order(each([(method, p) for method in METHODS for p in SHARES]), ["method"], method=METHODS)
 
 
@@ -149,7 +149,7 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     865
     """
     for name, value, largest in (("half_width", half_width, 0.5), ("p", p, 1), ("level", level, 1)):
-        check_between(name, value, 0, largest)
+        require(Number(above=0, below=largest), **{name: value})
     require(Choice(METHODS), method=method)
 
     def narrow(n: int) -> bool:

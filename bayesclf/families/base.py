@@ -9,7 +9,7 @@ that an estimate needs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import compress
@@ -83,7 +83,7 @@ class Axes:
         return out
 
 
-class Statistics(ABC):
+class Statistics:
     """Sufficient statistics of a block, a frozen dataclass of axes and arrays. The statistics of two data sets add up.
 
     The defaults are those of sums over rows, (outcome, feature).
@@ -92,9 +92,9 @@ class Statistics(ABC):
     axes: Axes
 
     @classmethod
-    @abstractmethod
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Return the statistics of rows `X` (row, feature) with label codes `y` (row)."""
+        """Return the statistics of rows `X` (row, feature) with label codes `y` (row), unless a family makes them."""
+        raise NotImplementedError
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self._named().values(), other._named().values(), strict=True)
@@ -119,13 +119,14 @@ class Statistics(ABC):
         """
         return self.reindex(axes)
 
-    def unstacked(self, axes: Axes) -> Self:
-        """Return statistics of several features from those of one, a class of which is a class of a feature.
-
-        The classes of each feature follow each other.
-        """
-        shape = len(axes.features), len(axes.labels)
-        return self.mapped(axes, lambda values: values.reshape(*shape, *values.shape[2:]).swapaxes(0, 1))
+    @classmethod
+    def beside(cls, axes: Axes, parts: Sequence[Self]) -> Self:
+        """Return the statistics of all features from those of each."""
+        columns = ([getattr(part, own.name) for part in parts] for own in fields(cast("Any", cls))[1:])
+        return cls(
+            axes,
+            *(type(own[0]).beside(axes, own) if isinstance(own[0], Statistics) else np.hstack(own) for own in columns),
+        )  # type: ignore[call-arg]
 
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each column with levels."""
@@ -358,8 +359,8 @@ class Family[S: Statistics](Concise, ABC):
         """
         return self.log_prior(parameters)
 
-    def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
-        """Return the columns of a block, numbers measured from their training means or from 0.
+    def linear_design(self, statistics: S) -> LinearDesign:
+        """Return the columns of a block, numbers measured from their training means.
 
         Counts are measured from 0 always, as their statistics do not say how many documents there were.
         """

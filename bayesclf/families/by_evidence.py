@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.display import Display, Displayed
+from bayesclf.display import Sized
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import MOST_EVENTS, PROBE, ValueCounts
@@ -20,10 +20,10 @@ from bayesclf.families.cells_in_a_row import Histogram
 from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import Gaussian, LogNormal
 from bayesclf.families.hurdle import Hurdle
+from bayesclf.families.moments import Moments, part_of_more
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
-from bayesclf.wording import counted
 
 
 @dataclass(frozen=True)
@@ -97,21 +97,15 @@ Over all cells, those of a Gaussian add up to 1 but for 2 exp(−2π²σ²/step�
 and up to 1.6 at a quarter of a step.
 """
 
-CERTAIN = "1.00"
-"""How a probability is written that is 1 but for rounding."""
-
-LEAST_SHOWN = 0.005
-"""Least probability of a family that is named among those of a column."""
-
-SHOWN_FAMILIES = 3
-"""Families of a column that a table shows."""
+CERTAIN = 0.995
+"""Probability from which on it is not told, as it is 1 but for rounding."""
 
 type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
 """The name of a candidate, its family, its columns, and their statistics."""
 
 
 @dataclass(frozen=True, repr=False)
-class Choices(Displayed):
+class Choices(Sized):
     """The evidence of families for columns, comparable as that of cells.
 
     `log_evidence`: Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be
@@ -132,15 +126,6 @@ class Choices(Displayed):
         """The family of each column, (feature): the most probable one, the first for a column without evidence."""
         return np.where(np.isnan(self.log_evidence[:, 0]), 0, self.log_evidence.argmax(axis=1))
 
-    def _display(self) -> Display:
-        lines = [
-            (name, *(self._ranked(probability)[:SHOWN_FAMILIES] if probability[0] >= 0 else ["one value only"]))
-            for name, probability in zip(self.features, self.probabilities, strict=True)
-        ]
-        header = ("column", "most probable", *["next"] * (SHOWN_FAMILIES - 1))
-        padded = [(*line, *[""] * (len(header) - len(line))) for line in lines]
-        return Display(f"Family by evidence and its probability, {counted(len(lines), 'column')}", header, padded)
-
     def sentences(self) -> list[str]:
         """Return "capital_gain: zero-inflated log-normal (.98)" for each column that has a choice.
 
@@ -148,16 +133,11 @@ class Choices(Displayed):
         """
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
         return [
-            f"{name}: {self.families[family]}" + ("" if short == CERTAIN else f" ({short})")
+            f"{name}: {self.families[family]}"
+            + ("" if probability[family] >= CERTAIN else f" ({probability[family]:.2f})".replace("(0", "("))
             for name, family, probability in rows
             if not np.isnan(probability[family])
-            for short in [_short(probability[family])]
         ]
-
-    def _ranked(self, probability: Array) -> list[str]:
-        """Return the names and probabilities of families above `LEAST_SHOWN`, the most probable first."""
-        order = [place for place in np.argsort(-probability, kind="stable") if probability[place] >= LEAST_SHOWN]
-        return [f"{self.families[place]} {_short(probability[place])}" for place in order]
 
 
 @dataclass(frozen=True)
@@ -189,22 +169,25 @@ class ByEvidence:
         A density, times the step of a column, is a probability of cells where it is smooth: where the sd of the
         numbers that have it is at least one step in each class. A histogram is constant in each cell.
         """
-        features, steps = statistics.axes.features, steps_of(statistics)
-        columns = [statistics.column(j)[0] for j in range(len(features))]
-        densities = {False: statistics, True: statistics.without_zeros()}
-        sd = _smallest_sd(statistics)
-        of_positive = sd if densities[True] is statistics else _smallest_sd(densities[True])
-        smooth = {False: sd >= SMOOTH_STEPS * steps, True: of_positive >= SMOOTH_STEPS * steps}
-        log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in densities.items()}
+        features, columns = statistics.axes.features, statistics.columns
+        steps = np.array([own.step for own in columns])
+        of_all = statistics_of(Gaussian(), statistics)
+        positive = statistics.without_zeros()
+        of_positive = of_all if (positive.sizes == statistics.sizes).all() else statistics_of(Gaussian(), positive)
+        moments = {False: cast("Moments", of_all), True: cast("Moments", of_positive)}
+        smooth = {zeros: _smallest_sd(own) >= SMOOTH_STEPS * steps for zeros, own in moments.items()}
+        log_steps = {zeros: own.n.sum(axis=0) * np.log(steps) for zeros, own in moments.items()}
         log_evidence = np.full((len(features), len(self.names)), -np.inf)
-        of_family: dict[str, Statistics] = {}
+        of_family = {"Gaussian": of_all}
         for place, name in enumerate(self.names):
             candidate = CANDIDATES[name]
-            supported = np.array([candidate.supports(values) for values in columns])
+            supported = np.array([candidate.supports(own.values) for own in columns])
             if candidate.has_density and not candidate.of_cells:
                 supported &= smooth[candidate.has_zeros]
             if supported.any():
-                own = of_family[name] = statistics_of(candidate.family, statistics.select(supported))
+                if name not in of_family:
+                    of_family[name] = statistics_of(candidate.family, statistics.select(supported))
+                own = of_family[name].select(np.isin(of_family[name].axes.features, np.array(features)[supported]))
                 log_evidence[supported, place] = candidate.log_evidence(own, self.inclusion)
             if candidate.has_density:
                 log_evidence[:, place] += log_steps[candidate.has_zeros]
@@ -223,40 +206,25 @@ class ByEvidence:
         return choices, blocks
 
 
-def steps_of(columns: ValueCounts) -> Array:
-    """Return the width of the cells that the values of each column stand for, (feature)."""
-    return np.array([columns.step(j) for j in range(len(columns.sizes))])
-
-
 def statistics_of(family: Family[Any], columns: ValueCounts) -> Statistics:
     """Return the statistics of a family from how often each value occurs.
 
-    Each class of each feature counts as a class of its own of one long column, a row being a value with its weight.
+    A row is a value with its weight in a class.
     """
     if family.statistics_type is ValueCounts:
         return columns
-    labels, features = len(columns.counts), len(columns.sizes)
-    first = np.repeat(labels * np.arange(features), columns.sizes)
-    y = np.concatenate([first + label for label in range(labels)])
-    long = Axes(tuple(map(str, range(features * labels))), ("",))
-    X, weight = np.tile(columns.values, labels)[:, None], columns.counts.ravel()
-    stacked: Statistics = family.statistics(X, y, long, weight)
-    return stacked.unstacked(columns.axes)
+    parts, axes = [], columns.axes
+    for name, own in zip(axes.features, columns.columns, strict=True):
+        label, place = np.nonzero(own.counts)
+        rows = own.values[place, None], label, Axes(axes.labels, (name,)), own.counts[label, place]
+        with part_of_more(int(columns.sizes.sum())):
+            parts.append(family.statistics(*rows))
+    statistics: Statistics = type(parts[0]).beside(axes, parts)
+    return statistics
 
 
-def _smallest_sd(columns: ValueCounts) -> Array:
+def _smallest_sd(moments: Moments) -> Array:
     """Return the smallest standard deviation of any class, with one pooled row more in each, (feature)."""
-    out = np.empty(len(columns.sizes))
-    for j in range(len(out)):
-        values, counts = columns.column(j)
-        n = counts.sum(axis=1)
-        total = max(n.sum(), 1.0)
-        centered = values - (counts @ values).sum() / total
-        first, second = counts @ centered, counts @ centered**2
-        scatter = np.maximum(second - first * (first / np.maximum(n, 1.0)), 0.0)
-        out[j] = np.sqrt((scatter + second.sum() / total) / (n + 1)).min()
-    return out
-
-
-def _short(probability: float) -> str:
-    return CERTAIN if probability >= 0.995 else f"{probability:.2f}".lstrip("0")
+    pooled = moments.pooled()
+    variance = pooled.scatter / np.maximum(pooled.n, 1.0)
+    return np.asarray(np.sqrt((moments.scatter + variance) / (moments.n + 1)).min(axis=0))

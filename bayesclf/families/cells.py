@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import compress
+from operator import add
 from typing import Any, Self, override
 
 import numpy as np
@@ -12,7 +14,6 @@ from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.tables.numbers import Numbers
 
@@ -126,128 +127,117 @@ def by_pattern(missing: Booleans) -> Iterator[tuple[Booleans, Integers]]:
             yield ~absent, rows
 
 
-@dataclass(frozen=True)
-class ValueCounts(Statistics):
-    """How often each value of a column occurs in each class; the values of all features are concatenated.
+@dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """How often each value of a column occurs in each class.
 
-    The values of a feature are different and increase. At most 100,000 are kept, or a million counts with more than ten
-    classes. More are rounded down to multiples of the smallest power of two that suffices. That power depends on the
-    set of values and the number of classes only, so that statistics of parts add up in any order.
+    At most 100,000 values are kept, or a million counts with more than ten classes. More are rounded down to multiples
+    of the smallest power of two that suffices. That power depends on the set of values and the number of classes only,
+    so that those of parts add up in any order.
 
-    `values`: (value). `counts`: Weight of the rows with each, (outcome, value). `sizes`: Number of different values of
-    each feature, (feature). `decimals`: Number of decimals that the values of each feature are recorded with, from 0 to
-    15; 16 for real numbers, which have more; −1 without any value, (feature).
+    `values`: Different ones, in increasing order, (value). `counts`: Weight of the rows with each, (outcome, value).
+    `decimals`: Number of decimals that the values are recorded with, from 0 to 15; 16 for real numbers, which have
+    more; −1 without any value.
     """
 
-    axes: Axes
     values: Array
     counts: Array
-    sizes: Integers
-    decimals: Array
+    decimals: float
+
+    @classmethod
+    def of(cls, cells: Array, y: Integers, weight: Array | None, labels: int) -> Self:
+        """Count the values of cells (row) with label codes and weights (row)."""
+        most = _most(labels)
+        found = _counted_in_steps(cells, y, weight, labels, most) if len(cells) > most else None
+        if found is not None:
+            return cls(*found, _decimals(cells))
+        different, place = np.unique(cells, return_inverse=True)
+        values, group = _rounded(different, labels)
+        flat = np.bincount(group[place] + len(values) * y, weight, labels * len(values))
+        return cls(values, flat.reshape(labels, len(values)).astype(float), _decimals(different))
+
+    def __add__(self, other: Self) -> Self:
+        different, labels = np.union1d(self.values, other.values), len(self.counts)
+        values, group = _rounded(different, labels)
+        counts = np.zeros((labels, len(values)))
+        for part in (self, other):
+            np.add.at(counts.T, group[np.searchsorted(different, part.values)], part.counts.T)
+        return type(self)(values, counts, _told_apart(values, max(self.decimals, other.decimals)))
+
+    @property
+    def step(self) -> float:
+        """Width of the cells that the values stand for.
+
+        It is the last decimal that they are recorded with, or else the resolution of floating-point numbers.
+        """
+        if self.decimals < REAL:
+            return float(10.0 ** -max(self.decimals, 0.0))
+        return float(4 * np.spacing(np.abs(self.values).max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class ValueCounts(Statistics):
+    """How often each value occurs in each class, column by column."""
+
+    axes: Axes
+    columns: tuple[ColumnValues, ...]
 
     @classmethod
     def of(cls, X: Array | Numbers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
         """Count the values in rows `X` (row, feature), NaN where a cell is missing, with label codes `y` (row)."""
         weighed = np.ones(len(y), dtype=bool) if sample_weight is None else sample_weight > 0
-        parts = []
+        columns = []
         for column in X.columns if isinstance(X, Numbers) else np.asarray(X).T:
             cells = np.ascontiguousarray(column, dtype=float)
             seen = ~np.isnan(cells) & weighed
             own = cells, y, sample_weight
             if not seen.all():
                 own = cells[seen], y[seen], None if sample_weight is None else sample_weight[seen]
-            parts.append(_counted(*own, len(axes.labels)))
-        return cls._joined(axes, parts)
-
-    @classmethod
-    def _joined(cls, axes: Axes, parts: list[tuple[Array, Array, float]]) -> Self:
-        """Return the statistics of features with values (value), counts (outcome, value) and decimals each."""
-        empty = np.empty((len(axes.labels), 0))
-        return cls(
-            axes,
-            np.concatenate([np.empty(0), *(values for values, _, _ in parts)]),
-            np.concatenate([empty, *(counts for _, counts, _ in parts)], axis=1),
-            np.array([len(values) for values, _, _ in parts], dtype=np.intp),
-            np.array([decimals for _, _, decimals in parts], dtype=float),
-        )
+            columns.append(ColumnValues.of(*own, len(axes.labels)))
+        return cls(axes, tuple(columns))
 
     @override
     def __add__(self, other: Self) -> Self:
-        parts = []
-        for j in range(len(self.sizes)):
-            (mine, my_counts), (theirs, their_counts) = self.column(j), other.column(j)
-            different = np.union1d(mine, theirs)
-            values, group = _rounded(different, len(my_counts))
-            counts = np.zeros((len(my_counts), len(values)))
-            np.add.at(counts.T, group[np.searchsorted(different, mine)], my_counts.T)
-            np.add.at(counts.T, group[np.searchsorted(different, theirs)], their_counts.T)
-            parts.append((values, counts, _told_apart(values, max(self.decimals[j], other.decimals[j]))))
-        return self._joined(self.axes, parts)
+        return type(self)(self.axes, tuple(map(add, self.columns, other.columns)))
 
     @override
-    def pooled(self) -> Self:
-        """Return the counts of each value under one label."""
-        pooled = self.counts.sum(axis=0, keepdims=True)
-        return type(self)(self.axes.pooled(), self.values, pooled, self.sizes, self.decimals)
+    def mapped(self, axes: Axes, function: Callable[[Array], Array]) -> Self:
+        """Return the counts on other axes, by a function of those of each column."""
+        return type(self)(axes, tuple(replace(own, counts=function(own.counts)) for own in self.columns))
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
-        """Return the values and counts of some of the features."""
-        if features.all():
-            return self
-        own = np.repeat(features, self.sizes)
-        kept = self.values[own], self.counts[:, own], self.sizes[features], self.decimals[features]
-        return type(self)(self.axes.select(features), *kept)
+        """Return the columns of some of the features."""
+        return type(self)(self.axes.select(features), tuple(compress(self.columns, features)))
 
     @override
     def reindex(self, axes: Axes) -> Self:
         """Return the counts on axes with additional labels or features."""
-        place = {name: position for position, name in enumerate(self.axes.features)}
-        parts = []
-        for name in axes.features:
-            counts = np.zeros((len(axes.labels), 0))
-            if name not in place:
-                parts.append((np.empty(0), counts, -1.0))
-                continue
-            i = place[name]
-            values, own = self.column(i)
-            counts = np.zeros((len(axes.labels), len(values)))
-            counts[self.axes.labels_in(axes)] = own
-            parts.append((values, counts, self.decimals[i]))
-        return self._joined(axes, parts)
+        none = ColumnValues(np.empty(0), np.empty((len(self.axes.labels), 0)), -1.0)
+        known = dict(zip(self.axes.features, self.columns, strict=True))
+        wider = type(self)(axes, tuple(known.get(name, none) for name in axes.features))
+        place = np.arange(len(axes.labels))[:, None] == self.axes.labels_in(axes)
+        return wider.mapped(axes, lambda counts: place.astype(float) @ counts)
+
+    @override
+    def arrays(self) -> dict[str, Array]:
+        """Return the values, counts and decimals of all columns, one after the other."""
+        parts = {name: [np.ravel(getattr(own, name)) for own in self.columns] for name in ("values", "counts")}
+        joined = {name: np.concatenate([np.empty(0), *values]) for name, values in parts.items()}
+        return joined | {"decimals": np.array([own.decimals for own in self.columns])}
 
     @property
-    def n(self) -> Array:
-        """Weight of the observed cells, (outcome, feature)."""
-        out = np.zeros((len(self.counts), len(self.sizes)))
-        some = self.sizes > 0
-        if some.any():
-            out[:, some] = np.add.reduceat(self.counts, dirichlet.starts(tuple(self.sizes[some])), axis=1)
-        return out
+    def sizes(self) -> Integers:
+        """Number of different values of each feature, (feature)."""
+        return np.array([len(own.values) for own in self.columns], dtype=np.intp)
 
     def without_zeros(self) -> Self:
-        """Return the statistics of the values other than 0."""
-        kept = self.values != 0
-        if kept.all():
-            return self
-        sizes = np.array([np.count_nonzero(self.column(j)[0]) for j in range(len(self.sizes))], dtype=np.intp)
-        return type(self)(self.axes, self.values[kept], self.counts[:, kept], sizes, self.decimals)
-
-    def column(self, feature: int) -> tuple[Array, Array]:
-        """Return the values (value) of a feature and their counts (outcome, value)."""
-        end = int(self.sizes[: feature + 1].sum())
-        own = slice(end - int(self.sizes[feature]), end)
-        return self.values[own], self.counts[:, own]
-
-    def step(self, feature: int) -> float:
-        """Return the width of the cells that the values of a feature stand for.
-
-        It is the last decimal that they are recorded with, or else the resolution of floating-point numbers.
-        """
-        if self.decimals[feature] < REAL:
-            return float(10.0 ** -max(self.decimals[feature], 0.0))
-        values, _ = self.column(feature)
-        return float(4 * np.spacing(np.abs(values).max(initial=0.0)))
+        """Return the statistics without the zeros of columns whose least value is 0."""
+        columns = (
+            replace(own, values=own.values[1:], counts=own.counts[:, 1:]) if (own.values[:1] == 0).any() else own
+            for own in self.columns
+        )
+        return type(self)(self.axes, tuple(columns))
 
 
 def _decimals(values: Array) -> float:
@@ -274,18 +264,6 @@ def _whole(values: Array) -> bool:
     return bool((np.abs(values - np.rint(values)) <= 4 * np.spacing(np.abs(values))).all())
 
 
-def _counted(cells: Array, y: Integers, weight: Array | None, labels: int) -> tuple[Array, Array, float]:
-    """Return the values (value) of cells (row), their counts (outcome, value), and the decimals they have."""
-    most = _most(labels)
-    found = _counted_in_steps(cells, y, weight, labels, most) if len(cells) > most else None
-    if found is not None:
-        return *found, _decimals(cells)
-    different, place = np.unique(cells, return_inverse=True)
-    values, group = _rounded(different, labels)
-    flat = np.bincount(group[place] + len(values) * y, weight, labels * len(values))
-    return values, flat.reshape(labels, len(values)).astype(float), _decimals(different)
-
-
 def _counted_in_steps(
     cells: Array, y: Integers, weight: Array | None, labels: int, most: int
 ) -> tuple[Array, Array] | None:
@@ -294,21 +272,25 @@ def _counted_in_steps(
     They are counted in steps of a power of two that leaves too many values, and neighbors joined until it does not.
     None where it leaves few already, or where the steps are more than there are cells to speak of.
     """
-    power = int(np.frexp((cells.max() - cells.min()) / most)[1]) - FINER
-    floors = np.floor(np.ldexp(cells, -power))
-    first = floors.min()
+    low, high = cells.min(), cells.max()
+    power = int(np.frexp((high - low) / most)[1]) - FINER
+    first, last = np.floor(np.ldexp([low, high], -power))
     first -= first % 2 ** (FINER + 1)
-    steps = int(floors.max() - first) // 2 ** (FINER + 1) * 2 ** (FINER + 1) + 2 ** (FINER + 1)
-    if labels * steps > 2**FINER * len(cells):
+    steps = int(last - first) // 2 ** (FINER + 1) * 2 ** (FINER + 1) + 2 ** (FINER + 1)
+    if labels * steps > 4 * 2**FINER * len(cells):
         return None
-    place = (floors - first).astype(np.intp) + steps * y
+    floors = cells * 2.0**-power
+    np.floor(floors, out=floors)
+    floors -= first
+    place = floors.astype(np.intp)
+    place += steps * y
     counts = np.bincount(place, weight, labels * steps).reshape(labels, steps)
-    used = counts.any(axis=0)
+    used = counts.sum(axis=0) > 0
     if np.count_nonzero(used) <= most:
         return None
     while np.count_nonzero(used) > most:
         power, first, counts = power + 1, first / 2, counts[:, ::2] + counts[:, 1::2]
-        used = counts.any(axis=0)
+        used = counts.sum(axis=0) > 0
     return np.ldexp(first + np.flatnonzero(used), power), counts[:, used].astype(float)
 
 

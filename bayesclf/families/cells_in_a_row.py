@@ -19,7 +19,7 @@ from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, require_each, require_positive
 from bayesclf.families.categorical import Categorical, CategoricalStatistics
-from bayesclf.families.cells import REAL, ValueCounts
+from bayesclf.families.cells import REAL, ColumnValues, ValueCounts
 from bayesclf.families.cuts import Bins, Segments
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine, listing
@@ -54,10 +54,9 @@ class Cells:
     decimals: float
 
     @classmethod
-    def of(cls, statistics: ValueCounts, feature: int, quantiles: int) -> Self:
-        """Return cells between pooled quantiles of a feature, at most so many, and their shares in the prior."""
-        (values, counts), step = statistics.column(feature), statistics.step(feature)
-        weight = counts.sum(axis=0)
+    def of(cls, column: ColumnValues, quantiles: int) -> Self:
+        """Return cells between pooled quantiles of a column, at most so many, and their shares in the prior."""
+        values, weight, step = column.values, column.counts.sum(axis=0), column.step
         if not len(values):
             values, weight = np.zeros(1), np.zeros(1)
         n = weight.sum()
@@ -71,8 +70,8 @@ class Cells:
         borders = np.concatenate(([values[0] - step / 2], inner, [values[-1] + step / 2]))
         open_width = max((values[-1] - values[0]) / (n + 1), step)
         widths = np.concatenate(([open_width], np.maximum(np.diff(borders), step / 2), [open_width]))
-        in_cell = np.bincount(np.searchsorted(borders, values, side="right"), weight, len(widths))
-        return cls(borders, widths, (in_cell + 1) / (n + len(widths)), float(statistics.decimals[feature]))
+        in_cell = _in_cells(borders, values, weight)
+        return cls(borders, widths, (in_cell + 1) / (n + len(widths)), column.decimals)
 
     def codes(self, values: Array) -> Integers:
         """Return the number of the cell of each value (value); −1 for NaN."""
@@ -93,6 +92,15 @@ class Cells:
         x = np.where(code == 0, borders[0] - beyond * widths[0], inside)
         x = np.where(code == len(widths) - 1, borders[-1] + beyond * widths[-1], x)
         return np.round(x, max(int(self.decimals), 0)) if self.decimals < REAL else x
+
+
+def _in_cells(borders: Array, values: Array, counts: Array) -> Array:
+    """Return the counts in each cell, (…, cell), from those of values that increase, (…, value)."""
+    starts = np.concatenate(([0], np.searchsorted(values, borders)))
+    none = np.diff(starts, append=len(values)) == 0
+    more = np.zeros((*counts.shape[:-1], 1))
+    sums = np.add.reduceat(np.concatenate([counts, more], axis=-1), starts, axis=-1)
+    return np.where(none, 0.0, sums)
 
 
 def _borders(
@@ -385,7 +393,7 @@ class Histogram(CutFamily[ValueCounts, Cells]):
 
     def resolve_prior(self, statistics: ValueCounts) -> Self:
         """Return the prior with the cells that the pooled rows give, and the most probable cuts given these rows."""
-        layout = [Cells.of(statistics, j, self.quantiles) for j in range(len(statistics.sizes))]
+        layout = [Cells.of(column, self.quantiles) for column in statistics.columns]
         return self.laid_out(statistics, layout)
 
     @property
@@ -406,10 +414,9 @@ class Histogram(CutFamily[ValueCounts, Cells]):
 
     def _log_base(self, statistics: ValueCounts) -> Array:
         """Return the log density of numbers in open cells relative to that at the border."""
-        out = np.zeros((1, len(statistics.sizes)))
-        for j, own in enumerate(self.layout):
-            values, counts = statistics.column(j)
-            out[0, j] = counts.sum(axis=0) @ own.log_shape(values)
+        out = np.zeros((1, len(self.layout)))
+        for j, (own, column) in enumerate(zip(self.layout, statistics.columns, strict=True)):
+            out[0, j] = column.counts.sum(axis=0) @ own.log_shape(column.values)
         return out
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
@@ -424,26 +431,21 @@ class Histogram(CutFamily[ValueCounts, Cells]):
 
     @override
     def coords(self) -> dict[str, Any]:
-        """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
-        names, features, lows, highs = [], [], [], []
-        for name, own in zip(self.axes.features, self.layout, strict=True):
-            for low, high in pairwise([-np.inf, *own.borders.tolist(), np.inf]):
-                names.append(f"{name} [{low:.15g}, {high:.15g})")
-                features.append(name)
-                lows.append(low)
-                highs.append(high)
-        parts = {"bin_feature": features, "bin_low": lows, "bin_high": highs}
-        return {"bin": names} | {key: ("bin", values) for key, values in parts.items()}
+        """Return the cells, "feature [from, to)"; the ends of open ones are ∞."""
+        return {
+            "bin": [
+                f"{name} [{low:.15g}, {high:.15g})"
+                for name, own in zip(self.axes.features, self.layout, strict=True)
+                for low, high in pairwise([-np.inf, *own.borders.tolist(), np.inf])
+            ]
+        }
 
     @override
     def binned(self, statistics: ValueCounts) -> Array:
         """Return how often the values of each class are in each cell, (outcome, cell)."""
-        parts = [np.zeros((len(statistics.counts), 0))]
-        for j, own in enumerate(self.layout):
-            values, counts = statistics.column(j)
-            codes = own.codes(values)
-            parts.append(np.stack([np.bincount(codes, weight, len(own.widths)) for weight in counts]))
-        return np.concatenate(parts, axis=1)
+        columns = zip(self.layout, statistics.columns, strict=True)
+        parts = (_in_cells(own.borders, column.values, column.counts) for own, column in columns)
+        return np.concatenate([np.zeros((len(statistics.axes.labels), 0)), *parts], axis=1)
 
     @override
     def codes(self, X: Array) -> Integers:

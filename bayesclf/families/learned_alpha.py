@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +30,8 @@ MOST_ROWS = 5_000
 """Rows that are left out, one at a time; of more rows, as many at even distances. All rows count as training rows."""
 FEW_ROWS = 500
 """Rows by which the first search is made."""
+NEAR = 0.25
+"""How far from the log α of these rows that of all is looked for first."""
 LARGE = 1e8
 """Counts from which a row may be too large to be left out, as no digits of the smallest α are left beside it."""
 NUMBERS = 2**22
@@ -200,19 +201,24 @@ def criterion(
 
 
 def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -> float:
-    """Return the α of the largest score: near the best of a grid by a `coarse` one, refined between its neighbors."""
-    grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID)
+    """Return the α of the largest score: near the largest `coarse` one, which is that near the best of a grid."""
+    grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID).tolist()
 
-    @cache
-    def at(place: int) -> float:
-        """Return the score of a point of the grid."""
-        return score(float(np.exp(grid[place])))
+    def within(of: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+        """Return the largest score between two log α, and where it is."""
+        found = optimize.minimize_scalar(
+            lambda log_alpha: -of(float(np.exp(log_alpha))),
+            bounds=(max(low, grid[0]), min(high, grid[-1])),
+            method="bounded",
+            options={"xatol": TOLERANCE if of is score else NEAR / 10},
+        )
+        return -float(found.fun), float(found.x)
 
-    best = int(np.argmax([at(place) if coarse is score else coarse(np.exp(grid[place])) for place in range(GRID)]))
-    while (higher := max((best, max(best - 1, 0), min(best + 1, GRID - 1)), key=at)) != best:
-        best = higher
-    around = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, GRID - 1)])
-    found = optimize.minimize_scalar(
-        lambda point: -score(float(np.exp(point))), bounds=around, method="bounded", options={"xatol": TOLERANCE}
-    )
-    return float(np.exp(found.x if -found.fun > at(best) else grid[best]))
+    values = [coarse(float(np.exp(log_alpha))) for log_alpha in grid]
+    best = int(np.argmax(values))
+    _, found = max((values[best], grid[best]), within(coarse, grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]))
+    if coarse is not score:
+        start, width = found, NEAR
+        while abs((found := within(score, start - width, start + width)[1]) - start) > 0.99 * width:
+            width *= 4
+    return float(np.exp(found))

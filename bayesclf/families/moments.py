@@ -144,8 +144,9 @@ def _first_cells(X: Array, y: Integers, seen: NDArray[np.bool_], labels: int) ->
     first = np.zeros((labels, X.shape[1]))
     if X.shape[1] < labels:
         for j in range(X.shape[1]):
-            rows = np.flatnonzero(seen[:, j])[::-1]
-            first[y[rows], j] = X[rows, j]  # of the cells of a class the last one stays
+            rows = np.flatnonzero(seen[:, j])
+            begins = rows[np.diff(y[rows], prepend=-1) != 0][::-1]
+            first[y[begins], j] = X[begins, j]  # of the cells of a class the last one stays
         return first
     for k in np.unique(y):
         rows = np.flatnonzero(y == k)

@@ -14,12 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers, Parameters
-from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import MISSING_SUFFIX
-from bayesclf.constraints import OrNone, Several, Whole, require
+from bayesclf.constraints import INSIDE, OrNone, Several, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
-from bayesclf.errors import InputError, Refused, check_between
+from bayesclf.errors import InputError, Refused
 from bayesclf.families.terms import Contributions, Pair, each
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
@@ -183,7 +182,7 @@ def explain(
                  (class prior)  None         -0.41
     log-odds of yes against no  None         -1.28
     """
-    check_between("ci_prob", ci_prob)
+    require(INSIDE, ci_prob=ci_prob)
     check_is_fitted(classifier, "classes_")
     frame = classifier.frame(X)
     rows = classifier.encode(frame)
@@ -495,7 +494,7 @@ def effects(
     >>> bool(table.set_index("outcome").loc["virginica", "effect"] > 0)
     True
     """
-    check_between("ci_prob", ci_prob)
+    require(INSIDE, ci_prob=ci_prob)
     require(OrNone(Several("values, such as [1, 2]")), values=values)
     frame = clf.frame(X)
     if isinstance(frame, SparseTable) or clf.columns_[0].kind == "text":

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf import rules
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.training import known_class_prior
-from bayesclf.constraints import PATH, Flag, Instance, OrNone, require
+from bayesclf.constraints import PATH, Flag, Instance, OrNone, Several, require
 from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
@@ -196,6 +196,7 @@ def predict_stream(
     sets: float | None = None,
     uncertainty: bool = False,
     missing: Mapping[str, Sequence[object]] | None = None,
+    keep: Sequence[str] = (),
     resume: bool = False,
     progress: Progress = None,
 ) -> int:
@@ -220,6 +221,9 @@ def predict_stream(
         As in `predict_frame`; by default none is added to labels and probabilities.
     missing : mapping from column to values, or None
         By column, values that stand for "missing".
+    keep : sequence of str
+        Columns of the table that are written before the predictions. Columns that the model does not need are, too, if
+        their names say that they name rows: "id", "uuid", "patient_id", "PassengerId".
     resume : bool
         Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
         Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
@@ -240,7 +244,8 @@ def predict_stream(
     check_is_fitted(classifier, "classes_")
     require(OrNone(Instance(Mapping, "a mapping from columns")), missing=missing)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
-    given: dict[str, Any] = {"missing": missing, "resume": resume, "progress": progress}
+    require(Several("columns, such as ['name']"), keep=keep)
+    given: dict[str, Any] = {"missing": missing, "keep": keep, "resume": resume, "progress": progress}
     return write_predictions(classifier, source, output, decision, extras, **given).rows
 
 
@@ -252,6 +257,7 @@ def write_predictions(
     extras: Extras,
     *,
     missing: Mapping[str, Sequence[object]] | None = None,
+    keep: Sequence[str] = (),
     resume: bool = False,
     progress: Progress = None,
     tell_unseen: Callable[[str], object] | None = None,
@@ -272,6 +278,8 @@ def write_predictions(
         As in `prediction_columns`.
     missing
         By column, values that stand for "missing".
+    keep
+        Columns that are written before the predictions, besides those that name rows.
     resume
         Whether to keep the parts that a folder has.
     progress
@@ -299,10 +307,13 @@ def write_predictions(
     kinds: dict[str, ColumnKind] = {}
     if isinstance(source, str | os.PathLike):
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
-    stream = open_stream(source, kinds, missing, needed, reading=reading)
-    answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn)
+        kinds |= {name: "text" for name in keep if name not in needed}
+    read = dict.fromkeys([*keep, *needed])
+    stream = open_stream(source, kinds, missing, list(read), reading=reading, row_names=True)
+    kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(keep)]
+    answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn, kept)
     if folder:
-        _write_parts(path, answers, _origin(classifier, stream, decision, extras), resume)
+        _write_parts(path, answers, _origin(classifier, stream, decision, extras, kept), resume)
     elif path == STDOUT:
         for columns in answers:
             write_text(STDOUT, _csv_text(columns, answers))
@@ -313,7 +324,9 @@ def write_predictions(
     return Predicted(answers.rows, answers.rejected)
 
 
-def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, extras: Extras) -> dict[str, str]:
+def _origin(
+    classifier: BayesClassifier, stream: Stream, decision: Decision, extras: Extras, kept: Sequence[str]
+) -> dict[str, str]:
     """Return what answers depend on, each as its fingerprint, by what sentences call it."""
     if not stream.files:
         raise InputError(
@@ -335,6 +348,7 @@ def _origin(classifier: BayesClassifier, stream: Stream, decision: Decision, ext
         "values that stand for missing": {
             name: [str(value) for value in values] for name, values in sorted(stream.missing.items())
         },
+        "columns that are kept": list(kept),
         "numbers of rows in a part": [PART_ROWS, batch_rows(len(stream.names))],
         "version of bayesclf": version("bayesclf"),
     }
@@ -369,19 +383,22 @@ class _Answers:
         extras: Extras,
         progress: Progress,
         tell_unseen: Callable[[str], object],
+        kept: list[str],
     ) -> None:
         self.labels = classifier.classes_
         self.rows = self.rejected = 0
         self._classifier, self._stream, self._decision, self._extras = classifier, stream, decision, extras
         self._progress, self._tell_unseen = progress, tell_unseen
         self._told: set[str] = set()
+        self._kept = kept
 
     def __iter__(self) -> Iterator[Columns]:
         stream, start, before = self._stream, time.perf_counter(), self.rows
         with shown(f"predicting {stream.where}", stream.rows or 0, self._progress) as tell:
             needed = self._classifier.columns_
             for batch in stream.batches(before):
-                X = with_levels(batch.table, needed) if stream.from_file else batch.table
+                X = batch.table[[column.name for column in needed]]
+                X = with_levels(X, needed) if stream.from_file else X
                 for sentence in unseen_levels(X, needed, self._told):
                     self._tell_unseen(sentence)
                 try:
@@ -395,7 +412,7 @@ class _Answers:
                 self.rows += len(numbers)
                 if found["predicted"].dtype == object:
                     self.rejected += found["predicted"].tolist().count(None)
-                yield {"row": numbers} | found
+                yield {"row": numbers} | _kept(batch.table[self._kept], found) | found
                 speed = (self.rows - before) / max(time.perf_counter() - start, 1e-9)
                 tell(f"{stream.where}, {speed:,.0f} rows a second", self.rows, stream.rows or self.rows)
         if not self.rows:
@@ -405,6 +422,14 @@ class _Answers:
         """Return the decision for rows after so many others: the rule "gibbs" draws by the number of a row."""
         rule, gibbs = rules.resolve(self._classifier.requested_rule(self._decision.rule))
         return replace(self._decision, rule=gibbs.after(rows)) if rule.name == "gibbs" else self._decision
+
+
+def _kept(table: pd.DataFrame, found: Columns) -> Columns:
+    """Return the columns of a table that are written before its predictions, with None for missing cells."""
+    for name in table.columns:
+        if name == "row" or name in found:
+            raise InputError(f"the predictions have a column {name!r} of their own; rename it in the table")
+    return {str(name): column.astype(object).where(column.notna(), None).to_numpy() for name, column in table.items()}
 
 
 def _warn(sentence: str) -> None:
@@ -440,7 +465,7 @@ def _write_parquet(part: Path, batches: Iterable[Columns], labels: NDArray[Any])
         for columns in batches:
             table = pa.table({name: _arrow(values, name, labels) for name, values in columns.items()})
             writer = pq.ParquetWriter(part, table.schema) if writer is None else writer
-            writer.write_table(table)
+            writer.write_table(table.cast(writer.schema))
     finally:
         if writer is not None:
             writer.close()
@@ -451,7 +476,8 @@ def _arrow(values: NDArray[Any], name: str, labels: NDArray[Any]) -> pa.Array:
     import pyarrow as pa
 
     if name != "predicted":
-        return pa.array(values)
+        found = pa.array(values)
+        return found.cast(pa.string()) if pa.types.is_null(found.type) else found
     if labels.dtype.kind in "biuf":
         return pa.array(values.tolist(), pa.from_numpy_dtype(labels.dtype))
     return pa.array([None if label is None else str(label) for label in values.tolist()], pa.string())

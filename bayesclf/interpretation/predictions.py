@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from bayesclf import decisions
 from bayesclf.arrays import Array
-from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.predictor import CI_PROB, INTERVAL_RULES, decided
-from bayesclf.constraints import Flag, require
-from bayesclf.errors import check_between
+from bayesclf.classifiers.base import CI_PROB, INTERVAL_RULES, BayesClassifier, decided
+from bayesclf.constraints import INSIDE, Flag, require
 from bayesclf.rules import Gibbs
 
 type Columns = dict[str, NDArray[Any]]
@@ -65,7 +63,7 @@ class Extras:
     def __post_init__(self) -> None:
         for name, value in (("interval", self.interval), ("sets", self.sets)):
             if value is not None:
-                check_between(name, value)
+                require(INSIDE, **{name: value})
         require(Flag(), uncertainty=self.uncertainty)
 
 

@@ -11,16 +11,15 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.given import GIVEN, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
-from bayesclf.classifiers.predictor import CI_PROB
-from bayesclf.constraints import Choice, require
+from bayesclf.constraints import INSIDE, Choice, require
 from bayesclf.engines.convergence import at_unit_scale
 from bayesclf.engines.inference import MARKOV_CHAINS
-from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, check_between, warn
+from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, warn
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, by_outcome, dirichlet, listing, suffixed, written
 from bayesclf.families.selected import Selected
@@ -111,7 +110,7 @@ def summary(classifier: BayesClassifier, ci_prob: float = CI_PROB, of: str | Non
     0     low  (intercept)        0.62        -0.47               -0.47
     1     low           x0        0.49        -0.72               -0.78
     """
-    check_between("ci_prob", ci_prob)
+    require(INSIDE, ci_prob=ci_prob)
     check_is_fitted(classifier, "classes_")
     if of is None:
         of = "odds" if isinstance(classifier, LogisticRegression) else "parameters"

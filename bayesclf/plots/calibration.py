@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.evaluation import scores
 from bayesclf.evaluation.comparison import Comparison
 from bayesclf.plots import style

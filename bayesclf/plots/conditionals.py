@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.models import Model

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from bayesclf import plots
 from bayesclf.arrays import Integers
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.classifiers.predictor import CI_PROB
 from bayesclf.diagnostics import Diagnosis, diagnose
 from bayesclf.diagnostics.held_out import HeldOut
 from bayesclf.engines import convergence

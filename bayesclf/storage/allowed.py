@@ -36,6 +36,7 @@ CLASSES = {
     "engines.optimizers": ("Certificate",),
     "families": ("Axes", "KnownClassPrior", "LearntAlpha", "LearntClassPrior", "Selected"),
     "families.by_evidence": ("ByEvidence", "Choices"),
+    "families.cells": ("ColumnValues",),
     "families.cells_in_a_row": ("Cells", "Levels"),
     "families.mixed.regressions": ("NormalInverseGamma",),
     "models.generative": ("Block", "GenerativeModel"),

@@ -23,6 +23,8 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
+from bayesclf.tables.options import of_memory
+from bayesclf.tables.writing import written as how_written
 from bayesclf.wording import (
     AND_MORE,
     IN_ALL,
@@ -491,8 +493,13 @@ def _to_numbers(column: pd.Series, where: str) -> pd.Series:
 
 
 def not_numbers(words: pd.Series) -> pd.Series:
-    """Flag the cells that are neither missing nor a number; the words "nan" and "NA" are not numbers."""
-    return pd.to_numeric(words, errors="coerce").isna() & words.notna()
+    """Flag the cells that keep a column from being numbers: words, or, without any, numbers as people write them.
+
+    The words "nan" and "NA" are no numbers.
+    """
+    bad = pd.to_numeric(words, errors="coerce").isna() & words.notna()
+    known = {word: how_written(word.strip()) is not None for word in words[bad].unique()}
+    return bad if all(known.values()) else bad & ~words.map(known).fillna(False).astype(bool)
 
 
 def numbers(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
@@ -683,7 +690,7 @@ def _coded(column: pd.Series, levels: tuple[Hashable, ...], tell: bool = True) -
 
 def _warn_of_spelling(name: Any, unseen: list[Any], levels: tuple[Hashable, ...]) -> None:
     """Warn of a value that is no level, and is written as one but for case and blanks."""
-    known = {_folded(level): level for level in levels if isinstance(level, str)} if unseen else {}
+    known = {_folded(word(level)): level for level in levels if level is not None} if unseen else {}
     for value in unseen:
         if isinstance(value, str) and (level := known.get(_folded(value))) is not None:
             warn(
@@ -745,15 +752,15 @@ MOST_WORDS_OF_NUMBERS = 20
 """Levels that are written as numbers and still taken for codes without a remark."""
 
 
-def about_words(frame: pd.DataFrame, found: Sequence[Column]) -> list[str]:
-    """Say which columns hold numbers as words, and so are categories, unless these look like codes."""
-    names = [column.name for column in found if column.kind == "category" and not column.of_numbers]
+def about_words(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
+    """Say which of some columns of categories hold numbers as words, unless these look like codes."""
     words = [name for name in names if _are_numbers(frame[name])]
     if not words:
         return []
+    makes = of_memory("kind", {words[0]: "number"}, f"X.astype({{{words[0]!r}: float}})")
     return [
         f"each word is a category of its own in column {listed(map(repr, words), LISTED_NAMES, AND_MORE)}, whose words "
-        f"are numbers; X.astype({{{words[0]!r}: float}}) makes it a column of numbers"
+        f"are numbers; {makes} makes it a column of numbers"
     ]
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.tables.columns import ColumnKind
-    from bayesclf.tables.delimited import ReadOptions, Wish
+    from bayesclf.tables.options import ReadOptions, Wish
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -347,7 +347,7 @@ def _loaded(
     needs_target: bool,
 ) -> Dataset:
     from bayesclf.tables.columns import LISTED_COLUMNS, require_column
-    from bayesclf.tables.delimited import label_among, wish_of
+    from bayesclf.tables.options import label_among, option, wish_of
     from bayesclf.tables.remarks import left_out
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
@@ -362,7 +362,7 @@ def _loaded(
     chosen = found.target if target is None else label_among(columns, target)
     if chosen is None and needs_target:
         raise InputError(
-            f"{name} does not say which column is the label; name it with --target COL (target=... in Python), "
+            f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
             f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
     notes = found.notes
@@ -505,12 +505,13 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     if unlabeled == "use" or not missing.any():
         return frame, ()
     from bayesclf.tables.columns import some_rows
+    from bayesclf.tables.options import option
 
     rows = flagged_rows(missing)
     if unlabeled == "error":
         raise InputError(
-            f"{name}: the label column {target!r} has no value in {rows}; fill in those labels, or pass "
-            "unlabeled='drop' (--unlabeled drop) to leave these rows out"
+            f"{name}: the label column {target!r} has no value in {rows}; fill in those labels, or "
+            f"leave these rows out with {option('unlabeled', 'drop')}"
         )
     some = f"{counted(int(missing.sum()), 'row', thousands='')} of {len(frame)} without a label left out ({rows})"
     labeled = some_rows(frame, ~missing.to_numpy())

@@ -9,17 +9,17 @@ import io
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from bayesclf.errors import InputError
 from bayesclf.files import regular
-from bayesclf.tables.columns import require_kinds
+from bayesclf.tables.options import ReadOptions, Wish, option
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, after_rows, pieces, require_same
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
-from bayesclf.wording import clipped, counted, did_you_mean, listed, one_line
+from bayesclf.wording import clipped, counted, listed, one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,149 +50,6 @@ LONE_RETURN = re.compile(r"\r(?!\n)")
 COMMA_NUMBER = re.compile(r"[-+]?\d*,\d+%?")
 DECLARED = re.compile(r"@attribute\s+('(?:[^'\\]|\\.)*'|\"[^\"]*\"|\S+)\s+(.*)", re.IGNORECASE)
 DATA = re.compile(r"@data\s*", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """What the user says about how a file is read; None is found.
-
-    Attributes
-    ----------
-    encoding
-        Name of an encoding that Python knows, such as "cp1252".
-    separator
-        The character between cells; " " stands for any number of blanks.
-    decimal
-        "." or ",".
-    header
-        Whether the first row has names.
-    comment
-        What the lines begin with that are left out.
-    skip_rows
-        Numbers of lines that are left out, from 1.
-    missing
-        Words and numbers that stand for "missing" in every column.
-    keep
-        Columns that stay although they look useless.
-    labels_as_written
-        Whether labels that differ in blanks or in case stay different.
-    classes
-        Bounds that make classes of a label column of numbers.
-    """
-
-    encoding: str | None = None
-    separator: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    comment: str | None = None
-    skip_rows: tuple[int, ...] = ()
-    missing: tuple[object, ...] = ()
-    keep: tuple[str, ...] = ()
-    labels_as_written: bool = False
-    classes: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.encoding is not None:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise InputError(f"the encoding {self.encoding!r} is not known; use utf-8, cp1252 or utf-16") from None
-        if self.separator is not None and len(self.separator) != 1:
-            raise InputError(f"the separator must be one character, such as ';' or '\\t', not {self.separator!r}")
-        if self.decimal not in (None, ".", ","):
-            raise InputError(f"the decimal mark must be '.' or ',', not {self.decimal!r}")
-        if any(line < 1 for line in self.skip_rows):
-            raise InputError(f"lines are counted from 1, so that none is {min(self.skip_rows)}")
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What the user says about a table, and about its columns.
-
-    Attributes
-    ----------
-    options
-        How the file is to be read.
-    kinds
-        Declared kinds of columns.
-    missing
-        By column, values that stand for "missing".
-    known
-        Columns that the user has named otherwise, such as the target.
-    target
-        The column of labels, if it is known.
-    required
-        Whether a column must have one of the values at least that stand for "missing" in it.
-    """
-
-    options: ReadOptions = field(default_factory=ReadOptions)
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    missing: Mapping[str, Sequence[object]] = field(default_factory=dict)
-    known: tuple[str, ...] = ()
-    target: str | None = None
-    required: bool = True
-
-    @property
-    def names(self) -> set[str]:
-        """All columns that the user has named."""
-        more = () if self.target is None else (self.target,)
-        return {*self.kinds, *self.missing, *self.known, *self.options.keep, *more}
-
-    def codes(self, name: str) -> list[str]:
-        """Return the words of a column that stand for "missing"."""
-        return [str(value) for value in (*self.missing.get(name, ()), *self.options.missing)]
-
-    def as_written(self, name: str) -> bool:
-        """Return whether blanks around the words of a column stay."""
-        return self.options.labels_as_written and name == self.target
-
-    def among(self, columns: Sequence[str]) -> Wish:
-        """Return the wish with the name of the label column."""
-        return self if self.target is None else replace(self, target=label_among(columns, self.target))
-
-
-def wish_of(
-    reading: Mapping[str, Any],
-    kinds: Mapping[str, Any] | None = None,
-    missing: Any = None,
-    target: str | None = None,
-    known: Iterable[str] = (),
-) -> Wish:
-    """Return what the user says, checked: options of `ReadOptions`, kinds, values that stand for "missing", labels."""
-    unknown = sorted(reading.keys() - {option.name for option in fields(ReadOptions)})
-    if unknown:
-        names = [option.name for option in fields(ReadOptions)]
-        raise InputError(
-            f"reading has no option {unknown[0]!r}{did_you_mean(unknown[0], names)}; it has {listed(names)}"
-        )
-    given: dict[str, Any] = {name: _many(value) if name in MANY else value for name, value in reading.items()}
-    options = ReadOptions(**given)
-    if not (missing is None or isinstance(missing, Mapping)):
-        if isinstance(missing, str) or not isinstance(missing, Iterable):
-            raise InputError(
-                f"missing must be a mapping from columns to lists of values, or a list of values, not {missing!r}"
-            )
-        options, missing = replace(options, missing=(*options.missing, *missing)), None
-    missing = dict(missing or {})
-    options = replace(options, missing=(*options.missing, *missing.pop(None, ())))
-    return Wish(options, dict(kinds or {}), missing, tuple(known), target)
-
-
-def label_among(columns: Sequence[str], target: str) -> str:
-    """Return the column that a name, a number from 1, or "last" means; the name itself if there is none."""
-    if target in columns or target.strip() in columns:  # blanks around names are left out
-        return target if target in columns else target.strip()
-    if target.isdecimal() and 1 <= int(target) <= len(columns):
-        return columns[int(target) - 1]
-    return columns[-1] if target == "last" else target
-
-
-MANY = ("skip_rows", "missing", "keep", "classes")
-"""Options that are lists."""
-
-
-def _many(value: Any) -> tuple[Any, ...]:
-    return (value,) if isinstance(value, str | int | float) else tuple(value)
 
 
 @dataclass(frozen=True)
@@ -242,15 +99,15 @@ class Found:
         """What is between cells once lines are cleaned."""
         return "\t" if self.separator == " " else self.separator
 
-    def rows(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines of a file, with a blank one for each that holds no cells, so that numbers stay."""
+    def rows(self, lines: Iterable[str], left_out: str = "\n") -> Iterator[str]:
+        """Yield the lines of a file, with a blank one for each that is left out, so that numbers stay."""
         for number, line in enumerate(lines, 1):
-            yield "\n" if number < self.first else self.row(number, line)
+            yield left_out if number < self.first else self.row(number, line, left_out)
 
-    def row(self, number: int, line: str) -> str:
-        """Return a line of which the number is given, with the separator between its cells; blank if it is left out."""
+    def row(self, number: int, line: str, left_out: str = "\n") -> str:
+        """Return a line of which the number is given, with the separator between its cells."""
         if number in self.skipped or (self.comment and line.lstrip().startswith(self.comment)):
-            return "\n"
+            return left_out
         if self.quoted:
             line = _without_quotes(line)
         return "\t".join(line.split()) + "\n" if self.separator == " " else line
@@ -278,7 +135,7 @@ def encoding_of(data: bytes, whole: bool, path: Path) -> str:
             return name
     line = data.count(b"\n", 0, error.start) + 1
     at = f"byte 0x{data[error.start]:02x} at offset {error.start} (line {line})"
-    raise InputError(f"{path} is neither UTF-8 nor cp1252 text: {at}; say its --encoding (encoding=…)")
+    raise InputError(f"{path} is neither UTF-8 nor cp1252 text: {at}; say its {option('encoding')}")
 
 
 def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
@@ -287,11 +144,11 @@ def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
         text = codecs.getincrementaldecoder(encoding)().decode(data, final=whole).removeprefix("\ufeff")
     except (UnicodeDecodeError, UnicodeError) as error:
         at = f" at offset {error.start}" if isinstance(error, UnicodeDecodeError) else ""
-        raise InputError(f"{path} is not {encoding} text{at}; say another --encoding (encoding=…)") from None
+        raise InputError(f"{path} is not {encoding} text{at}; say another {option('encoding')}") from None
     if "\0" in text:
         raise InputError(
             f"{path} is no text: a NUL character is in line {text.count(chr(10), 0, text.index(chr(0))) + 1}; say its "
-            "--encoding (encoding=…)"
+            f"{option('encoding')}"
         )
     if not text.strip():
         raise InputError(f"{path} is empty; it needs column names and at least one row")
@@ -302,7 +159,11 @@ def laid_out(
     head: str, encoding: str, asked: ReadOptions, path: Path, known: Collection[str] = (), default: str = ","
 ) -> Found:
     """Return the layout of a text; a first row with one of the `known` columns has names."""
-    notes = [] if encoding in ("utf-8", "utf-8-sig") else [f"the text is {encoding} (--encoding says another one)"]
+    notes = (
+        []
+        if encoding in ("utf-8", "utf-8-sig")
+        else [f"the text is {encoding} ({option('encoding')} says another one)"]
+    )
     if DATA.search(head) and DECLARED.search(head):
         return _arff(list(io.StringIO(head, newline="")), encoding, path)
     skipped = set(asked.skip_rows)
@@ -317,7 +178,7 @@ def laid_out(
     if comment:
         left = [(number, line) for number, line in used if not line.lstrip().startswith(comment)]
         if asked.comment is None:
-            notes.append(f"lines that begin with {comment!r} are left out (--comment says another mark)")
+            notes.append(f"lines that begin with {comment!r} are left out ({option('comment')} says another mark)")
         used = left
     texts = [line for _, line in used]
     quoted = _whole_lines_quoted(texts, known)
@@ -328,7 +189,7 @@ def laid_out(
         separator = _separator(texts, default)
         if separator != default:
             said = NAMES_OF.get(separator, repr(separator))
-            notes.append(f"the separator is {said} (--separator says another one)")
+            notes.append(f"the separator is {said} ({option('separator')} says another one)")
     found = Found(encoding, separator, (), 1, comment, quoted=quoted, skipped=frozenset(skipped))
     numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
     if not rows:
@@ -353,7 +214,9 @@ def _named(
     if has_header is None:
         has_header = bool(set(known) & set(top)) or not _looks_like_rows(top, rest)
         if not has_header:
-            notes.append("the first row has no names, so columns are c1, c2, … (--header takes it for names)")
+            notes.append(
+                f"the first row has no names, so columns are c1, c2, … ({option('header', True)} takes it for names)"
+            )
     unnamed: dict[str, str] = {}
     if not has_header:
         names, first = [f"c{place}" for place in range(1, len(top) + 1)], numbers[0]
@@ -366,7 +229,7 @@ def _named(
             elif _holds_row_names([row[0] for row in rest]):
                 top = ["", *top]  # as R writes the names of rows
         names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
-        first = numbers[1] if rest else numbers[0] + 1
+        first = numbers[1] if rest and len(names) > 1 else numbers[0] + 1
         _refuse_second_header(names, rest, numbers[1:], path)
         for place, (name, own) in enumerate(zip(names, top, strict=True)):
             if not own:
@@ -384,8 +247,8 @@ def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, pa
     if name in asked.keep:
         return "kept"
     raise InputError(
-        f"{path}: column {place + 1} has no name; name it in the file, or read it as {name!r} with --keep {name} "
-        f"(keep=[{name!r}])"
+        f"{path}: column {place + 1} has no name; name it in the file, or read it as {name!r} with "
+        f"{option('keep', [name])}"
     )
 
 
@@ -449,12 +312,12 @@ def check_rows(found: Found, text: str, path: Path) -> None:
     """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
     lines = found.rows(io.StringIO(text, newline=""))
     reader = csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
-    row, line = 0, 1
+    row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
     wrong: tuple[int, int, int] | None = None
     try:
         with cells_of_any_length():
             for cells in reader:
-                row += bool(cells)
+                row += bool(cells) or (alone and line >= found.first)
                 if cells and wrong:
                     break
                 if cells and len(cells) != len(found.names):
@@ -470,7 +333,7 @@ def check_rows(found: Found, text: str, path: Path) -> None:
     if wrong is not None:
         number, line, size = wrong
         last = number == row > 1
-        also = f", or leave line {line} out with --skip-rows {line} (skip_rows=[{line}])" if last else ""
+        also = f", or leave line {line} out with {option('skip_rows', [line])}" if last else ""
         raise InputError(
             f"{path}: row {number} (line {line}) has {counted(size, 'cell', thousands='')} where the header has "
             f"{len(found.names)}; quote a cell that contains {found.between!r} and leave a missing one empty{also}"
@@ -551,8 +414,8 @@ def _refuse_second_header(names: Sequence[str], rows: Sequence[Sequence[str]], n
     if len(numeric) > 1 and all(word and word not in CODES for word in words):
         raise InputError(
             f"{path}: line {numbers[0]} has {listed([repr(clipped(word, 20)) for word in words], 4)} where the rows "
-            f"below it have numbers, like a second row of names; leave it out with --skip-rows {numbers[0]} "
-            f"(skip_rows=[{numbers[0]}])"
+            f"below it have numbers, like a second row of names; leave it out with "
+            f"{option('skip_rows', [numbers[0]])}"
         )
 
 
@@ -641,7 +504,8 @@ def text_stream(
                 survey.add(batch.column(name))
     if not sum(rows.values()):
         raise NoRows(f"{where} has no rows below its column names; add at least one")
-    meanings = _settled(surveys, first, wish)
+    written_as = dict.fromkeys(wanted.of_rows(own), "text")
+    meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
 
     def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield batches of some columns, after so many rows, each with its file's name."""
@@ -692,7 +556,7 @@ def _notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tupl
     for name, what in found.unnamed.items():
         if name not in wish.options.keep:
             said = "is empty" if what == "nothing" else "numbers or names the rows"
-            place, keep = found.names.index(name) + 1, f"--keep {name} reads it as {name!r}"
+            place, keep = found.names.index(name) + 1, f"{option('keep', [name])} reads it as {name!r}"
             notes.append(f"the column without a name at place {place} {said} and is left out ({keep})")
     for name, meaning in meanings.items():
         notes += meaning.notes(name, name in wish.kinds)
@@ -712,7 +576,6 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
     found = laid_out(start, encoding, wish.options, path, wish.names, default_separator(path))
     require_names(found.names, path)
     if data is not None:
-        require_kinds(wish.kinds, found.names, str(path))
         check_rows(found, text, path)
     return found
 
@@ -739,7 +602,12 @@ def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None 
     from pyarrow import csv as arrow
 
     convert = arrow.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), include_columns=list(names))
-    parse = arrow.ParseOptions(delimiter=found.between, quote_char=found.quote, newlines_in_values=True)
+    parse = arrow.ParseOptions(
+        delimiter=found.between,
+        quote_char=found.quote,
+        newlines_in_values=True,
+        ignore_empty_lines=len(found.names) > 1,  # in a column that is alone they are missing cells
+    )
     size = max(BLOCK, len(data or b"") + 1)  # a cell must end in the block in which it begins
     read = arrow.ReadOptions(block_size=min(size, 2**31 - 1), column_names=list(found.names))
     try:
@@ -751,7 +619,7 @@ def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None 
                     file.readline()
             else:
                 text = stack.enter_context(io.TextIOWrapper(file, found.encoding, newline=""))
-                source = _Lines(found.rows(text))
+                source = _Lines(filter(None, found.rows(text, left_out="")))
             with arrow.open_csv(pa.PythonFile(source, "r"), read, parse, convert) as reader:
                 yield from (batch for batch in reader if batch.num_rows)
     except InputError:
@@ -761,7 +629,7 @@ def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None 
         if "mpty CSV" in reason:
             return
         if "UTF8" in reason.upper().replace("-", ""):
-            raise InputError(f"{path} is not {found.encoding} text; say its --encoding (encoding=…)") from None
+            raise InputError(f"{path} is not {found.encoding} text; say its {option('encoding')}") from None
         raise InputError(
             f"{path} cannot be read as a table ({reason}); quote a cell that contains {found.between!r} and leave "
             "a missing one empty"

@@ -23,7 +23,8 @@ from bayesclf.constraints import PATH, Instance, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, convert_columns, not_plain, require_column, require_kinds
-from bayesclf.tables.delimited import ReadOptions, Wish, decoded, encoding_of, require_names, text_stream, wish_of
+from bayesclf.tables.delimited import decoded, encoding_of, require_names, text_stream
+from bayesclf.tables.options import ReadOptions, Wish, named_for, option, wish_of
 from bayesclf.tables.remarks import emptied
 from bayesclf.tables.streams import (
     ALL,
@@ -34,6 +35,7 @@ from bayesclf.tables.streams import (
     batch_rows,
     is_of_source,
     is_words,
+    of_parts,
     require_same,
     stream_of,
     written_out,
@@ -66,6 +68,9 @@ CONVERTED = {
 
 CELL = 8
 """Bytes of a number, and of a reference to a word."""
+
+AT_ONCE = 2**24
+"""Bytes of a file of text up to which it is read at once, and its rows are checked."""
 
 BATCH_WORDS = 2**25
 """Bytes of words, as they are stored in a Parquet file, that are read at once."""
@@ -129,14 +134,9 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
     """Return the table of a file, and what was done to read it, in sentences; errors as in `read_table`."""
     require(PATH, path=path)
     path = Path(path)
-    with regular(path, "a table") as file:
+    with regular(path, "a table"):
         ending = _ending(path)
-        data = _read_bytes(file, path)
-    if ending == ".xlsx":
-        data, ending = _of_excel(data, path), ".csv"
-    if ending in SEPARATED:
-        stream = text_stream([path], str(path), wish, data=data)
-    elif ending == ".parquet":
+    if ending == ".parquet":
         with _parquet(path) as parquet:
             about = parquet.metadata
             groups = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
@@ -144,11 +144,25 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
         require_bytes(size, str(path), "read it in batches, as fit_stream does")
         stream = _parquet_stream([path], str(path))
     else:
-        encoding = wish.options.encoding or encoding_of(data, True, path)
-        stream = stream_of(_parse_json(decoded(data, encoding, path), path))
+        stream = _whole_file(path, wish)
     frame = stream.whole()
     kinds: dict[str, Any] = {**stream.kinds, **wish.kinds}
     return as_wished(frame, replace(wish, kinds=kinds), str(path), stream.emptied), stream.notes
+
+
+def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
+    """Return the stream of a file that is read at once, its rows checked."""
+    with regular(path, "a table") as file:
+        ending = _ending(path)
+        data = _read_bytes(file, path)
+    if ending == ".xlsx":
+        data, ending = _of_excel(data, path), ".csv"
+    if ending in SEPARATED:
+        return text_stream([path], str(path), wish, wanted, data)
+    encoding = wish.options.encoding or encoding_of(data, True, path)
+    frame = _parse_json(decoded(data, encoding, path), path)
+    stream = of_parts(str(path), frame.columns, lambda names: [(str(path), frame)], len(frame))
+    return replace(stream, from_file=True, files=(path,))
 
 
 def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
@@ -164,9 +178,8 @@ def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Coll
         none = not emptied_already and frame.isna().to_numpy().sum() == before
         if none and wish.options.missing and wish.required:
             said = " or ".join(map(str, wish.options.missing))
-            raise InputError(
-                f"{where}: no cell is {said}, which is to be missing; check it, or write --missing COL=VALUE"
-            )
+            of_one = option("missing", {"COL": ["VALUE"]})
+            raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
     return convert_columns(frame, kinds, where)
 
 
@@ -337,6 +350,7 @@ def _parquet(path: Path) -> Iterator[pq.ParquetFile]:
         yield found
 
 
+@named_for("stream")
 def open_stream(
     source: Any,
     kinds: Mapping[str, ColumnKind] | None = None,
@@ -345,27 +359,30 @@ def open_stream(
     drop: Sequence[str] = (),
     reading: Mapping[str, Any] | None = None,
     target: str | None = None,
+    row_names: bool = False,
 ) -> Stream:
     """Return a table as a stream.
 
     Parameters
     ----------
     source
-        A Parquet, csv or tsv file (all but Parquet also gzipped), a folder of such files, or a glob; a pyarrow
-        data set, table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers
-        Arrow's stream interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
+        A file that `read_table` takes; a folder of Parquet or text files (also gzipped), or a glob; a pyarrow data set,
+        table or reader; a polars LazyFrame, a DuckDB relation, a dask.dataframe; any table that offers Arrow's stream
+        interface; a DataFrame; an iterable of tables; or a function without arguments that returns one.
     kinds
         What columns hold, "number", "category" or "text", whatever they look like.
     missing
         By column, values that stand for "missing".
     needed
-        Columns that a model needs; all where there are none.
+        Columns that a model needs, or that are kept; all where there are none.
     drop
         Columns that are left out; parts of the stream may differ in them, and in those that are not needed.
     reading
-        How files of text are read, by names of `bayesclf.tables.delimited.ReadOptions`.
+        How files of text are read, by names of `bayesclf.tables.options.ReadOptions`.
     target
         The column of labels, if there is one.
+    row_names
+        Whether columns are read too whose names say that they name rows, such as "id"; they come first, as written.
 
     Raises
     ------
@@ -375,7 +392,8 @@ def open_stream(
     wish = wish_of(reading or {}, kinds, missing, target, (*needed, *drop))
     kinds, given = dict(kinds or {}), dict(wish.missing)
     try:
-        found = _opened(source, wish, Wanted(frozenset(needed), frozenset(drop)))
+        wanted = Wanted(frozenset(needed), frozenset(drop), row_names)
+        found = _opened(source, wish, wanted)
     except Exception as error:
         if not is_of_source(error):
             raise
@@ -383,14 +401,14 @@ def open_stream(
     lacking = [name for name in needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
-        raise InputError(f"{found.where} lacks column {some}, which the model needs; add it, empty where unknown")
+        raise InputError(f"{found.where} lacks column {some}, which is needed; add it, empty where unknown")
     require_kinds(kinds, found.names, found.where)
     for name in (*given, *drop):
         require_column(name, found.names, found.where)
     if wish.options.missing:
         given = {name: [*given.get(name, ()), *wish.options.missing] for name in found.names}
     whole = replace(found, kinds={**found.kinds, **kinds}, missing={**found.missing, **given})
-    return whole.select(needed or [name for name in whole.names if name not in drop])
+    return whole.select([*wanted.of_rows(whole.names), *(needed or wanted.of(whole.names))])
 
 
 def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
@@ -400,11 +418,19 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
     if not isinstance(source, str | os.PathLike):
         return stream_of(source, wanted)
     path = os.fspath(source)
+    if os.path.isfile(path) and _read_at_once(Path(path)):
+        return _whole_file(Path(path), wish, wanted)
     paths = files_of(path)
-    endings = {_streamed_ending(one) for one in paths}
+    endings = {_streamed_ending(one) or one.suffix for one in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
     return _parquet_stream(paths, path, wanted) if endings == {".parquet"} else text_stream(paths, path, wish, wanted)
+
+
+def _read_at_once(path: Path) -> bool:
+    """Return whether a file is too short for batches, or of a kind that has none."""
+    ending = _streamed_ending(path)
+    return ending is None or (ending != ".parquet" and path.stat().st_size <= AT_ONCE)
 
 
 def is_streamed(table: str, most_bytes: int | None) -> bool:
@@ -448,9 +474,9 @@ def files_of(path: str) -> list[Path]:
         found = [Path(file) for file in sorted(glob.glob(path, recursive=True)) if os.path.isfile(file)]
         if not found:
             raise InputError(f"no file matches {path}; check the pattern")
-    for file in found:
-        if _streamed_ending(file) is None:
-            raise InputError(f"{file} has an ending that is not read in batches; such tables end in {known}")
+        for file in found:
+            if _streamed_ending(file) is None:
+                raise InputError(f"{file} has an ending that is not read in batches; such tables end in {known}")
     return found
 
 

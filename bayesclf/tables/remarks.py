@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
+from bayesclf.tables.options import of_memory, option
 from bayesclf.tables.writing import PLAIN, Survey, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
@@ -62,8 +62,9 @@ def mended_labels(y: pd.Series[Any]) -> tuple[dict[str, str], list[str]]:
     counts = {str(label): int(count) for label, count in as_words(y.astype(object)).value_counts().items()}
     pairs = alike(counts)
     slips = {other: usual for usual, other in pairs if counts[other] <= RARE * counts[usual]}
+    kept = f"{option('labels_as_written', True)} keeps both"
     notes = [
-        f"label {slip!r} ({counted(counts[slip], 'row')}) is taken for {usual!r} (--labels-as-written keeps both)"
+        f"label {slip!r} ({counted(counts[slip], 'row')}) is taken for {usual!r} ({kept})"
         for slip, usual in slips.items()
     ]
     unsure = [_both(pair, counts) for pair in pairs if pair[1] not in slips]
@@ -87,9 +88,9 @@ def cut(y: pd.Series[Any], bounds: Sequence[float]) -> pd.Series[Any]:
     """
     edges = [float(bound) for bound in bounds]
     if edges != sorted(set(edges)):
-        raise InputError(f"--classes must rise, as in 18.5,25,30, not {', '.join(map(str, bounds))}")
+        raise InputError(f"{option('classes')} must rise, as in 18.5,25,30, not {', '.join(map(str, bounds))}")
     if y.dtype.kind not in "iuf":
-        raise InputError(f"--classes makes classes of numbers, but the label column {y.name!r} holds words")
+        raise InputError(f"{option('classes')} makes classes of numbers, but the label column {y.name!r} holds words")
     shown = [f"{edge:g}" for edge in edges]
     names = [f"below {shown[0]}", *(f"{a} to {b}" for a, b in pairwise(shown)), f"from {shown[-1]}"]
     codes = np.where(y.isna(), -1, np.digitize(y.to_numpy(dtype=float, na_value=np.nan), edges)).astype(np.intp)
@@ -106,10 +107,11 @@ def require_classes(y: pd.Series[Any]) -> None:
         what = (
             f"{y[fractions].iloc[0]} ({flagged_rows(fractions)})" if fractions.any() else f"{values.nunique()} numbers"
         )
-        middle = f"{float(values[np.isfinite(values)].median()):g}"
+        middle = f"{values[np.isfinite(values)].median():g}"
         raise InputError(
             f"the label column {y.name!r} holds {what}: this is a quantity, not a class; make classes with "
-            f"--classes {middle}, choose another --target, or give --kind {y.name}=category"
+            f"{option('classes', [float(middle)])}, choose another {option('target')}, or give "
+            f"{option('kind', {y.name: 'category'})}"
         )
 
 
@@ -154,7 +156,7 @@ class Spike:
         return (
             f"column {name!r} is {self.value:g} in {counted(self.cells, 'cell')}, far from the nearest other value "
             f"({self.nearest:g}); if that means missing, read the table with "
-            f'--missing {quote(f"{name}={self.value:g}")} (missing={{"{name}": [{self.value:g}]}} in Python)'
+            f"{option('missing', {name: [int(self.value)]})}"
         )
 
 
@@ -267,6 +269,8 @@ DATE = re.compile(
     r"|(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])",
     re.IGNORECASE,
 )
+FROM_DATES = "derive numbers from dates, such as the year"
+
 MANY_DATES = 20
 """A column with at least so many values, all of this form, holds dates."""
 
@@ -316,9 +320,12 @@ def about_useless(frame: pd.DataFrame) -> list[str]:
     if not found:
         return said
     whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
-    derive = "; derive numbers from dates, such as the year" if "holds dates" in found.values() else ""
+    derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""
     them = "it" if len(found) == 1 else "them"
-    return [f"{whys}; X.drop(columns={list(found)!r}) leaves {them} out{derive}", *said]
+    return [
+        f"{whys}; {of_memory('drop', list(found), f'X.drop(columns={list(found)!r})')} leaves {them} out{derive}",
+        *said,
+    ]
 
 
 def _holds_amounts(column: pd.Series[Any]) -> bool:
@@ -370,7 +377,7 @@ def names_rows(column: pd.Series[Any]) -> str:
         return ""
     different, named = values.nunique(), bool(ROW_NAMES.fullmatch(str(column.name)))
     if kind_of(column) == "category":
-        if different <= MOST_DIFFERENT * len(values) or _mostly_numbers(values):
+        if different <= MOST_DIFFERENT * len(values) or (_mostly_numbers(values) and not named):
             return ""
         return "has a different value in almost every row"
     if different < len(values):
@@ -424,22 +431,23 @@ def left_out(
         require_column(name, [str(column) for column in frame.columns], where)
     if target is not None and (why := names_rows(frame[target])):
         raise InputError(
-            f"{where}: the label column {target!r} {why}, and so does not say a class; choose another --target"
+            f"{where}: the label column {target!r} {why}, and so does not say a class; choose another "
+            f"{option('target')}"
         )
     found = useless(frame, target, keep, every_row)
     if found and len(found) == len(frame.columns) - (target is not None):
-        names = " ".join(f"--keep {quote(name)}" for name in found)
         raise InputError(
-            f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; {names} "
-            f"(keep={list(found)!r}) keeps them"
+            f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; "
+            f"{option('keep', list(found))} keeps them"
         )
-    return found, [_sentence(name, why) for name, why in found.items()]
+    more = "" if every_row else " or more"
+    return found, [_sentence(name, why, f"{frame[name].nunique()}{more}") for name, why in found.items()]
 
 
-def _sentence(name: str, why: str) -> str:
-    derived = " as categories; derive numbers from it, such as the year" if why == "holds dates" else ""
-    alone = f"; --models text --text {quote(name)} fits it alone" if why == "holds free text" else ""
-    return f"column {name!r} {why} and is left out (--keep {quote(name)} keeps it{derived}{alone})"
+def _sentence(name: str, why: str, values: str) -> str:
+    derived = f" as {values} categories; {FROM_DATES}" if why == "holds dates" else ""
+    alone = "; a text model fits it alone" if why == "holds free text" else ""
+    return f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})"
 
 
 ALMOST_NUMBERS = 0.5
@@ -456,7 +464,6 @@ def describe_columns(
     frame: pd.DataFrame,
     target: str | None = None,
     dtypes: Mapping[str, ColumnKind] | None = None,
-    keep: Collection[str] = (),
 ) -> pd.DataFrame:
     """Show what each column of a table was taken for, so that a wrong guess is noticed before a model is fitted.
 
@@ -468,8 +475,6 @@ def describe_columns(
         The column with the labels.
     dtypes : mapping of str to {"number", "category", "text"}, optional
         What the user has said the columns are; the others are guessed by `column_kind`.
-    keep : collection of str
-        Columns that the user keeps although they look useless; of dates the note says what they are kept as.
 
     Returns
     -------
@@ -494,9 +499,8 @@ def describe_columns(
     1   rain    number        1         2           0.5 to 2
     2   play     label        0         2        yes 2, no 1
     >>> print(table["note"][0])  # doctest: +NORMALIZE_WHITESPACE
-    column 'age' is read as categories because of 'old' (row 2); leave that cell empty (--missing age=old,
-    missing={'age': ['old']} in Python) to read the column as numbers, or declare that this is meant, with --kind
-    age=category (dtypes={'age': 'category'} in Python)
+    column 'age' is read as categories because of 'old' (row 2); leave that cell empty (missing={'age': ['old']}) to
+    read the column as numbers, or declare that this is meant, with dtypes={'age': 'category'}
     """
     dtypes = dtypes or {}
     if target is not None:
@@ -516,7 +520,7 @@ def describe_columns(
                 "missing": len(column) - len(cells),
                 "distinct": len(levels),
                 "summary": _summary(cells, levels, kind),
-                "note": _note(name, column, kind, levels, name in keep),
+                "note": _note(name, column, kind, levels),
             }
         )
     return pd.DataFrame(lines)
@@ -536,18 +540,15 @@ def _start(cell: object) -> str:
     return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
 
 
-def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any], kept: bool) -> str:
+def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) -> str:
     if not levels:
         return f"column {name!r} has no values at all; leave it out"
     if found := spike(column) if kind == "number" else None:
         return found.sentence(name)
     if kind != "category":
         return ""
-    why = why_useless(column)
-    if kept and why == "holds dates":
-        return f"column {name!r} holds dates and is kept as {len(levels)} categories, one for each date"
-    if why and not kept and why != "has one value only":
-        return f"column {name!r} {why}, and so says nothing about new rows; leave it out (--drop {quote(str(name))})"
+    if holds_dates(column):
+        return f"column {name!r} holds dates and is read as {len(levels)} categories, one for each date; {FROM_DATES}"
     almost = "" if isinstance(column.dtype, pd.CategoricalDtype) else _almost_numbers(name, column, levels)
     if almost:
         return almost
@@ -560,25 +561,19 @@ def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> 
     """Say which cells keep a column from being read as numbers, if the others are numbers."""
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
-    words, most = as_words(column), (1 - ALMOST_NUMBERS) * column.notna().sum()
+    words = as_words(column)
     bad = not_numbers(words)
-    if bad.sum() >= most:  # with decimal commas or signs, all are words to a program
-        bad = words.map(lambda word: written(word.strip()) is None, na_action="ignore").fillna(False).astype(bool)
-        if not _are_numbers(words[~bad]):
-            return ""
-    if not 0 < bad.sum() < most:
+    if not 0 < bad.sum() < (1 - ALMOST_NUMBERS) * column.notna().sum() or not _are_numbers(words[~bad]):
         return ""
     rows, bad_words = row_numbers(column, range(len(column))), [str(word) for word in words[bad].unique()]
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
     cells = "that cell" if bad.sum() == 1 else "those cells"
     remedy = f"write numbers into {cells}, or leave them empty,"
     if len(bad_words) <= LISTED_LEVELS:
-        options = " ".join(f"--missing {quote(f'{name}={word}')}" for word in bad_words)
-        remedy = f"leave {cells} empty ({options}, missing={{{str(name)!r}: {bad_words!r}}} in Python)"
+        remedy = f"leave {cells} empty ({option('missing', {str(name): bad_words})})"
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
-        f"read the column as numbers, or declare that this is meant, with --kind {quote(str(name))}=category "
-        f"(dtypes={{{str(name)!r}: 'category'}} in Python)"
+        f"read the column as numbers, or declare that this is meant, with {option('kind', {str(name): 'category'})}"
     )
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from bayesclf.arrays import require_bytes
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import ColumnKind, convert_columns, kinds_of, require_column, require_kinds, to_pandas
-from bayesclf.tables.remarks import emptied, renamed
+from bayesclf.tables.options import named_for, option
+from bayesclf.tables.remarks import ROW_NAMES, emptied, renamed
 from bayesclf.wording import LISTED_NAMES, listed, one_line
 
 if TYPE_CHECKING:
@@ -59,16 +60,21 @@ def after_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns of a stream that matter: those that a model needs, or all without those that are dropped."""
+    """The columns of a stream that matter: those that a model needs and that name the rows, or all but dropped ones."""
 
     needed: Collection[str] = ()
     drop: Collection[str] = ()
+    row_names: bool = False
 
     def of(self, names: Iterable[str]) -> list[str]:
         """Return those of some columns that matter."""
         if self.needed:
-            return [name for name in names if name in self.needed]
+            return [name for name in names if name in self.needed or name in self.of_rows([name])]
         return [name for name in names if name not in self.drop]
+
+    def of_rows(self, names: Iterable[str]) -> list[str]:
+        """Return those of some columns that are read because they name the rows, by their own names."""
+        return [name for name in names if self.row_names and name not in self.needed and ROW_NAMES.fullmatch(name)]
 
 
 ALL = Wanted()
@@ -358,6 +364,7 @@ def _note_kinds(table: pd.DataFrame, kinds: dict[str, str]) -> list[str]:
     return unknown
 
 
+@named_for("stream")
 def _same_kinds(table: pd.DataFrame, kinds: Mapping[str, str], where: str) -> pd.DataFrame:
     """Return a table with the kinds of the other batches, as a column without a value may have any type."""
     empty: dict[str, pd.Series] = {}
@@ -369,7 +376,7 @@ def _same_kinds(table: pd.DataFrame, kinds: Mapping[str, str], where: str) -> pd
             said = {"number": "numbers", "category": "words"}
             raise InputError(
                 f"column {name!r} holds {said[own]} in {where}, and {said[known]} in the rows before; declare what it "
-                f'is, with --kind {name}=category (kinds={{"{name}": "category"}} in Python)'
+                f"is, with {option('kind', {name: 'category'})}"
             )
         cells = [float("nan")] * len(table) if known == "number" else [None] * len(table)
         empty[name] = pd.Series(cells, index=table.index, dtype=float if known == "number" else object)
@@ -381,10 +388,10 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
     import pyarrow as pa
 
     if isinstance(source, pd.DataFrame):
-        return _of_parts("the table", source.columns, lambda names: [("the table", source)], len(source))
+        return of_parts("the table", source.columns, lambda names: [("the table", source)], len(source))
     if hasattr(source, "partitions") and hasattr(source, "npartitions"):
         total = source.npartitions
-        return _of_parts(
+        return of_parts(
             *("the dask.dataframe", source.columns),
             lambda names: (
                 (f"partition {number + 1} of {total}", source[names].partitions[number].compute())
@@ -394,7 +401,7 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
     found = _of_arrow(source)
     if found is not None:
         where, schema, rows, run = found
-        stream = _of_parts(where, schema.names, lambda names: ((where, batch) for batch in run(names)), rows)
+        stream = of_parts(where, schema.names, lambda names: ((where, batch) for batch in run(names)), rows)
         return replace(stream, written=written_out(schema), again=not isinstance(source, pa.RecordBatchReader))
     if isinstance(source, Iterable) or callable(source):
         return _of_iterable(source, wanted)
@@ -404,7 +411,7 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
     )
 
 
-def _of_parts(
+def of_parts(
     where: str, columns: Iterable[Any], parts: Callable[[list[str]], Iterable[tuple[str, Any]]], rows: int | None = None
 ) -> Stream:
     """Return the stream of parts of some columns, each with how messages call it, a table of Arrow or of pandas."""
@@ -413,12 +420,14 @@ def _of_parts(
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{where} has several columns named {twice!r}; rename one")
 
-    def read(chosen: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-        """Yield batches of some columns, and how messages call each."""
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, Any]]:
+        """Yield batches of some columns, after so many rows of the first part, and how messages call each."""
         for part, table in parts(list(chosen)):
             own = table.set_axis(list(map(str, table.columns)), axis=1) if isinstance(table, pd.DataFrame) else table
-            for piece in pieces(own[list(chosen)] if isinstance(own, pd.DataFrame) else own.select(list(chosen))):
+            some = own[list(chosen)] if isinstance(own, pd.DataFrame) else own.select(list(chosen))
+            for piece in after_rows(pieces(some), after):
                 yield part, piece
+            after = 0
 
     return Stream(where, names, rows, read)
 
@@ -483,7 +492,7 @@ def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wa
             yield where, frame
 
     columns = _frame(first, "the first table of the iterable").columns
-    stream = replace(_of_parts("the iterable", columns, parts), again=again)
+    stream = replace(of_parts("the iterable", columns, parts), again=again)
     return stream
 
 

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
+from bayesclf.tables.options import option
 from bayesclf.wording import IN_ALL, counted, listed
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class Meaning:
         Cells of blanks alone, which are missing.
     stripped
         Cells that had blanks around them, where not all had.
-    values
-        Its first two different words.
+    mixed
+        Of numbers that are written in several ways, and so are words, these ways.
     """
 
     held: Held
@@ -131,18 +131,23 @@ class Meaning:
     codes: Mapping[str, int] = field(default_factory=dict)
     blanks: int = 0
     stripped: int = 0
-    values: frozenset[str] = frozenset()
+    mixed: str = ""
 
     def notes(self, name: str, declared: bool) -> list[str]:
         """Return what was done, in sentences, each with the option that undoes it."""
         found = []
-        kept = f"--kind {quote(name)}=category keeps what is written"
+        kept = f"{option('kind', {name: 'category'})} keeps what is written"
         if self.style is not None:
             found.append(f"column {name!r} is read as numbers, {self.style} ({kept})")
+        if self.mixed:
+            found.append(
+                f"column {name!r} has numbers {self.mixed} and is read as categories; write all of them one way "
+                f"({option('kind', {name: 'category'})} says that categories are meant)"
+            )
         if self.padded and not declared:
             found.append(
-                f"column {name!r} has digits padded with zeros and is read as categories (--kind {quote(name)}=number "
-                "reads numbers)"
+                f"column {name!r} has digits padded with zeros and is read as categories "
+                f"({option('kind', {name: 'number'})} reads numbers)"
             )
         some = [f"{word!r} ({counted(count, 'cell')})" for word, count in self.codes.items()]
         some += [f"blanks ({counted(self.blanks, 'cell')})"] if self.blanks else []
@@ -151,8 +156,8 @@ class Meaning:
         elif some and self.held == "words" and not declared:
             codes = list(self.codes)
             if codes:
-                option = f"--missing {quote(f'{name}={codes[0]}')}"
-                found.append(f"column {name!r}: {listed(some, 8, IN_ALL)} among words is a level ({option} empties it)")
+                empties = f"{option('missing', {name: codes[:1]})} empties it"
+                found.append(f"column {name!r}: {listed(some, 8, IN_ALL)} among words is a level ({empties})")
             else:
                 found.append(f"column {name!r}: {some[0]} taken for missing")
         if self.stripped > self.blanks and self.held == "words":
@@ -178,7 +183,6 @@ class Survey:
     codes: Counter[str] = field(default_factory=Counter)
     signs: Counter[str] = field(default_factory=Counter)
     shapes: Counter[str] = field(default_factory=Counter)
-    values: set[str] = field(default_factory=set)
     emptied: bool = False
 
     def add(self, column: pa.Array) -> None:
@@ -195,10 +199,6 @@ class Survey:
         self.emptied |= bool(self.missing) and cells.null_count > emptied(bare).null_count
         self.gaps += cells.null_count
         self.cells += len(cells) - cells.null_count
-        if len(self.values) < 2:
-            self.values |= set(list(dict.fromkeys(cells.drop_null()[:1000].to_pylist()))[:2])
-            if len(self.values) < 2:
-                self.values |= set(pc.unique(cells.drop_null()).slice(0, 2).to_pylist())
         coded = pc.is_in(cells, _array(sorted(CODES)))
         if pc.any(coded).as_py():
             found = pc.value_counts(cells.filter(coded)).to_pylist()
@@ -256,7 +256,7 @@ class Survey:
     def meaning(self, decimal: str | None, kind: str | None = None) -> Meaning:
         """Return what the cells mean."""
         some = self.stripped if self.stripped < self.cells + self.blanks else 0  # of all they follow the separator
-        rest = (dict(self.codes), self.blanks, some, frozenset(self.values))
+        rest = (dict(self.codes), self.blanks, some)
         digits = self.padded and self.whole and len(self.one_length) == 1 and kind != "number" and not self.words
         if kind in ("category", "text") or digits or self.words:
             return Meaning("words", None, digits, *rest)
@@ -266,12 +266,14 @@ class Survey:
         sign = signs[0] if signs else ""
         few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
         if len(signs) > 1 or few:
-            return Meaning("words", None, False, *rest)
+            counts = self.signs.most_common()
+            ways = [f"{f'with {own!r}' if own else 'without a sign'} ({counted(n, 'cell')})" for own, n in counts]
+            return Meaning("words", None, False, *rest, mixed=listed(ways, 4, last=" and "))
         if self.whole:
             return Meaning("whole" if not self.gaps and not self.codes else "number", None, False, *rest)
         comma, point = shapes & COMMA_SHAPES, shapes & POINT_SHAPES
         if (comma and point) or (decimal and not comma and not point and {"comma?", "point?"} <= shapes):
-            return Meaning("words", None, False, *rest)
+            return Meaning("words", None, False, *rest, mixed="with decimal points and with decimal commas")
         if decimal == "," and point and not self.plain and not comma:
             decimal = "."
         mark = "," if comma or (decimal == "," and not point) else "."

@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import cluster
-from bayesclf.classifiers.passes import parts_of
-from bayesclf.classifiers.updating import MOST_KEPT, LeftOutRows
+from bayesclf.classifiers.passes import Counted, parts_of
+from bayesclf.classifiers.updating import LABEL, MOST_KEPT, WEIGHT, LeftOutRows
 from bayesclf.errors import InputError, Stopped
 
 pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")
@@ -120,6 +120,10 @@ def test_of_many_rows_those_that_are_left_out_stand_for_all(table):
     np.testing.assert_allclose(clf.predict_proba(X), whole.predict_proba(X), atol=2e-3)
 
 
+def counted(frame, weight=None):
+    return Counted(frame, np.zeros(len(frame), dtype=int), weight, classes=np.array(["a", "b"]))
+
+
 def test_rows_are_kept_by_chance_whatever_their_part():
     """A part of 60,000 rows keeps twelve times as many as one of 5,000; many parts of a row end."""
     parts = []
@@ -127,26 +131,24 @@ def test_rows_are_kept_by_chance_whatever_their_part():
         parts.append(LeftOutRows(None, number))
         for start in range(0, rows, 20_000):
             some = np.full(min(20_000, rows - start), number)
-            parts[-1] = parts[-1].with_rows(pd.DataFrame({"part": some}), some, None)
-    table, labels, _ = (parts[0] + parts[1]).rows()
-    again, _, _ = (parts[1] + parts[0]).rows()
+            parts[-1] = parts[-1].with_rows(counted(pd.DataFrame({"part": some})))
+    table, again = (parts[0] + parts[1]).rows(), (parts[1] + parts[0]).rows()
     assert len(table) == MOST_KEPT == len(again)
-    assert table["part"].sum() == again["part"].sum() == labels.sum()
-    assert abs(labels.mean() - 1 / 13) < 5 * (1 / 13 * 12 / 13 / MOST_KEPT) ** 0.5
-    total = LeftOutRows().with_rows(pd.DataFrame({"part": np.zeros(300)}), np.zeros(300), None)
+    assert table["part"].sum() == again["part"].sum()
+    assert abs(table["part"].mean() - 1 / 13) < 5 * (1 / 13 * 12 / 13 / MOST_KEPT) ** 0.5
+    total = LeftOutRows().with_rows(counted(pd.DataFrame({"part": np.zeros(300)})))
     for _ in range(6):
         total = total + total
-    assert len(total.rows()[0]) == MOST_KEPT
+    assert len(total.rows()) == MOST_KEPT
 
 
 @pytest.mark.parametrize("total", [6, None])
 def test_only_rows_that_count_at_least_once_can_be_left_out(total):
     weight = np.array([0.2, 1.0, 0.999, 2.5, 0.0, 7.0])
-    kept = LeftOutRows(total).with_rows(pd.DataFrame({"row": np.arange(6)}), np.arange(6) % 2, weight)
-    table, labels, weight = kept.rows()
-    assert table["row"].tolist() == [1, 3, 5]
-    assert labels.tolist() == [1, 1, 1]
-    assert weight.tolist() == [1.0, 2.5, 7.0]
+    kept = LeftOutRows(total).with_rows(counted(pd.DataFrame({"row": np.arange(6)}), weight)).rows()
+    assert kept["row"].tolist() == [1, 3, 5]
+    assert kept[LABEL].tolist() == ["a"] * 3
+    assert kept[WEIGHT].tolist() == [1.0, 2.5, 7.0]
 
 
 @pytest.mark.slow

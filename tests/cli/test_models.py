@@ -1,5 +1,6 @@
 """Fitting a model and predicting with it on the command line."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,25 @@ def test_predict_gives_the_answers_of_the_classifier(fitted):
         found = np.array([[float(row["P(no)"]), float(row["P(yes)"])] for row in rows])
         np.testing.assert_array_equal(found, clf.predict_proba(frame, **settings))
     assert command("predict", model, path, "--output", "-").out.startswith("row,predicted,P(no),P(yes)\n1,")
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_columns_that_name_the_rows_are_written_first(fitted, ending):
+    frame = pd.read_csv(fitted[1]).assign(patient_id=[f"{7 * i:04d}" for i in range(14)], name=[*"abcdefghijklm", None])
+    new = f"new.{ending}"
+    {"csv": frame.to_csv, "json": partial(frame.to_json, orient="records"), "parquet": frame.to_parquet}[ending](new)
+    ids, names = frame["patient_id"].tolist(), [*"abcdefghijklm", ""]
+    command("predict", "m.nc", new, "--output", "p.csv")
+    rows = rows_of("p.csv")
+    assert list(rows[0]) == ["row", "patient_id", "predicted", "P(no)", "P(yes)"]
+    assert [row["patient_id"] for row in rows] == ids
+    for output in ("q.csv", "q.parquet", "parts/"):
+        command("predict", "m.nc", new, "--keep", "name", "--keep", "wind", "--output", output)
+    read = [pd.read_csv("q.csv", dtype=str), pd.read_parquet("q.parquet"), pd.read_parquet("parts/")]
+    for found in read:
+        assert found["patient_id"].tolist() == ids
+        assert found["name"].fillna("").tolist() == names
+        assert found["wind"].tolist() == frame["wind"].tolist()
 
 
 def test_costs_and_rejection(fitted):
@@ -109,7 +129,9 @@ def test_models_and_tables_that_do_not_fit(fitted, refused):
     assert "not a model" in refused("predict", "text.nc", path, "--output", "p.csv")
     assert "gone.nc does not exist" in refused("predict", "gone.nc", path, "--output", "p.csv")
     table("few.csv", "outlook,wind\nsunny,weak\n")
-    assert "lacks the columns 'temperature', 'humidity'" in refused("predict", model, "few.csv", "--output", "p.csv")
+    assert "lacks column 'temperature', 'humidity', which is needed" in refused(
+        "predict", model, "few.csv", "--output", "p.csv"
+    )
     table("new.csv", "wind,outlook,temperature,humidity,extra\nweak,fog,,high,1\nweak,Sunny,,high,1\n")
     said = command("predict", model, "new.csv", "--output", "-")
     assert said.out.count("\n") == 3

@@ -15,6 +15,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import labeled_rows
+from bayesclf.classifiers.training import Training
 from bayesclf.engines import unlabeled
 from bayesclf.engines.unlabeled import expectation_maximization
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
@@ -49,7 +50,7 @@ def partly(make, X, y, sample_weight=None):
     clf = make(inference="map")
     codes = clf.fit(X, y, sample_weight=sample_weight, **USE).classes_
     labels = np.array([-1 if label is None else list(codes).index(label) for label in y])
-    return clf._partly_labeled(clf._validated(X, reset=True), labels, sample_weight)
+    return clf._partly_labeled(Training(clf._validated(X, reset=True), labels, sample_weight))
 
 
 # EM
@@ -577,7 +578,7 @@ def test_what_rests_on_all_labels_says_so():
     X = pd.DataFrame({"x": np.concatenate([rng.normal(0, 1, 60), rng.normal(4, 1, 60)])})
     y = pd.Series(["a"] * 60 + ["b"] * 60).where(np.arange(120) % 6 == 0, None)
     clf = bc.GaussianNB(random_state=0, inference=bc.engines.Augmentation(draws=250)).fit(X, y, **USE)
-    with pytest.raises(InputError, match="100 rows of y have no label, and cannot be scored"):
+    with pytest.raises(InputError, match=r"y has 100 missing labels \(rows 2, 3"):
         clf.score(X, y)
     there = y.notna()
     assert clf.score(X[there], y[there]) > 0.9

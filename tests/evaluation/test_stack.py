@@ -99,11 +99,6 @@ class TestClassifier:
         assert again.models_.keys() == MODELS.keys()
         np.testing.assert_allclose(again.predict_proba(table[0]), found.predict_proba(table[0]), atol=1e-6)
 
-    def test_lines_can_be_chosen(self, comparison):
-        lines = [("gnb", "map"), ("gda", "predictive")]
-        assert list(comparison.stack(lines).weights_) == ["gnb under map", "gda under predictive"]
-        assert comparison.stack([("gnb", "map")] * 2).weights_ == {"gnb under map": 1.0}
-
     def test_it_says_which_lines_are_left_out(self, stack):
         assert set(stack.left_out_) == {"gnb under gibbs", "gda under gibbs"}
         assert "one drawn hypothesis" in stack.left_out_["gda under gibbs"]
@@ -114,8 +109,8 @@ class TestClassifier:
         found = bc.compare(models, X, y, ["predictive"], cv=4, repeats=1)
         stack = found.stack()
         assert stack.parts_["rf"] == ("rf", NO_RULE)
-        expected = found.peers["rf"].predict_proba(X)
-        np.testing.assert_allclose(found.stack([("rf", NO_RULE)]).predict_proba(X), expected, rtol=1e-12)
+        alone = bc.compare({"rf": models["rf"]}, X, y, cv=4, repeats=1)
+        np.testing.assert_allclose(alone.stack().predict_proba(X), alone.peers["rf"].predict_proba(X), rtol=1e-12)
         again = clone(stack).fit(X, y)
         np.testing.assert_allclose(again.log_scores_, stack.log_scores_, rtol=1e-9)
         with pytest.raises(InputError, match="takes no sample_weight"):
@@ -162,20 +157,6 @@ def seeing(place):
 
 
 class TestRefusals:
-    @pytest.mark.parametrize(
-        ("lines", "error", "message"),
-        [
-            ([("gnb", "maps")], InputError, r"lines must be pairs of a model and a rule .* not \('gnb', 'maps'\)"),
-            (["gnb"], InputError, "lines must be pairs of a model and a rule of this comparison, .* not 'gnb'"),
-            ([3], InputError, "lines must be pairs .* not 3"),
-            ([("gda", "gibbs")], Refused, "gda under gibbs cannot be part of a stack: its probabilities are those of"),
-            ([], InputError, "lines must be pairs .* not empty"),
-        ],
-    )
-    def test_lines_that_cannot_be(self, comparison, lines, error, message):
-        with pytest.raises(error, match=message):
-            comparison.stack(lines)
-
     def test_a_comparison_of_the_gibbs_classifier_alone(self, table):
         found = bc.compare({"gnb": bc.GaussianNB()}, *table, ["gibbs"], cv=2)
         message = "no line can be part of a stack; gnb under gibbs: its probabilities are those of one drawn hypothesis"

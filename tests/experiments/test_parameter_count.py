@@ -48,4 +48,4 @@ def test_the_answer_compares_counts_with_formulas(outcome):
     cases = 4 * len(KINDS)
     assert outcome.answer[1] == f"Counts agree with the literature's formulas in {cases} of {cases} cases."
     assert outcome.summary["n = 4"].tolist()[0] == 31
-    assert {text.get_text() for text in outcome.figure.draw().axes[0].get_legend().get_texts()} == set(KINDS)
+    assert {text.get_text() for text in outcome.figure.draw().legends[0].get_texts()} == set(KINDS)

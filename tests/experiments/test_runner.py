@@ -87,7 +87,7 @@ def test_unknown_experiments_are_listed():
         ("ng-jordan", {"largest": 3}, "at least 4 rows"),
         ("parameter-count", {"attributes": 9}, "between 2 and 8"),
         ("sample-size", {"half_width": 0.5}, "must lie between"),
-        ("sample-size", {"level": 1.0}, "must lie between"),
+        ("sample-size", {"level": 1.0}, "must be a number between"),
     ],
 )
 def test_settings_that_cannot_be_are_refused_before_any_work(name, settings, words):

@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.families import Axes, Gaussian, LogNormal, Poisson
-from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd
+from bayesclf.families.by_evidence import CANDIDATES, SMOOTH_STEPS, ByEvidence, _smallest_sd, statistics_of
 from bayesclf.families.cells import MOST_VALUES, REAL, ValueCounts
 
 N = 400
@@ -134,7 +134,7 @@ def test_the_sd_of_a_candidate_is_of_its_class_and_one_pooled_row(x):
     expected = np.sqrt((((own - own.mean()) ** 2).sum() + X.var()) / (len(own) + 1))
     others = X[len(x) :]
     expected = min(expected, np.sqrt((((others - others.mean()) ** 2).sum() + X.var()) / 4))
-    np.testing.assert_allclose(_smallest_sd(columns), [expected], rtol=1e-12)
+    np.testing.assert_allclose(_smallest_sd(statistics_of(Gaussian(), columns)), [expected], rtol=1e-12)
 
 
 def test_a_density_of_exactly_one_step_is_a_candidate():
@@ -219,8 +219,10 @@ def test_a_sum_of_parts_has_the_decimals_of_the_whole():
     """Fourteen decimals of a number below 1 are rounding beside a number of 5."""
     X, axes = np.array([[0.12345678901234], [5.5]]), Axes(("0",), ("x",))
     one, other = (ValueCounts.of(X[[row]], np.zeros(1, dtype=int), axes) for row in range(2))
-    assert one.decimals == 14
-    assert (one + other).decimals == ValueCounts.of(X, np.zeros(2, dtype=int), axes).decimals == REAL
+    assert one.columns[0].decimals == 14
+    assert (
+        (one + other).columns[0].decimals == ValueCounts.of(X, np.zeros(2, dtype=int), axes).columns[0].decimals == REAL
+    )
 
 
 @pytest.mark.parametrize("limits", [{"MOST_VALUES": 50}, {"MOST_COUNTS": 100, "FEWEST_VALUES": 10}])
@@ -253,7 +255,7 @@ def test_many_values_are_rounded_the_same_in_any_order(limits, monkeypatch, rng)
 )
 def test_decimals_are_those_that_numbers_are_recorded_with(values, decimals):
     X = np.array(values)[:, None]
-    assert ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).decimals[0] == decimals
+    assert ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).columns[0].decimals == decimals
 
 
 @pytest.mark.parametrize("families", ["all", "categorical", (), ("Gaussian", "normal"), 3])

@@ -101,5 +101,5 @@ def test_a_table_of_another_library_gives_one_of_that_library(clf, convert, mixe
 @pytest.mark.parametrize("part", ["interval", "sets"])
 def test_a_part_that_is_not_a_probability(fitted, part):
     clf, X = fitted
-    with pytest.raises(InputError, match=f"{part} must lie between 0 and 1, not 2"):
+    with pytest.raises(InputError, match=f"{part} must be a number between 0 and 1, not 2"):
         clf.predict_frame(X, **{part: 2})

@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import bayesclf as bc
 from bayesclf import plots
-from bayesclf.classifiers.predictor import CI_PROB
+from bayesclf.classifiers.base import CI_PROB
 from bayesclf.decisions import Costs
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as comparison_module

@@ -8,6 +8,7 @@ import bayesclf as bc
 from bayesclf import datasets
 from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.tables.columns import column_kind
+from bayesclf.tables.options import named_for
 from bayesclf.tables.reading import open_stream
 from bayesclf.tables.remarks import describe_columns, useless
 
@@ -27,15 +28,22 @@ NUMBERS = {"a": "number", "b": "number"}
 CASES = {
     "blank": (with_code(" "), {"fee": "number"}, 2, "column 'fee': blanks (2 cells) taken for missing"),
     "na": (with_code("NA"), {"fee": "number"}, 2, "column 'fee': 'NA' (2 cells) taken for missing"),
-    "tab and ?": (with_code("\t?"), {"fee": "number"}, 2, "'?' (2 cells) taken for missing (--kind fee=category"),
+    "tab and ?": (with_code("\t?"), {"fee": "number"}, 2, "'?' (2 cells) taken for missing (dtypes={'fee':"),
     "percent": (rows("{j}.5%,{y}", "a,cls\n"), {"a": "number"}, 0, "column 'a' is read as numbers, without '%'"),
-    "unit": (rows("5{j} kg,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'kg' (--kind a=category"),
+    "unit": (rows("5{j} kg,{y}", "a,cls\n"), {"a": "number"}, 0, "without 'kg' (dtypes={'a': 'category'}"),
     "currency": (rows('"$1,{j}37.00",{y}', "a,cls\n"), {"a": "number"}, 0, "without '$' and without the marks"),
     "currency in some cells": (
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\n$3,"),
         *({"a": "number"}, 0, "column 'a' is read as numbers, without '$'"),
     ),
-    "percent in some cells": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"), {"a": "category"}, 0, ""),
+    "percent in some cells": (
+        rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"),
+        *({"a": "category"}, 0, "'a' has numbers without a sign (34 cells) and with '%' (6 cells) and is"),
+    ),
+    "two currencies": (
+        rows("${j},{y}", "a,cls\n").replace("\n$3,", "\n€3,", 1),
+        *({"a": "category"}, 0, "'a' has numbers with '$' (39 cells) and with '€' (1 cell) and is read as categories"),
+    ),
     "semicolon": (rows("{j};{k};{y}", "a;b;cls\n"), NUMBERS, 0, "the separator is ';'"),
     "sep=": (rows("{j}|{k}|{y}", "sep=|\na|b|cls\n"), NUMBERS, 0, ""),
     "blanks between": (rows("{j}  {k} {y}", "a b cls\n"), NUMBERS, 0, "the separator is blanks"),
@@ -52,6 +60,12 @@ CASES = {
     "trail of rows": (rows("{j},{k},{y},", "a,b,cls\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
     "row names of R": (rows('"{i}",{j},{y}', '"a","cls"\n'), {"a": "number"}, 0, "place 1 numbers or names the rows"),
     "id": (rows("1{i:03d},{j},{y}", "id,a,cls\n"), {"a": "number"}, 0, "column 'id' numbers the rows and is left out"),
+    "padded ids": (
+        rows("00{i:03d},{j},{y}", "PassengerId,a,cls\n"),
+        {"a": "number"},
+        0,
+        "column 'PassengerId' has a different value in almost every row and is left out",
+    ),
     "names": (
         rows("w{i},{j},{y}", "who,a,cls\n"),
         {"a": "number"},
@@ -67,13 +81,13 @@ CASES = {
     ),
     "text beside": (
         rows("please send the red boxes number {i} today to us,{j},{y}", "t,a,cls\n"),
-        *({"a": "number"}, 0, "column 't' holds free text and is left out (--keep t keeps it; --models text --text t"),
+        *({"a": "number"}, 0, "'t' holds free text and is left out (keep=['t'] keeps it; a text model fits it"),
     ),
     "only text": (rows("please send the red boxes number {i} today to us,{y}", "t,cls\n"), {"t": "text"}, 0, ""),
     "padded": (rows("0010{k},{y}", "a,cls\n"), {"a": "category"}, 0, "column 'a' has digits padded with zeros"),
     "codes among words": (
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\nNA,").replace("\n1,", "\none,"),
-        *({"a": "category"}, 0, "'NA' (6 cells) among words is a level (--missing a=NA empties it)"),
+        *({"a": "category"}, 0, "'NA' (6 cells) among words is a level (missing={'a': ['NA']} empties it)"),
     ),
     "comments": (
         rows("{j},{k},{y}", "# made by hand\na,b,cls\n"),
@@ -122,8 +136,9 @@ def test_batches_are_read_in_the_same_way(case, tmp_path):
     )
     if list(kinds.values()) == ["text"]:
         return
-    clf = bc.NaiveBayes(random_state=0).fit_stream(path, "cls")
-    told = datasets.read(path, "cls").notes
+    with named_for("command"):
+        clf = bc.NaiveBayes(random_state=0).fit_stream(path, "cls")
+        told = datasets.read(path, "cls").notes
     assert clf.notes_[: len(told)] == list(told)
     assert [column.name for column in clf.columns_] == list(kinds)
     assert bc.NaiveBayes(random_state=0).fit(found.X, found.y).notes_[: len(found.notes)] == list(found.notes)
@@ -144,13 +159,26 @@ def test_what_is_said_undoes_what_was_done(tmp_path):
     assert sorted(set(datasets.read(path, "last", labels_as_written=True).y)) == ["NO ", "no", "yes"]
 
 
+def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{i},{j}.5%,{y}", "id,a,cls\n"))
+    clf = bc.NaiveBayes(inference="map").fit_stream(path, "cls")
+    assert "(reading={'keep': ['id']} keeps it)" in clf.notes_[0]
+    clf = bc.NaiveBayes(inference="map").fit_stream(path, "cls", reading={"keep": ["id"]}, kinds={"a": "category"})
+    assert [column.name for column in clf.columns_] == ["id", "a"]
+    assert "(keep=['id'] keeps it)" in datasets.read(path, "cls").notes[0]
+    path.write_text(rows("{j}.5%,{y}", "a,cls\n") + "kg,no\n")
+    with pytest.raises(InputError, match="'a' should be a number but contains 'kg' in row 41;"):
+        datasets.read(path, "cls", {"a": "number"})
+
+
 def test_dates_that_are_kept_are_said_to_be_categories(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(rows("2020-01-{i:02d},{j},{y}", "day,a,cls\n"))
-    assert "keeps it as categories; derive numbers" in datasets.read(path, "cls").notes[0]
+    assert "keeps it as 40 categories; derive numbers" in datasets.read(path, "cls").notes[0]
     found = datasets.read(path, "cls", keep=["day"])
-    note = "column 'day' holds dates and is kept as 40 categories, one for each date"
-    assert describe_columns(found.frame, "cls", keep=["day"])["note"].tolist() == [note, "", ""]
+    note = describe_columns(found.frame, "cls")["note"][0]
+    assert note.startswith("column 'day' holds dates and is read as 40 categories, one for each date; derive numbers")
 
 
 def test_quantities_become_classes_by_bounds(tmp_path):
@@ -170,9 +198,9 @@ def test_quantities_become_classes_by_bounds(tmp_path):
             {},
             "line 2 has 'kg', 'cm' where the rows below it have numbers",
         ),
-        (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with --skip-rows 42"),
+        (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with skip_rows=[42]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
-        (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; --keep id"),
+        (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
         (rows("{j},{y}", "a,cls\n"), {"encoding": "utf-17"}, "the encoding 'utf-17' is not known"),
         (rows("{j},{y}", "a,cls\n"), {"separator": ";;"}, "the separator must be one character"),
         (rows("{j},{y}", "a,cls\n"), {"seperator": ";"}, "no option 'seperator' (did you mean 'separator'?)"),
@@ -256,6 +284,22 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
     assert not any("X" in note for note in bc.NaiveBayes(inference="map").fit(mended, LABELS * 20).notes_)
 
 
+def test_a_stream_of_a_table_in_memory_has_the_remarks_of_a_fit():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"id": range(60), "word": [f"{x:.3f}" for x in rng.normal(size=60)], "y": [1.0, np.nan, 2.0] * 20}
+    )
+    whole = bc.NaiveBayes(inference="map").fit(table[["id", "word"]], table["y"], unlabeled="drop")
+    streamed = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled="drop")
+    assert streamed.classes_.tolist() == whole.classes_.tolist() == [1.0, 2.0]
+    assert streamed.classes_.dtype == whole.classes_.dtype == float
+    said = [note.replace("X.astype({'word': float})", "kinds={'word': 'number'}") for note in whole.notes_[:2]]
+    assert streamed.notes_[:2] == [note.replace("X.drop(columns=['id'])", "drop=['id']") for note in said]
+    assert "whose words are numbers" in said[0]
+    declared = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled="drop", kinds={"word": "number"})
+    assert [column.kind for column in declared.columns_] == ["number", "number"]
+
+
 def test_a_level_that_only_case_or_blanks_set_apart_is_warned_of():
     X = pd.DataFrame({"smoker": ["yes", "no"] * 10})
     for clf in (bc.NaiveBayes(inference="map"), bc.LogisticRegression(inference="map")):
@@ -263,3 +307,6 @@ def test_a_level_that_only_case_or_blanks_set_apart_is_warned_of():
         with pytest.warns(PredictionWarning, match="'smoker' has ' Yes', .* did you mean 'yes'"):
             clf.predict(pd.DataFrame({"smoker": ["no", " Yes"]}))
         clf.predict(pd.DataFrame({"smoker": ["no", "never", None]}))
+        clf.fit(pd.DataFrame({"smoker": [True, False] * 10}), ["a", "b"] * 10)
+        with pytest.warns(PredictionWarning, match="'smoker' has 'tRue', .* did you mean True"):
+            clf.predict(pd.DataFrame({"smoker": ["tRue"]}))

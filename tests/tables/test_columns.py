@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import weighted
+from bayesclf.classifiers.training import Training
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning
 from bayesclf.tables import columns
 from bayesclf.tables.columns import to_sparse_table
@@ -111,7 +111,7 @@ def test_what_is_not_a_table(X, match):
 )
 def test_weights_that_cannot_be(weight):
     with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
-        weighted(NUMBERS, np.zeros(N, dtype=int), weight)
+        Training.of(NUMBERS, np.zeros(N, dtype=int), weight)
     assert "\n" not in str(refusal.value)
 
 

@@ -93,7 +93,7 @@ class TestShipped:
 class TestPaths:
     def test_a_file_needs_a_target(self, folder):
         text = refused(folder / "birds.csv")
-        assert "--target COL" in text
+        assert "target='COL'" in text
         assert "size, class, place" in text
 
     def test_a_file_with_target_and_dtypes(self, folder):
@@ -144,7 +144,7 @@ class TestFolder:
     def test_the_label_column(self, folder):
         assert load("birds").target == "class"
         assert load("folder:breast_cancer").target == "outcome"
-        assert "--target" in refused("news/train")
+        assert "target='COL'" in refused("news/train")
         assert load("news/train", target="group").X.columns.tolist() == ["text"]
 
     def test_two_places_with_one_name(self, folder):
@@ -234,7 +234,7 @@ class TestOpenML:
     def test_without_a_named_label(self, monkeypatch):
         frame = pd.DataFrame({"a": [1], "b": [2]})
         self.answer(monkeypatch, Bunch(frame=frame, target_names=[], details={}))
-        assert "--target COL" in refused("openml:x")
+        assert "target='COL'" in refused("openml:x")
         assert load("openml:x", target="b").y.tolist() == [2]
         self.answer(monkeypatch, Bunch(frame=frame.rename(columns={"a": "class"}), target_names=[], details={}))
         assert load("openml:x").target == "class"
