@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
-from bayesclf.classifiers import attributes, updating
+from bayesclf.classifiers import attributes, passes
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import (
@@ -41,7 +41,6 @@ from bayesclf.classifiers.training import (
     unknown_levels,
     varying,
 )
-from bayesclf.classifiers.updating import same_setting
 from bayesclf.constraints import Choice, Whole, require
 from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
@@ -157,9 +156,9 @@ class GenerativeClassifier(BayesClassifier):
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Partition the columns of a training table."""
 
-    partial_fit = updating.partial_fit
-    __add__ = updating.add
-    _learn_stream = updating.learn_stream
+    partial_fit = passes.partial_fit
+    __add__ = passes.add
+    _learn_stream = passes.learn_stream
     to_logistic = attributes.to_logistic
     predict_joint_log_proba = attributes.predict_joint_log_proba
 
@@ -412,7 +411,7 @@ class GenerativeClassifier(BayesClassifier):
             )
         options = self._options_of_blocks()
         for name, before in (self._learned_with or options).items():
-            if not same_setting(before, options[name]):
+            if not passes.same_setting(before, options[name]):
                 was, now = (written(value, columns.LONGEST_VALUE) for value in (before, options[name]))
                 raise Refused(
                     f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "

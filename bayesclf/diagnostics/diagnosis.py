@@ -13,6 +13,7 @@ import pandas as pd
 
 from bayesclf import display
 from bayesclf.diagnostics.held_out import HeldOut
+from bayesclf.wording import visible
 
 type Section = Literal["issue", "tip", "passed", "not applicable", "skipped"]
 type Severity = Literal["severe", "moderate", "mild", "none"]
@@ -176,7 +177,7 @@ class Diagnosis:
             for section, findings in self.sections.items()
             if findings
         ]
-        return f'<div class="bayesclf-diagnosis">{"".join(parts)}</div>'
+        return visible(f'<div class="bayesclf-diagnosis">{"".join(parts)}</div>', kept="\n")
 
     def _summary(self) -> str:
         counts = {section: len(findings) for section, findings in self.sections.items()}
