@@ -13,7 +13,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact
 from bayesclf.classifiers.training import ColumnBlock, Training
-from bayesclf.constraints import Whole, require
+from bayesclf.constraints import Number, Whole, require
 from bayesclf.engines import MAP, MLE, Auto
 from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import InputError, Refused, RefusedAttribute
@@ -182,8 +182,13 @@ class BayesNetClassifier(GenerativeClassifier):
 
     def _check_options(self) -> None:
         super()._check_options()
-        if not isinstance(self.cells, Mapping):
+        if not (isinstance(self.cells, Mapping) and self.cells):
             require(Whole(2), cells=self.cells)
+            return
+        for name, cuts in self.cells.items():
+            require(Number(array=True), **{f"cells[{name!r}]": cuts})
+            if (np.diff(cuts) <= 0).any():
+                raise InputError(f"cells[{name!r}] must be numbers that increase, not {cuts!r}")
 
     @override
     def _validated(self, X: Any, reset: bool) -> Any:

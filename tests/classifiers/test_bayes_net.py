@@ -272,6 +272,8 @@ def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tenni
         ({"structure": "all-trees", "alpha": 1.0}, "structure='all-trees' takes equivalent_rows instead of alpha"),
         ({"structure": "all-trees", "equivalent_rows": "many"}, "equivalent_rows must be a number or several"),
         ({"structure": "tan", "equivalent_rows": 1.0}, "equivalent_rows is for structure='all-trees' or 'all-forests'"),
+        ({"cells": {"a": "b"}}, r"cells\['a'\] must be a finite number"),
+        ({"cells": {"a": [2, 1]}}, r"cells\['a'\] must be numbers that increase, not \[2, 1\]"),
     ],
 )
 def test_options_of_one_structure_and_of_all_are_told_apart(options, message, play_tennis):
