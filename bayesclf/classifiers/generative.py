@@ -477,7 +477,9 @@ class GenerativeClassifier(BayesClassifier):
         """Return the training columns by name, with the levels of the categorical ones."""
         categorical = {name for b in blocks if not b.indicator for name in b.categories}
         in_order = {name: block.ordinal for block in blocks if block.ordinal for name in block.names}
-        found = {str(name): Column(str(name), "number") for name in frame.columns}
+        numbers = tuple(str(name) for name in frame.columns if name not in categorical)
+        known = columns.ranges(frame, numbers)
+        found = {str(name): Column(str(name), "number", range=known.get(str(name))) for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
             ordinal, ordered = in_order.get(name), False

@@ -230,6 +230,6 @@ def _line(found: list[RowScores | str], splits: Sequence[Split]) -> dict[str, An
     line: dict[str, Any] = {}
     for metric in METRICS:
         values = np.concatenate([getattr(one, metric) for one in scored])
-        error = scores.standard_error_of_rows(scores.mean_of_rows(values, rows), train)
+        error = scores.standard_error_of_rows(scores.mean_of_rows(values, rows), train, metric == "error")
         line |= {metric: float(values.mean()), f"{metric}_se": error}
     return {**line, "log_loss_infinite": int(sum(np.isinf(one.log_loss).sum() for one in scored)), "reason": ""}
