@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
@@ -91,8 +92,9 @@ def decision_boundary(
     ----------
     Wehbe, CMU 10-701 lecture 6, draws these pictures for single estimates; the spread is the posterior's.
     """
-    labels, order = checked_labels(y, columns.to_frame(X).shape[0]), class_order(y, clf.classes_)
-    codes = clf.known_codes(labels)
+    check_is_fitted(clf, "classes_")
+    codes = clf.known_codes(checked_labels(y, columns.to_frame(X).shape[0]))
+    order = class_order(y, clf.classes_)
     plane = plane_of(clf, X, features, np.argsort(order)[codes])
     fields, silent = _answers(clf, plane, rules)
     figure, ax = style.axes(ax, (5.4, 5.0))
