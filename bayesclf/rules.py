@@ -75,13 +75,16 @@ def warn_impossible(impossible: NDArray[np.bool_]) -> None:
 def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
     """Return log P(k | x, D) = log p(x, k | D) − log p(x | D), shape (row, outcome).
 
-    Without a closed form it is the average of p(x, k | h_s), refused when too few draws carry the weight.
+    Where it has no closed form, it is the average of p(x, k | h_s), refused when too few draws carry the weight.
     """
     if not hypotheses.generative:
         return bayes_optimal(hypotheses, rows)
     joint = hypotheses.log_predictive(rows)
     if joint is None:
         return _averaged(hypotheses, rows, given_x=True)
+    by_draws = np.flatnonzero(np.isnan(joint).any(axis=1))
+    if len(by_draws):
+        joint[by_draws] = _averaged(hypotheses, rows[by_draws], given_x=True)
     impossible = np.isneginf(joint).all(axis=1)
     if impossible.any():
         warn_impossible(impossible)

@@ -72,11 +72,6 @@ def test_rules_engines_options_and_functions_in_messages_exist():
 NETWORK = bc.BayesNetClassifier([("x", "z")], random_state=1).fit(X, Y)
 POINT = bc.NaiveBayes(inference="map").fit(X, Y)
 ADVICE = {
-    "a missing parent": (
-        lambda: NETWORK.predict_proba(GAP, rule="predictive"),
-        "take the rule 'bayes-optimal'",
-        lambda: NETWORK.predict_proba(GAP, rule="bayes-optimal"),
-    ),
     "a point's average": (
         lambda: POINT.predict_interval(X),
         "fit with inference='auto', or use the rule 'map'",

@@ -25,7 +25,7 @@ from bayesclf.families.selected import plain
 from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
-from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, to_dataset
+from bayesclf.posterior.hypotheses import Hypotheses, to_dataset
 from bayesclf.tables.columns import Rows
 from bayesclf.wording import pair
 
@@ -54,12 +54,17 @@ def predict_joint_log_proba(self: Any, X: Any, rule: str | None = None, class_pr
             "the rule 'gibbs' draws a hypothesis for each row, whose densities do not compare; take 'predictive', "
             "the average of all"
         )
-    frame = self.frame(X)
-    rows = self.encode(frame)
+    rows = self.rows(X)
     hypotheses = self.hypotheses("posterior" if resolved.averages else resolved.source, class_prior)
     if not resolved.averages:
         return np.array(hypotheses.log_scores(rows)[0])
-    return _averaged_joint(hypotheses, rows, frame)
+    joint: Array | None = hypotheses.log_predictive(rows)
+    if joint is None:
+        return averaging.log_joint(hypotheses, rows)
+    by_draws = np.flatnonzero(np.isnan(joint).any(axis=1))
+    if len(by_draws):
+        joint[by_draws] = averaging.log_joint(hypotheses, rows[by_draws])
+    return joint
 
 
 def fitted_model(self: Any, attribute: str) -> GenerativeModel:
@@ -172,21 +177,6 @@ def _require(model: GenerativeModel, attribute: str, kinds: Any) -> None:
             )
     if not model.blocks:
         raise AttributeError(f"{attribute} does not exist: no column of the training rows has more than one value")
-
-
-def _averaged_joint(hypotheses: HypothesisSet, rows: Rows, frame: Any) -> Array:
-    """Return log p(x, k | D), (row, outcome), by the draws where missing cells leave no closed form."""
-    try:
-        joint = hypotheses.log_predictive(rows)
-    except Refused:
-        joint = None
-        _, pattern = np.unique(np.asarray(frame.isna()), axis=0, return_inverse=True)
-        if pattern.any():  # no row's answer depends on the gaps of others
-            joint = np.empty((len(rows), len(hypotheses.labels)))
-            for number in range(pattern.max() + 1):
-                own = np.flatnonzero(pattern == number)
-                joint[own] = _averaged_joint(hypotheses, rows[own], frame.iloc[own])
-    return averaging.log_joint(hypotheses, rows) if joint is None else joint
 
 
 SOURCES = ("posterior", "map", "mle")

@@ -109,11 +109,13 @@ def far_limit(known: Array, asked: int) -> float:
 def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:
     """Return log p(x | D), (row): in closed form, or averaged over the draws."""
     joint = classifier.model_.log_predictive(rows)
-    if joint is not None:
-        return np.asarray(logsumexp(joint, axis=1))
-    hypotheses = classifier.hypotheses("posterior")
-    parts = [averaging.conditional(hypotheses, rows[block]).log_x for block in averaging.blocks(hypotheses, rows)]
-    return np.asarray(logsumexp(np.concatenate(parts), axis=1) - np.log(len(hypotheses)))
+    found = np.full(len(rows), np.nan) if joint is None else np.asarray(logsumexp(joint, axis=1))
+    by_draws = np.flatnonzero(np.isnan(found))
+    if len(by_draws):
+        hypotheses, own = classifier.hypotheses("posterior"), rows[by_draws]
+        parts = [averaging.conditional(hypotheses, own[block]).log_x for block in averaging.blocks(hypotheses, own)]
+        found[by_draws] = logsumexp(np.concatenate(parts), axis=1) - np.log(len(hypotheses))
+    return found
 
 
 def _unseen(rows: Rows) -> NDArray[np.intp]:

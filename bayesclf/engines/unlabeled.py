@@ -145,7 +145,7 @@ def _by_labeled(partly: PartlyLabeled) -> Array:
     except DoesNotExist:
         joint = partly.model.log_predictive(partly.rows)
         scores = np.zeros((len(partly.rows), len(partly.model.labels))) if joint is None else joint
-    scores[np.isneginf(scores).all(axis=1)] = 0.0  # impossible by the labeled rows: no class is more probable
+    scores[~np.isfinite(scores).any(axis=1)] = 0.0  # impossible by the labeled rows: no class is more probable
     return np.asarray(softmax(scores, axis=1))
 
 

@@ -248,7 +248,10 @@ class GenerativeModel:
         return logs(self.class_prior.probabilities(parameters))
 
     def log_predictive(self, rows: Rows) -> Array | None:
-        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate."""
+        """Return log p(x, y | D) = log E[π_y] + Σ_b log p(x_b | y, D), shape (row, outcome), where conjugate.
+
+        It is NaN for a row whose missing cells leave no closed form.
+        """
         densities = self.log_density(rows)
         return None if densities is None else self.mean_log_class_prior() + densities
 
@@ -259,7 +262,7 @@ class GenerativeModel:
 
     @np.errstate(over="ignore")  # of a cell so far off that its density is 0
     def log_density(self, rows: Rows) -> Array | None:
-        """Return log p(x | y, D), shape (row, outcome), where conjugate."""
+        """Return log p(x | y, D), shape (row, outcome), as in `log_predictive`."""
         if self.not_conjugate():
             return None
         total = np.zeros((len(rows), len(self.labels)))

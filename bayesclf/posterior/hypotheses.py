@@ -180,21 +180,23 @@ class TemperedHypotheses(Hypotheses):
         return tempered(self._log_density(rows), self.model.mean_log_class_prior(), self.parameters)
 
     def _log_density(self, rows: Rows) -> Array:
-        """Return log p(x | k, D), (row, outcome); no row's answer depends on the gaps of others."""
-        try:
-            if "T_column" in self.parameters:
-                return densities(self.model, rows, lambda family, X: family.log_predictive(X))
+        """Return log p(x | k, D), (row, outcome), or that of each column, (row, outcome, column)."""
+        if "T_column" in self.parameters:
+            found = densities(self.model, rows, lambda family, X: family.log_predictive(X))
+        else:
             of_rows = self.model.log_density(rows)
             assert of_rows is not None
-            return of_rows
-        except Refused:
-            if self.draws is None:
-                raise
-        if len(rows) > 1:
-            half = len(rows) // 2
-            return np.concatenate([self._log_density(rows[:half]), self._log_density(rows[half:])])
-        joint = logsumexp(self.draws.log_weights[:, None, None] + self.draws.log_scores(rows), axis=0)
-        return np.asarray(joint - self.model.mean_log_class_prior())
+            found = of_rows[..., None]
+        by_draws = np.flatnonzero(np.isnan(found).any(axis=(1, 2)))
+        if len(by_draws):
+            if self.draws is None or found.shape[2] > 1:
+                raise Refused(
+                    "some rows have missing cells on which other numbers depend, where the rule 'tempered' has no "
+                    "closed form; fill them in, or take the rule 'bayes-optimal'"
+                )
+            scores = self.draws.log_weights[:, None, None] + self.draws.log_scores(rows[by_draws])
+            found[by_draws, :, 0] = logsumexp(scores, axis=0) - self.model.mean_log_class_prior()
+        return found
 
     @override
     def log_class_prior(self) -> Array:

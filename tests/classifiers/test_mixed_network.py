@@ -113,8 +113,10 @@ def test_missing_cells_of_new_rows_are_integrated_out(fruit):
     # The closed form of a row without its leaf is the average over it, and so is that of draws.
     exact, drawn = (clf.predict_proba(some[1:], rule=rule) for rule in ("predictive", "bayes-optimal"))
     np.testing.assert_allclose(drawn, exact, atol=0.02)
-    with pytest.raises(Refused, match=r"take the rule 'bayes-optimal'"):
-        clf.predict_proba(some[:1], rule="predictive")
+    # Without a closed form it is the average given x, as the joint density's; no row depends on the gaps of others.
+    joint = clf.predict_joint_log_proba(some, rule="predictive")
+    np.testing.assert_allclose(clf.predict_proba(some, rule="predictive"), softmax(joint, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(clf.predict_proba(some[1:], rule="predictive"), exact, rtol=1e-12)
 
 
 def test_tempered_answers_to_rows_without_a_closed_form_average_the_densities_of_draws(fruit):

@@ -485,10 +485,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def log_predictive(self, X: Array) -> Array:
         """Return the log density of tables' means and of Student's t, (row, outcome).
 
-        Raises
-        ------
-        Refused
-            For a row with a missing number on which an observed one depends.
+        It is NaN for a row with a missing number on which an observed one depends: that has no closed form.
         """
         parts = dict(self.parts())
 
@@ -501,10 +498,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         def of_numbers(used: tuple[Regression, ...], cells: Array, hidden: tuple[int, ...]) -> Array:
             """Return that of the numbers."""
             if hidden:
-                raise Refused(
-                    f"column {self.axes.features[hidden[0]]!r} has missing cells and other numbers depend on it, where "
-                    "the predictive has no closed form; fill them in, or take the rule 'bayes-optimal'"
-                )
+                return np.full((1, len(cells), len(self.axes.labels)), np.nan)
             terms = (
                 parts[own].log_predictive(cells[:, own.of], cells[:, own.on], own.configuration(cells)) for own in used
             )
