@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -31,11 +32,11 @@ from bayesclf.tables.streams import (
     NoRows,
     Stream,
     Wanted,
-    after_rows,
     batch_rows,
     is_of_source,
     is_words,
-    of_parts,
+    of_frame,
+    reader,
     require_same,
     stream_of,
     written_out,
@@ -161,8 +162,7 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
         return text_stream([path], str(path), wish, wanted, data)
     encoding = wish.options.encoding or encoding_of(data, True, path)
     frame = _parse_json(decoded(data, encoding, path), path)
-    stream = of_parts(str(path), frame.columns, lambda names: [(str(path), frame)], len(frame))
-    return replace(stream, from_file=True, files=(path,))
+    return replace(of_frame(str(path), frame), from_file=True, files=(path,))
 
 
 def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
@@ -282,7 +282,7 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
     import pyarrow.parquet as pq
 
     names: tuple[str, ...] = ()
-    rows, plain = 0, frozenset[str]()
+    rows, plain = dict.fromkeys(paths, 0), frozenset[str]()
     for path in paths:
         with _parquet(path) as file:
             schema = file.schema_arrow
@@ -297,26 +297,21 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
                 require_same(own, names, str(path), str(paths[0]), wanted)
             names = (*names, *(name for name in own if name not in names))
             plain |= written_out(schema)
-            rows += file.metadata.num_rows
-    if not rows:
+            rows[path] = file.metadata.num_rows
+    if not sum(rows.values()):
         raise NoRows(f"{where} has no rows; give at least one")
 
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield batches of some columns, after so many rows, each with its file's name."""
-        for path in paths:
-            with _parquet(path) as file:
-                if after >= file.metadata.num_rows:
-                    after -= file.metadata.num_rows
-                    continue
-                # words that are not stored as a dictionary by choice are read as codes, which takes far less time
-                words = sorted(written_out(file.schema_arrow).intersection(chosen))
-                size = _rows_at_once(file, chosen)
-            with pq.ParquetFile(path, read_dictionary=words) as coded, _damage(path):
-                for batch in after_rows(coded.iter_batches(size, columns=list(chosen)), after):
-                    yield str(path), batch.select(list(chosen))
-            after = 0
+    def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of some columns of a file."""
+        with _parquet(path) as file:
+            # words that are not stored as a dictionary by choice are read as codes, which takes far less time
+            words = sorted(written_out(file.schema_arrow).intersection(chosen))
+            size = _rows_at_once(file, chosen)
+        with pq.ParquetFile(path, read_dictionary=words) as coded, _damage(path):
+            yield from coded.iter_batches(size, columns=chosen)
 
-    return Stream(where, names, rows, read, from_file=True, written=plain, files=tuple(paths))
+    read = reader(lambda: ((str(path), rows[path], partial(batches, path)) for path in paths))
+    return Stream(where, names, sum(rows.values()), read, from_file=True, written=plain, files=tuple(paths))
 
 
 def _rows_at_once(file: pq.ParquetFile, chosen: Sequence[str]) -> int:
