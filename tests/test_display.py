@@ -49,7 +49,6 @@ def results(table):
         "implied logistic": clf.to_logistic(),
         "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
         "learning curve": bc.learning_curve(models, X, y, ["map", "bayes-optimal"], sizes=[20, 50, 100]),
-        "families by evidence": bc.NaiveBayes(families="auto").fit(X.iloc[:60, :20], y[:60]).choices_[0],
         "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).trace_,
         "diagnosis": clf.diagnose(checks=["P01", "P08"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),
@@ -60,7 +59,7 @@ def results(table):
 KINDS = [
     *("comparison", "with costs", "explanation", "explanation of one row", "explanation without intervals"),
     *("prediction sets", "uncertainty", "implied logistic", "implied by a point", "diagnosis", "data set", "outcome"),
-    *("trace", "learning curve", "families by evidence"),
+    *("trace", "learning curve"),
 ]
 
 

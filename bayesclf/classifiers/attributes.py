@@ -335,7 +335,9 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
     require(Choice(("means", "zero")), intercept_at=intercept_at)
     check_is_fitted(self, "classes_")
     model: GenerativeModel = self.model_
-    designs = tuple(block.family.linear_design(block.statistics, intercept_at == "means") for block in model.blocks)
+    designs = tuple(block.family.linear_design(block.statistics) for block in model.blocks)
+    if intercept_at == "zero":
+        designs = tuple(design.from_zero() for design in designs)
     weights: dict[str, Weights | DoesNotExist] = {}
     for source in SOURCES if self.draws_ is not None else SOURCES[1:]:
         try:
@@ -360,7 +362,7 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
 
 def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
     """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks."""
-    designs = tuple(block.family.linear_design(block.statistics, False) for block in model.blocks)
+    designs = tuple(block.family.linear_design(block.statistics).from_zero() for block in model.blocks)
     return _weights(model, parameters, designs), designs
 
 

@@ -156,7 +156,7 @@ def _parameters(model: Model, found: dict[str, Array], what: str = "posterior") 
     if model.dims().keys() <= found.keys() and model.generative:
         return {name: found[name] for name in model.dims()}
     try:
-        return dict(model.of_page(found))
+        return dict(model.from_pymc(found))
     except KeyError as lacking:
         name, variables = lacking.args[0], ", ".join(model.shown_dims())
         how = f'pm.Deterministic("{name}", {"sigma**2" if name == "sigma2" else "…"})'

@@ -83,7 +83,7 @@ class Axes:
         return out
 
 
-class Statistics(ABC):
+class Statistics:
     """Sufficient statistics of a block, a frozen dataclass of axes and arrays. The statistics of two data sets add up.
 
     The defaults are those of sums over rows, (outcome, feature).
@@ -92,9 +92,9 @@ class Statistics(ABC):
     axes: Axes
 
     @classmethod
-    @abstractmethod
     def of(cls, X: Any, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Return the statistics of rows `X` (row, feature) with label codes `y` (row)."""
+        """Return the statistics of rows `X` (row, feature) with label codes `y` (row), unless a family makes them."""
+        raise NotImplementedError
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self._named().values(), other._named().values(), strict=True)
@@ -359,8 +359,8 @@ class Family[S: Statistics](Concise, ABC):
         """
         return self.log_prior(parameters)
 
-    def linear_design(self, statistics: S, at_means: bool) -> LinearDesign:
-        """Return the columns of a block, numbers measured from their training means or from 0.
+    def linear_design(self, statistics: S) -> LinearDesign:
+        """Return the columns of a block, numbers measured from their training means.
 
         Counts are measured from 0 always, as their statistics do not say how many documents there were.
         """

@@ -194,12 +194,11 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         densities = (np.asarray(self.alpha) - 1) * np.log(theta) + (np.asarray(self.beta) - 1) * absent
         return Density.of_cells("theta", densities)
 
-    def linear_design(self, statistics: BernoulliStatistics, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: BernoulliStatistics) -> LinearDesign:
         """Measure from the share of rows in which the feature is present."""
         pooled = statistics.pooled()
         share = pooled.successes[0] / np.maximum(pooled.n[0], 1)
-        center = share if at_means else np.zeros_like(share)
-        return LinearDesign(statistics.axes.features, (), center, threshold=self.threshold)
+        return LinearDesign(statistics.axes.features, (), share, threshold=self.threshold)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_i log(1 − θ_ik) + x_i log θ_ik/(1 − θ_ik) (Mitchell, exercise 3)."""

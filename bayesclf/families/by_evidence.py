@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.display import Display, Displayed
+from bayesclf.display import Sized
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import MOST_EVENTS, PROBE, ValueCounts
@@ -24,7 +24,6 @@ from bayesclf.families.moments import Moments, part_of_more
 from bayesclf.families.negative_binomial import NegativeBinomial
 from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
-from bayesclf.wording import counted
 
 
 @dataclass(frozen=True)
@@ -98,21 +97,15 @@ Over all cells, those of a Gaussian add up to 1 but for 2 exp(−2π²σ²/step�
 and up to 1.6 at a quarter of a step.
 """
 
-CERTAIN = "1.00"
-"""How a probability is written that is 1 but for rounding."""
-
-LEAST_SHOWN = 0.005
-"""Least probability of a family that is named among those of a column."""
-
-SHOWN_FAMILIES = 3
-"""Families of a column that a table shows."""
+CERTAIN = 0.995
+"""Probability from which on it is not told, as it is 1 but for rounding."""
 
 type Chosen = tuple[str, Family[Any], tuple[str, ...], Statistics]
 """The name of a candidate, its family, its columns, and their statistics."""
 
 
 @dataclass(frozen=True, repr=False)
-class Choices(Displayed):
+class Choices(Sized):
     """The evidence of families for columns, comparable as that of cells.
 
     `log_evidence`: Of the rows of each column under each family, (feature, family); −∞ for families that it cannot be
@@ -133,15 +126,6 @@ class Choices(Displayed):
         """The family of each column, (feature): the most probable one, the first for a column without evidence."""
         return np.where(np.isnan(self.log_evidence[:, 0]), 0, self.log_evidence.argmax(axis=1))
 
-    def _display(self) -> Display:
-        lines = [
-            (name, *(self._ranked(probability)[:SHOWN_FAMILIES] if probability[0] >= 0 else ["one value only"]))
-            for name, probability in zip(self.features, self.probabilities, strict=True)
-        ]
-        header = ("column", "most probable", *["next"] * (SHOWN_FAMILIES - 1))
-        padded = [(*line, *[""] * (len(header) - len(line))) for line in lines]
-        return Display(f"Family by evidence and its probability, {counted(len(lines), 'column')}", header, padded)
-
     def sentences(self) -> list[str]:
         """Return "capital_gain: zero-inflated log-normal (.98)" for each column that has a choice.
 
@@ -149,16 +133,11 @@ class Choices(Displayed):
         """
         rows = zip(self.features, self.chosen, self.probabilities, strict=True)
         return [
-            f"{name}: {self.families[family]}" + ("" if short == CERTAIN else f" ({short})")
+            f"{name}: {self.families[family]}"
+            + ("" if probability[family] >= CERTAIN else f" ({probability[family]:.2f})".replace("(0", "("))
             for name, family, probability in rows
             if not np.isnan(probability[family])
-            for short in [_short(probability[family])]
         ]
-
-    def _ranked(self, probability: Array) -> list[str]:
-        """Return the names and probabilities of families above `LEAST_SHOWN`, the most probable first."""
-        order = [place for place in np.argsort(-probability, kind="stable") if probability[place] >= LEAST_SHOWN]
-        return [f"{self.families[place]} {_short(probability[place])}" for place in order]
 
 
 @dataclass(frozen=True)
@@ -249,7 +228,3 @@ def _smallest_sd(moments: Moments) -> Array:
     pooled = moments.pooled()
     variance = pooled.scatter / np.maximum(pooled.n, 1.0)
     return np.asarray(np.sqrt((moments.scatter + variance) / (moments.n + 1)).min(axis=0))
-
-
-def _short(probability: float) -> str:
-    return CERTAIN if probability >= 0.995 else f"{probability:.2f}".lstrip("0")

@@ -431,16 +431,14 @@ class Histogram(CutFamily[ValueCounts, Cells]):
 
     @override
     def coords(self) -> dict[str, Any]:
-        """Return the cells, "feature [from, to)", also in the feature and the numbers; those of open ones are ∞."""
-        names, features, lows, highs = [], [], [], []
-        for name, own in zip(self.axes.features, self.layout, strict=True):
-            for low, high in pairwise([-np.inf, *own.borders.tolist(), np.inf]):
-                names.append(f"{name} [{low:.15g}, {high:.15g})")
-                features.append(name)
-                lows.append(low)
-                highs.append(high)
-        parts = {"bin_feature": features, "bin_low": lows, "bin_high": highs}
-        return {"bin": names} | {key: ("bin", values) for key, values in parts.items()}
+        """Return the cells, "feature [from, to)"; the ends of open ones are ∞."""
+        return {
+            "bin": [
+                f"{name} [{low:.15g}, {high:.15g})"
+                for name, own in zip(self.axes.features, self.layout, strict=True)
+                for low, high in pairwise([-np.inf, *own.borders.tolist(), np.inf])
+            ]
+        }
 
     @override
     def binned(self, statistics: ValueCounts) -> Array:

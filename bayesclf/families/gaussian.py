@@ -305,11 +305,9 @@ class Gaussian(Family[Moments]):
         part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
         return Density(densities.reshape(len(densities), -1), part_of)
 
-    def linear_design(self, statistics: Moments, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: Moments) -> LinearDesign:
         """Measure from the pooled means."""
-        mean = statistics.pooled().mean[0]
-        centre = mean if at_means else np.zeros_like(mean)
-        return LinearDesign(statistics.axes.features, (), centre)
+        return LinearDesign(statistics.axes.features, (), statistics.pooled().mean[0])
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""

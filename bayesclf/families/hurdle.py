@@ -36,20 +36,6 @@ class HurdleStatistics(Statistics):
     zeros: BernoulliStatistics
     others: Any
 
-    @classmethod
-    def of(
-        cls,
-        X: Any,
-        y: Integers,
-        axes: Axes,
-        sample_weight: Array | None = None,
-        family: Family[Any] | None = None,
-    ) -> Self:
-        """Return the statistics of rows whose cells above 0 are of a family, by default log-normal."""
-        (zero, others), positive = split(X), family or LogNormal()
-        of_zeros = Bernoulli().statistics(zero, y, axes, sample_weight)
-        return cls(axes, of_zeros, positive.statistics(others, y, axes, sample_weight))
-
     @override
     def pooled(self) -> Self:
         """Return both parts' statistics of all rows under one label."""
@@ -128,7 +114,9 @@ class Hurdle(Family[HurdleStatistics]):
     @override
     def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> HurdleStatistics:
         """Return the statistics of which cells are 0, and of the others' values."""
-        return HurdleStatistics.of(X, y, axes, sample_weight, self.family)
+        zero, others = split(X)
+        of_zeros = Bernoulli().statistics(zero, y, axes, sample_weight)
+        return HurdleStatistics(axes, of_zeros, self.family.statistics(others, y, axes, sample_weight))
 
     def resolve_prior(self, statistics: HurdleStatistics) -> Self:
         """Return both priors in numbers.
@@ -234,8 +222,6 @@ class Hurdle(Family[HurdleStatistics]):
         zero, others = split(X)
         of_zeros = self.of_zeros.contributions(zero, parameters, pair)
         of_others = self.family.contributions(others, parameters, pair)
-        if of_zeros.features != of_others.features:
-            return super().contributions(X, parameters, pair)
         return replace(of_zeros, values=of_zeros.values + of_others.values)
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:

@@ -15,8 +15,8 @@ CODES = types.Array(types.intp, 1, "C", readonly=True)
 WEIGHTS = types.Array(types.float64, 1, "C", readonly=True)
 
 
-def _compiled_sums[F: Callable[..., Any]](signature: Any) -> Callable[[F], F]:
-    options: Any = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+def _compiled[F: Callable[..., Any]](signature: Any = None, **options: Any) -> Callable[[F], F]:
+    options |= {"nogil": True, "error_model": "numpy"}
 
     def compiled(function: F) -> F:
         """Return the function compiled, and kept on disk where that is possible."""
@@ -28,7 +28,7 @@ def _compiled_sums[F: Callable[..., Any]](signature: Any) -> Callable[[F], F]:
     return compiled
 
 
-@_compiled_sums(types.void(CELLS, CODES, WEIGHTS, CELLS, SUMS, SUMS, SUMS))
+@_compiled(types.void(CELLS, CODES, WEIGHTS, CELLS, SUMS, SUMS, SUMS), fastmath={"contract", "nsz"})
 def add_moments(X: Any, y: Any, weight: Any, origin: Any, n: Any, first: Any, second: Any) -> None:
     """Add Σ w, Σ w d and Σ w d² of each class's observed cells to sums (outcome, feature), d = x − origin.
 
@@ -47,11 +47,7 @@ def add_moments(X: Any, y: Any, weight: Any, origin: Any, n: Any, first: Any, se
             squares[j] += share * deviation * deviation
 
 
-def _compiled[F: Callable[..., Any]](function: F) -> F:
-    return cast(F, nb.njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@_compiled()
 def eliminate(weights: Any, local: Any, factors: Any, kept: Any) -> float:
     """Eliminate all vertices in place and return Σ log pivots; `kept`, unless empty, receives w/(w + fill)."""
     total, stop = 0.0, len(factors)
@@ -79,7 +75,7 @@ def eliminate(weights: Any, local: Any, factors: Any, kept: Any) -> float:
     return total
 
 
-@_compiled
+@_compiled()
 def log_sums(cells: Any, ratios: Any, weights: Any, local: Any, factors: Any) -> Any:
     """Return Σ log pivots (row) of the graphs of rows of cells (row, place)."""
     out, own, none = np.empty(len(cells)), np.empty_like(weights), np.empty(0)
@@ -92,7 +88,7 @@ def log_sums(cells: Any, ratios: Any, weights: Any, local: Any, factors: Any) ->
     return out
 
 
-@_compiled
+@_compiled()
 def draw_trees(log_star: Any, kept: Any, rng: Any, draws: int) -> Any:
     """Draw trees (draw, edge, end) from the log weights with which each place joins earlier ones."""
     size = len(log_star)
@@ -125,7 +121,7 @@ def draw_trees(log_star: Any, kept: Any, rng: Any, draws: int) -> Any:
     return edges
 
 
-@_compiled
+@_compiled()
 def _root(component: Any, k: int) -> int:
     while component[k] != k:
         component[k] = component[component[k]]
@@ -133,12 +129,12 @@ def _root(component: Any, k: int) -> int:
     return k
 
 
-@_compiled
+@_compiled()
 def _join(component: Any, i: int, j: int) -> None:
     component[_root(component, i)] = _root(component, j)
 
 
-@_compiled
+@_compiled()
 def directed(present: Any, first: Any, second: Any, features: int) -> Any:
     """Return parents, −1 for none, and an order with parents first, both (tree, feature), of edges (tree, pair)."""
     parent = np.full((len(present), features), -1, np.int64)
@@ -166,7 +162,7 @@ def directed(present: Any, first: Any, second: Any, features: int) -> Any:
     return parent, order
 
 
-@_compiled
+@_compiled()
 def add_up(X: Any, parent: Any, log_theta: Any, starts: Any, sizes: Any, out: Any) -> None:
     """Write Σ_j log θ of complete rows."""
     features = X.shape[1]
@@ -181,7 +177,7 @@ def add_up(X: Any, parent: Any, log_theta: Any, starts: Any, sizes: Any, out: An
                 out[draw, row, k] = total
 
 
-@_compiled
+@_compiled()
 def sum_out(X: Any, parent: Any, order: Any, theta: Any, starts: Any, sizes: Any, width: int, out: Any) -> None:
     """Write log Σ Π_j θ over the values of missing cells, from the leaves to the roots."""
     features = X.shape[1]

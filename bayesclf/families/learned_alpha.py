@@ -202,23 +202,23 @@ def criterion(
 
 def maximum(score: Callable[[float], float], coarse: Callable[[float], float]) -> float:
     """Return the α of the largest score: near the largest `coarse` one, which is that near the best of a grid."""
-    low, high = np.log(LOWEST), np.log(HIGHEST)
-    grid = np.linspace(low, high, GRID)
+    grid = np.linspace(np.log(LOWEST), np.log(HIGHEST), GRID).tolist()
 
-    def around(of: Callable[[float], float], point: float, width: float) -> tuple[float, float]:
-        """Return the largest score within a distance of a point, and where it is."""
+    def within(of: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+        """Return the largest score between two log α, and where it is."""
         found = optimize.minimize_scalar(
             lambda log_alpha: -of(float(np.exp(log_alpha))),
-            bounds=(max(low, point - width), min(high, point + width)),
+            bounds=(max(low, grid[0]), min(high, grid[-1])),
             method="bounded",
             options={"xatol": TOLERANCE if of is score else NEAR / 10},
         )
         return -float(found.fun), float(found.x)
 
-    best = max((coarse(float(np.exp(point))), float(point)) for point in grid)
-    _, point = max(best, around(coarse, best[1], float(grid[1] - grid[0])))
+    values = [coarse(float(np.exp(log_alpha))) for log_alpha in grid]
+    best = int(np.argmax(values))
+    _, found = max((values[best], grid[best]), within(coarse, grid[max(best - 1, 0)], grid[min(best + 1, GRID - 1)]))
     if coarse is not score:
-        start, width = point, NEAR
-        while abs((point := around(score, start, width)[1]) - start) > 0.99 * width:
+        start, width = found, NEAR
+        while abs((found := within(score, start - width, start + width)[1]) - start) > 0.99 * width:
             width *= 4
-    return float(np.exp(point))
+    return float(np.exp(found))

@@ -285,16 +285,11 @@ def _log_rising(alpha: Array, starts: Integers, counts: Array | None = None) -> 
     log Γ is taken.
     """
     total = np.log(alpha)
+    for step, first in enumerate(starts.tolist(), 1):
+        total[first:] += np.log(alpha[first:] + step)
     if counts is not None and len(counts):
         rest = alpha[-len(counts) :]
         total[-len(counts) :] = gammaln(rest + counts) - gammaln(rest)
-        alpha, total_of_whole = alpha[: -len(counts)], total[: -len(counts)]
-    else:
-        total_of_whole = total
-    for first in starts.tolist():
-        more = alpha[first:]
-        more += 1
-        total_of_whole[first:] += np.log(more)
     return total
 
 

@@ -107,9 +107,9 @@ class Selected(WithoutPyMC, Family[Any]):
         return self.family.log_density(X, parameters)
 
     @override
-    def linear_design(self, statistics: Any, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: Any) -> LinearDesign:
         """Return the columns of the wrapped family's block."""
-        return self.family.linear_design(statistics, at_means)
+        return self.family.linear_design(statistics)
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:

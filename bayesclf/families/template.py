@@ -231,10 +231,9 @@ class CellFamily(Family[CellSums]):
         return np.asarray((self.gain(self.state(), *statistics.rows()) + statistics.log_base).sum(axis=0))
 
     @override
-    def linear_design(self, statistics: CellSums, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: CellSums) -> LinearDesign:
         """Measure from the pooled means."""
-        mean = statistics.mean()
-        return LinearDesign(statistics.axes.features, (), mean if at_means else np.zeros_like(mean))
+        return LinearDesign(statistics.axes.features, (), statistics.mean())
 
     @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
@@ -290,8 +289,8 @@ def log_rising(z: Array, k: Array) -> Array:
     """Return log Γ(z + k)/Γ(z), which loses no digits where z is large."""
     large = np.maximum(z, SMALL)
     difference = (large - 0.5) * np.log1p(k / large) + k * (np.log(large + k) - 1)
-    by_series = difference + stirling(large + k) - stirling(large)
-    return np.asarray(np.where(z >= SMALL, by_series, gammaln(z + k) - gammaln(z)))
+    by_series = np.asarray(difference + stirling(large + k) - stirling(large))
+    return by_series if np.all(large == z) else np.where(z >= SMALL, by_series, gammaln(z + k) - gammaln(z))
 
 
 def stirling(z: Array) -> Array:
@@ -300,5 +299,7 @@ def stirling(z: Array) -> Array:
     inverse = 1 / large
     square = inverse**2
     series = inverse * np.polyval(STIRLING, square)
+    if np.all(large == z):
+        return np.asarray(series)
     direct = gammaln(z) - (z - 0.5) * np.log(z) + z - 0.5 * np.log(2 * np.pi)
     return np.asarray(np.where(z >= SMALL, series, direct))

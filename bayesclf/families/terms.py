@@ -40,6 +40,10 @@ class LinearDesign:
         pairs = zip(self.features, self.levels, strict=True)
         return tuple(f"{name}={value}" for name, values in pairs for value in values)
 
+    def from_zero(self) -> LinearDesign:
+        """Return the same columns with numbers measured from 0."""
+        return replace(self, centre=np.zeros_like(self.centre))
+
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.features[:3])) + (", …" if len(self.features) > 3 else "")
         return f"the block of {names}"

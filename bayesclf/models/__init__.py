@@ -58,11 +58,8 @@ class Model(Protocol):
     def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the PyMC model of `bayesclf.pymc_models` of the same prior over rows with label codes `y` (row)."""
 
-    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the variables of `page`."""
-
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
+        """Return the parameters from draws (draw, ...) of the free variables of `pymc` or `page`."""
 
     def log_scores(self, rows: Rows, parameters: Parameters) -> Array:
         """Return log P(y | x, θ) up to a constant of each draw and row, (draw, row, outcome).

@@ -205,12 +205,8 @@ class GenerativeModel:
         """Names of the axes that the parameters have besides the classes."""
         return {axis for dims in self.dims().values() for axis in dims} - {"outcome"}
 
-    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, …) of the variables of `page`."""
-        return self.from_pymc(draws)
-
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, ...) of the PyMC model's free variables."""
+        """Return the parameters from draws (draw, ...) of the variables of `pymc` or `page`."""
         return self._collect(
             {"pi": draws["pi"]} if self.class_prior.learnt else {}, lambda b: b.family.from_pymc(draws, b.suffix)
         )

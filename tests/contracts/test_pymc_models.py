@@ -62,7 +62,7 @@ def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
     free = [variable.name for variable in model.free_RVs]
     points = [pm.draw([model[name] for name in free], random_seed=seed, mode=PYTHON) for seed in (1, 2)]
     drawn = {name: np.stack(values) for name, values in zip(free, zip(*points, strict=True), strict=True)}
-    parameters = own.of_page(drawn)
+    parameters = own.from_pymc(drawn)
     for name, values in own.shown(parameters).items():  # and back
         if name in free:
             np.testing.assert_allclose(values, drawn[name], rtol=1e-8, atol=1e-12)
@@ -281,7 +281,7 @@ def test_many_columns_with_as_many_levels_are_one_variable():
     free = [variable.name for variable in model.free_RVs]
     assert free == ["pi", "theta_of_2", "theta_of_3"]
     point = {name: posterior[name].values[0, 0] for name in free}
-    parameters = clf.model_.of_page({name: values[None] for name, values in point.items()})
+    parameters = clf.model_.from_pymc({name: values[None] for name, values in point.items()})
     np.testing.assert_array_equal(parameters["theta"][0], posterior["theta"].values[0, 0])
     plain = remove_value_transforms(model)
     found = float(plain.compile_logp(vars=plain.observed_RVs, mode=PYTHON)(point))

@@ -219,39 +219,6 @@ def test_a_saved_model_answers_as_before(name, tmp_path):
 
 
 @every_family
-def test_learning_in_parts_is_learning_at_once(name):
-    X, clf = table(name), make(name)
-    for rows in (slice(0, 25), slice(25, 40), slice(40, N)):
-        clf.partial_fit(X[rows], Y[rows], classes=["no", "perhaps", "yes"])
-    for rule in ("mle", "map", "predictive"):
-        assert_allclose(clf.predict_proba(X, rule=rule), fitted(name).predict_proba(X, rule=rule), rtol=1e-9)
-
-
-@every_family
-def test_a_posterior_is_a_prior(name):
-    X, first = table(name), make(name).fit(table(name)[:30], Y[:30])
-    second = first.as_prior().fit(X[30:], Y[30:])
-    whole = first.model_.log_evidence() + second.model_.log_evidence()
-    frozen = first.model_
-    statistics = frozen.blocks[0].family.statistics(X.to_numpy(), np.arange(N) % 3, first.model_.blocks[0].family.axes)
-    of_labels = frozen.class_prior.log_evidence(np.full(3, N / 3))
-    assert_allclose(whole, of_labels + frozen.blocks[0].family.log_evidence(statistics).sum(), rtol=1e-10)
-
-
-@every_family
-def test_rows_are_generated_and_learned_from(name):
-    X, y = fitted(name).sample(30, random_state=1)
-    assert np.isfinite(X.to_numpy()).all()
-    make(name).fit(X, y)
-
-
-@every_family
-def test_leave_one_out_is_exact(name):
-    found = fitted(name).loo(table(name), Y, rule="predictive")
-    assert np.isfinite(found.elpd)
-
-
-@every_family
 def test_columns_are_selected(name):
     if "one variance" in name:
         with pytest.raises(Refused, match=r"parameters in common|features that share"):
@@ -261,12 +228,6 @@ def test_columns_are_selected(name):
         clf = make(name, select=True).fit(X, Y)
         assert clf.inclusion_["u"] > clf.inclusion_["v"]
         assert np.isfinite(clf.predict_proba(X, rule="predictive")).all()
-
-
-@every_family
-def test_contributions_are_explained(name):
-    explanation = fitted(name).explain(table(name)[:2])
-    assert explanation is not None
 
 
 @pytest.mark.parametrize("scale", [1e-95, 1e95])

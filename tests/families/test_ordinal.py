@@ -1,7 +1,5 @@
 """Categories in order against enumeration of all sets of cuts, their limits, and what columns say of their order."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,26 +45,6 @@ def test_evidence_of_two_levels_is_that_of_betas_of_each_class_or_of_all():
 
     expected = 0.5 * ordered(1, 5) * ordered(3, 4) + 0.5 * ordered(4, 9)
     assert_allclose(np.exp(prior.log_evidence(statistics)), expected, rtol=1e-12)
-
-
-def test_evidence_of_all_tables_adds_up_to_one():
-    prior, _ = fitted(3, alpha=(1.0, 6.0))
-    y = np.array([0, 0, 1, 2])
-    total = 0.0
-    for x in itertools.product(range(3), repeat=4):
-        statistics = prior.statistics(np.array(x)[:, None], y, prior.axes)
-        total += np.exp(prior.log_evidence(statistics).sum())
-    assert_allclose(total, 1.0, rtol=1e-12)
-
-
-def test_leaving_a_row_out_is_the_posterior_of_the_others():
-    X, y = data(5, 3)
-    prior, statistics = fitted(5, 3)
-    found = prior.posterior(statistics).log_predictive_without(X, y)
-    for row in range(0, len(y), 7):
-        others = np.arange(len(y)) != row
-        posterior = prior.posterior(prior.statistics(X[others], y[others], prior.axes))
-        assert_allclose(found[row], posterior.log_predictive(X[[row]])[0], rtol=1e-10)
 
 
 @pytest.mark.slow
@@ -147,18 +125,6 @@ def test_one_level_contributes_nothing_and_an_empty_column_is_left_out():
     for rule in ("map", "mean", "predictive"):
         assert_allclose(clf.predict_proba(X, rule=rule), alone.predict_proba(X[["two"]], rule=rule), rtol=1e-10)
     assert_allclose(clf.model_.blocks[0].family.log_evidence(clf.model_.blocks[0].statistics)[0], 0.0, atol=1e-12)
-
-
-def test_weights_are_repeated_rows():
-    X, y = data(5, 3)
-    weight = np.random.default_rng(1).integers(0, 4, len(y))
-    axes = axes_of(5, 3)
-    weighted = Ordinal().statistics(X, y, axes, weight.astype(float))
-    repeated = Ordinal().statistics(np.repeat(X, weight, axis=0), np.repeat(y, weight), axes)
-    one, other = (Ordinal().resolve_prior(own) for own in (weighted, repeated))
-    assert_allclose(one.log_evidence(weighted), other.log_evidence(repeated), rtol=1e-12)
-    found = one.posterior(weighted).mean()["theta"]
-    assert_allclose(found, other.posterior(repeated).mean()["theta"], rtol=1e-12)
 
 
 def test_many_rows_have_finite_answers_near_their_shares(rng):

@@ -94,17 +94,6 @@ def test_predictive_is_that_of_all_sets_of_features(family, axes):
 
 
 @every_family
-def test_evidence_is_the_product_of_predictions_one_step_ahead(family, axes):
-    prior, statistics, X, y = resolved(family, axes)
-    total, now = 0.0, prior
-    for i in range(len(y)):
-        total += now.log_predictive(X[i : i + 1])[0, y[i]]
-        now = now.posterior(family.statistics(X[i : i + 1], y[i : i + 1], axes))
-    np.testing.assert_allclose(prior.log_evidence(statistics).sum(), total, rtol=1e-10)
-    np.testing.assert_allclose(now.inclusion, prior.posterior(statistics).inclusion, rtol=1e-9)
-
-
-@every_family
 def test_draws_average_to_predictive_mean_and_inclusion(family, axes, rng):
     prior, statistics, _, _ = resolved(family, axes)
     posterior, draws = prior.posterior(statistics), 20_000

@@ -41,7 +41,7 @@ def test_any_blocks_have_a_model_whose_draws_are_their_parameters(name, table):
     assert set(free) <= clf.model_.shown_dims().keys()
     values = pm.draw([model[one] for one in free], random_seed=1, mode="FAST_COMPILE")
     drawn = {one: value[None] for one, value in zip(free, values, strict=True)}
-    parameters = clf.model_.of_page(drawn)
+    parameters = clf.model_.from_pymc(drawn)
     assert parameters.keys() == clf.model_.dims().keys()
     shown = clf.model_.shown(parameters)
     for one in free:

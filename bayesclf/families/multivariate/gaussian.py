@@ -506,11 +506,9 @@ class MultivariateGaussian(Family[GroupedMoments]):
             return whole
         return replace(whole, log_density=self.freedom.log_prior(np.log(self._expand(parameters["nu"]) - d - 1)))
 
-    def linear_design(self, statistics: GroupedMoments, at_means: bool) -> LinearDesign:
+    def linear_design(self, statistics: GroupedMoments) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
-        mean = statistics.cells().pooled().mean[0]
-        centre = mean if at_means else np.zeros_like(mean)
-        return LinearDesign(statistics.axes.features, (), centre, complete=True)
+        return LinearDesign(statistics.axes.features, (), statistics.cells().pooled().mean[0], complete=True)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""

@@ -429,10 +429,6 @@ class LogisticModel:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
         return self._page(self.design.standardized(self.design.matrix(self.known_levels(rows))), y)
 
-    def of_page(self, draws: Mapping[str, Array]) -> Parameters:
-        """Return the parameters from draws (draw, …) of the PyMC model."""
-        return self.from_pymc(draws)
-
     def shown_coords(self) -> dict[str, Any]:
         """Return the coordinates."""
         return self.coords()
