@@ -430,10 +430,10 @@ def _kept(table: pd.DataFrame, found: Columns) -> Columns:
         if name == "row" or name in found:
             raise InputError(f"the predictions have a column {name!r} of their own; rename it in the table")
     words = [name for name, kind in kinds_of(table).items() if kind != "number"]
-    cells = table.astype(object).where(table.notna(), None)
+    cells = table.assign(**{name: table[name].astype(object).map(str) for name in words})
     return {
-        str(name): (column.map(str, na_action="ignore") if name in words else column).to_numpy(dtype=object)
-        for name, column in cells.items()
+        str(name): column.to_numpy(dtype=object)
+        for name, column in cells.astype(object).mask(table.isna(), None).items()
     }
 
 
