@@ -298,12 +298,9 @@ def _array(X: Any) -> NDArray[Any]:
         if reason.startswith("Complex"):
             raise InputError("Complex data not supported: X holds complex numbers; give their real parts") from error
         raise InputError(
-            f"X must be a table of shape (row, feature), but {_lower(reason)}; Reshape your data: one row per example"
+            f"X must be a table of shape (row, feature), but {reason[:1].lower()}{reason[1:].rstrip('.')}; Reshape "
+            "your data: one row per example"
         ) from error
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def _check_dtype(dtype: Any, name: object) -> None:

@@ -410,8 +410,8 @@ def available() -> list[DatasetInfo]:
                 listed.append(DatasetInfo(shown, place, None, None, f"the file {_folder_files()[name].name}"))
             else:
                 about = KNOWN[place][name]
-                sizes = (about.rows, about.columns)
-                listed.append(DatasetInfo(shown, place, *sizes, about.description, about.classes, about.license))
+                said = (about.rows, about.columns, about.description, about.classes, about.license)
+                listed.append(DatasetInfo(shown, place, *said))
             taken.add(name)
     return listed
 

@@ -61,8 +61,6 @@ BY_PANDAS = "python -c \"import pandas; pandas.{reader}('{path}').to_csv('{csv}'
 CONVERTED = {
     ".sav": "pip install pyreadstat && " + BY_PANDAS.replace("{reader}", "read_spss"),
     ".dta": BY_PANDAS.replace("{reader}", "read_stata"),
-    ".sas7bdat": BY_PANDAS.replace("{reader}", "read_sas"),
-    ".xls": "pip install xlrd && " + BY_PANDAS.replace("{reader}", "read_excel"),
     ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{csv}', row.names=FALSE)\"",
 }
 """Lines that convert files of other programs."""
@@ -167,16 +165,16 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
 
 def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
     """Return a table with the cells emptied and the kinds of columns that the user asks for."""
+    kinds: dict[str, Any] = dict(wish.kinds)
     for name in wish.missing:
         require_column(name, list(frame.columns), where)
-    kinds: dict[str, Any] = dict(wish.kinds)
     if wish.missing or wish.options.missing:
         codes = {name: wish.codes(name) for name in map(str, frame.columns)}
         frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, where)
         before = frame.isna().to_numpy().sum()
-        frame = emptied(frame, codes, where, wish.missing.keys() - emptied_already if wish.required else ())
+        frame = emptied(frame, codes, where, wish.missing.keys() - emptied_already)
         none = not emptied_already and frame.isna().to_numpy().sum() == before
-        if none and wish.options.missing and wish.required:
+        if none and wish.options.missing:
             said = " or ".join(map(str, wish.options.missing))
             of_one = option("missing", {"COL": ["VALUE"]})
             raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
@@ -413,19 +411,15 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
     if not isinstance(source, str | os.PathLike):
         return stream_of(source, wanted)
     path = os.fspath(source)
-    if os.path.isfile(path) and _read_at_once(Path(path)):
-        return _whole_file(Path(path), wish, wanted)
+    if os.path.isfile(path):
+        ending = _streamed_ending(Path(path))
+        if ending is None or (ending != ".parquet" and os.path.getsize(path) <= AT_ONCE):
+            return _whole_file(Path(path), wish, wanted)
     paths = files_of(path)
     endings = {_streamed_ending(one) or one.suffix for one in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
     return _parquet_stream(paths, path, wanted) if endings == {".parquet"} else text_stream(paths, path, wish, wanted)
-
-
-def _read_at_once(path: Path) -> bool:
-    """Return whether a file is too short for batches, or of a kind that has none."""
-    ending = _streamed_ending(path)
-    return ending is None or (ending != ".parquet" and path.stat().st_size <= AT_ONCE)
 
 
 def is_streamed(table: str, most_bytes: int | None) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesclf.arrays import require_bytes
 from bayesclf.errors import InputError
@@ -181,29 +180,15 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.unify_dictionaries().combine_chunks()
-        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-    words = np.asarray(column.dictionary.to_pylist(), dtype=object)
-    codes = pc.fill_null(column.indices.cast(pa.int64()), len(words)).to_numpy(zero_copy_only=False)
-    known = np.array([word is not None for word in words], dtype=bool)
+    coded = pa.types.is_dictionary(column.type)
+    try:
+        words = pd.Categorical((column if coded else pc.dictionary_encode(column)).to_pandas())
+    except (ValueError, pa.ArrowInvalid):  # a level of a dictionary is missing, or there twice
+        return _categorical(column.cast(column.type.value_type), observed=True)
+    levels: Any = words.categories
     if observed:
-        known &= np.bincount(codes, minlength=len(words) + 1)[: len(words)] > 0
-    elif known.all() and len(set(words)) == len(words):
-        return pd.Categorical.from_codes(np.where(codes == len(words), -1, codes), pd.Index(words, dtype=object))
-    return pd.Categorical.from_codes(*_sorted_levels(words, codes, known))
-
-
-def _sorted_levels(
-    words: NDArray[Any], codes: NDArray[np.integer[Any]], kept: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], pd.Index]:
-    """Return codes (row) of the sorted kept words, −1 where a cell has none of them, and these words once each."""
-    levels, place = np.unique(words[kept], return_inverse=True)
-    moved = np.full(len(words) + 1, -1, dtype=np.intp)
-    moved[np.flatnonzero(kept)] = place
-    return moved[codes], pd.Index(levels, dtype=object)
+        levels = sorted(levels[np.bincount(words.codes.astype(np.intp) + 1, minlength=len(levels) + 1)[1:] > 0])
+    return words.set_categories(pd.Index(levels, dtype=object))
 
 
 @dataclass(frozen=True)

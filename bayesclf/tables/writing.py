@@ -45,6 +45,7 @@ _SHAPES = {
 """Shapes of a number without its sign; a point or comma before three digits may be of thousands or decimal."""
 _SHAPE = re.compile("|".join(f"(?P<s{place}>{shape})" for place, shape in enumerate(_SHAPES.values())))
 _NAMES = tuple(_SHAPES)
+_DOTTED = re.compile(r"[-+]?" + _SHAPES["point?"])
 COMMA_SHAPES = {"comma", "points, comma", "points", "blanks, comma"}
 POINT_SHAPES = {"point", "commas, point", "commas", "blanks, point"}
 
@@ -61,7 +62,7 @@ def written(word: str) -> tuple[str, str] | None:
     (('$', 'commas, point'), ('%', 'point'), ('kg', 'whole'), ('', 'points, comma'), None)
     """
     if PLAIN.fullmatch(word):
-        return "", "whole" if word.lstrip("+-").isdecimal() else ("point?" if _dotted(word) else "point")
+        return "", "whole" if word.lstrip("+-").isdecimal() else ("point?" if _DOTTED.fullmatch(word) else "point")
     found = _SIGNED.fullmatch(word)
     if not found or (found["minus"] and found["inner"]) or (found["before"] and found["after"]):
         return None
@@ -72,10 +73,6 @@ def written(word: str) -> tuple[str, str] | None:
     if found["power"] and name not in ("whole", "point", "point?"):
         return None
     return found["before"] or found["after"] or "", name
-
-
-def _dotted(word: str) -> bool:
-    return bool(re.fullmatch(r"[-+]?" + _SHAPES["point?"], word))
 
 
 @dataclass(frozen=True)
