@@ -174,44 +174,44 @@ class _Terminal(AbstractContextManager["_Terminal"]):
         self._bar = bar
 
 
-class _Notebook(AbstractContextManager["_Notebook"]):
-    """A bar in the output of a cell, in the colors of the page."""
-
-    def __init__(self) -> None:
-        self._next = time.monotonic() + DELAY
-        self._handle: Any = None
-
-    def __call__(self, what: str, done: int, total: int, /) -> None:
-        if time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + UPDATES_EVERY
-        text = f"{clipped(what, LONGEST_LINE)}: {done:,} of {total:,}"
-        bar = f'<progress value="{done}" max="{total}"></progress>'
-        self._show({"text/plain": text, "text/html": f"{bar} {escape(text)}"})
-
-    def __exit__(self, *error: object) -> None:
-        if self._handle is not None:
-            self._show({"text/plain": "", "text/html": ""})
-
-    def _show(self, data: dict[str, str]) -> None:
-        from IPython.display import display
-
-        if self._handle is None:
-            self._handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
-        else:
-            self._handle.update(data, raw=True)
-
-
 class _Lines(AbstractContextManager["_Lines"]):
     """A line on stderr now and then, where progress was requested without a terminal."""
+
+    every = LINES_EVERY
 
     def __init__(self) -> None:
         self._next = time.monotonic() + DELAY
 
     def __call__(self, what: str, done: int, total: int, /) -> None:
         if time.monotonic() >= self._next:
-            self._next = time.monotonic() + LINES_EVERY
-            print(f"{clipped(what, LONGEST_LINE)}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+            self._next = time.monotonic() + self.every
+            self._show(f"{clipped(what, LONGEST_LINE)}: {done:,} of {total:,}", done, total)
+
+    def _show(self, text: str, done: int, total: int) -> None:
+        print(text, file=sys.stderr, flush=True)
 
     def __exit__(self, *error: object) -> None:
         """Leave the lines."""
+
+
+class _Notebook(_Lines):
+    """A bar in the output of a cell, in the colors of the page."""
+
+    every = UPDATES_EVERY
+    _handle: Any = None
+
+    def _show(self, text: str, done: int, total: int) -> None:
+        self._display(text, f'<progress value="{done}" max="{total}"></progress> {escape(text)}')
+
+    def __exit__(self, *error: object) -> None:
+        if self._handle is not None:
+            self._display("", "")
+
+    def _display(self, text: str, page: str) -> None:
+        from IPython.display import display
+
+        data = {"text/plain": text, "text/html": page}
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(data, raw=True)

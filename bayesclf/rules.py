@@ -90,6 +90,9 @@ def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
     return np.asarray(log_softmax(joint, axis=1))
 
 
+GIVEN = Choice(("data", "data and x"))
+"""What the Gibbs classifier's hypothesis is drawn given."""
+
 FEW_ROWS = 32
 """Rows that are evaluated under more hypotheses than their own: below this, calls cost more than what they compute."""
 
@@ -125,7 +128,7 @@ class Gibbs:
             one_of = isinstance(self.draw, int | np.integer) and self.draw >= 0
         if not one_of:
             raise InputError(f"draw must be 'hypothesis', 'label' or the number of a hypothesis, not {self.draw!r}")
-        require(Choice(("data", "data and x")), given=self.given)
+        require(GIVEN, given=self.given)
 
     def log_proba(self, hypotheses: HypothesisSet, rows: Rows, seed: int) -> Array:
         """Return log P(k | x, h_s), shape (row, outcome), s a function of (seed, row number in the table) alone."""

@@ -1,12 +1,12 @@
 """Would the tests notice a wrong sign? Changes of one operator or constant each, and how many of them the tests find.
 
-Run ``python benchmarks/mutation.py`` for 300 changes of the modules in `SUBJECTS`; the result is one JSON line for each
-mutant and a table. A site is drawn at random among those of its kind, the same number for each kind.
+``python benchmarks/mutation.py`` draws 100 lines of the package and a change in each. It writes one change at a time
+into a copy of the repository. There a fork of this process, which has the libraries already, runs quick tests until
+one fails or time is up: those that mirror the module first, then those that name what is changed, then the others of
+the room and the contracts.
 
-The tests that a mutant meets are those that execute its statement, as one run under `sys.monitoring` has found, in
-order of their duration, those of the test file that mirrors the module first. Each mutant is a fork of a process that
-has imported the libraries; there the package is imported with the changed module, and no file is written. A survivor of
-which `mutation_equivalent.json` says why no test can tell it from the original counts as equivalent.
+Each outcome is a line of `results/mutants.jsonl`, from which a run that was ended goes on. Where no test can tell a
+survivor from the original, its outcome there is changed to "equivalent" by hand, and its reason added.
 """
 
 import argparse
@@ -15,336 +15,205 @@ import importlib
 import json
 import os
 import random
+import re
 import resource
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
-import traceback
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from importlib.machinery import SourceFileLoader
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import pandas as pd
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-EQUIVALENT = Path(__file__).with_name("mutation_equivalent.json")
-SUBJECTS = (
-    *("bayesclf/families", "bayesclf/posterior", "bayesclf/engines", "bayesclf/models/logistic"),
-    *("bayesclf/rules.py", "bayesclf/decisions.py", "bayesclf/evaluation/scores.py"),
-    *("bayesclf/evaluation/leave_one_out.py",),
-)
-TESTS = (
-    *("tests/families", "tests/contracts", "tests/posterior", "tests/engines", "tests/models", "tests/classifiers"),
-    *("tests/evaluation", "tests/interpretation", "tests/storage/test_round_trip.py", "tests/test_conformal.py"),
-    *("tests/test_rules.py", "tests/test_decisions.py", "tests/test_finite.py", *SUBJECTS[:4]),
-)
-"""What may kill a mutant: the tests of the same rooms, of those that stand on them, and the doctests of folders."""
+ROOT = Path(__file__).resolve().parents[1]
 LIBRARIES = ("arviz", "h5netcdf", "joblib", "matplotlib.pyplot", "nutpie", "pymc", "sklearn.ensemble", "xarray")
-CPU_SECONDS, BYTES = 150, 8 * 2**30
-"""What a mutant may take: many times what its tests take, as a loop that never ends counts as found."""
-TEST_SECONDS = 15.0
-"""How much work of tests a mutant meets, in CPU seconds as the unchanged code took for it."""
-ARGUMENTS = (
-    *("-q", "-p", "no:cacheprovider", "-m", "not slow and not nightly and not browser", "--tb=short", "-o"),
-    "addopts=--doctest-modules --import-mode=importlib -p no:zarr --strict-markers",
-)
-
-ARITHMETIC = {
+ARGUMENTS = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", "--tb=line", "--doctest-modules", "-m")
+QUICK = "not slow and not nightly and not browser"
+NOT_OF_ROOMS = ("test_imports.py", "test_public_api.py", "test_words.py", "test_project.py", "test_notebooks.py")
+"""Tests of how the sources are written, and of whole pages."""
+LOOPS = 5
+"""A fork that takes so many times the time for tests is ended: the changed code does not end."""
+OTHERS = {
     **{"Add": "Sub", "Sub": "Add", "Mult": "Div", "Div": "Mult", "Pow": "Mult", "FloorDiv": "Mult", "Mod": "FloorDiv"},
-    **{"BitAnd": "BitOr", "BitOr": "BitAnd"},
-}
-NEGATED = {
-    **{"Eq": "NotEq", "NotEq": "Eq", "Lt": "GtE", "GtE": "Lt", "Gt": "LtE", "LtE": "Gt"},
-    **{"Is": "IsNot", "IsNot": "Is", "In": "NotIn", "NotIn": "In"},
+    **{"BitAnd": "BitOr", "BitOr": "BitAnd", "And": "Or", "Or": "And", "Eq": "NotEq", "NotEq": "Eq", "Is": "IsNot"},
+    **{"IsNot": "Is", "In": "NotIn", "NotIn": "In", "Lt": "GtE", "GtE": "Lt", "Gt": "LtE", "LtE": "Gt"},
 }
 BOUNDARY = {"Lt": "LtE", "LtE": "Lt", "Gt": "GtE", "GtE": "Gt"}
 """Names of operators of `ast`, and what each becomes."""
-FOUND, OUTCOMES = 3, {0: "survived", 3: "killed"}
-"""Status of a fork in which a test failed, and what a status means."""
-KINDS = ("arithmetic", "comparison", "boundary", "constant", "boolean")
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One change: which node of a module's tree, in the order of `ast.walk`, becomes what."""
-
-    module: str
-    kind: str
-    node: int
-    line: int
-    end: int
-    statement: str
-    before: str
-    after: str
-    place: int
-    """The number of equal changes before it in the module."""
-
-
-def key(entry: dict[str, Any]) -> tuple[str, str, str, str, int]:
-    """Return what names a mutant, whatever lines come before it."""
-    return entry["module"], entry["statement"], entry["before"], entry["after"], entry.get("place", 0)
-
-
-def changed(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Return the kinds of change that a node allows, each with what it becomes."""
+def changed(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what a node may become."""
     match node:
-        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op).__name__ in ARITHMETIC:
-            yield "arithmetic", _with(node, op=_other(op, ARITHMETIC))
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            yield "arithmetic", operand
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            yield "boolean", operand
-        case ast.BoolOp(op=op):
-            yield "boolean", _with(node, op=ast.Or() if isinstance(op, ast.And) else ast.And())
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) | ast.BoolOp(op=op) if type(op).__name__ in OTHERS:
+            yield _with(node, op=getattr(ast, OTHERS[type(op).__name__])())
+        case ast.UnaryOp(op=ast.USub() | ast.Not(), operand=operand):
+            yield operand
         case ast.Compare(ops=[op, *others]):
-            yield "comparison", _with(node, ops=[_other(op, NEGATED), *others])
-            if type(op).__name__ in BOUNDARY:
-                yield "boundary", _with(node, ops=[_other(op, BOUNDARY), *others])
+            for table in (OTHERS, BOUNDARY):
+                if other := table.get(type(op).__name__):
+                    yield _with(node, ops=[getattr(ast, other)(), *others])
         case ast.Constant(value=bool(value)):
-            yield "boolean", _with(node, value=not value)
+            yield _with(node, value=not value)
         case ast.Constant(value=int(value)):
-            yield "constant", _with(node, value=value + 1)
+            yield _with(node, value=value + 1)
         case ast.Constant(value=float(value)):
-            yield "constant", _with(node, value=2 * value if value else 1.0)
-
-
-def _other(op: ast.AST, others: dict[str, str]) -> Any:
-    """Return the operator that replaces another one."""
-    return getattr(ast, others[type(op).__name__])()
+            yield _with(node, value=2 * value if value else 1.0)
 
 
 def _with(node: Any, **fields: Any) -> ast.AST:
     """Return a copy of a node with some fields changed."""
-    made = type(node)(**{name: fields.get(name, getattr(node, name)) for name in node._fields})
-    return ast.copy_location(made, node)
+    return ast.copy_location(type(node)(**dict(ast.iter_fields(node)) | fields), node)
 
 
-def _beside_the_point(tree: ast.Module) -> set[int]:
+def _aside(tree: ast.Module) -> set[int]:
     """Return the nodes that no test can or should notice: annotations, decorators, and names of types."""
-    parts: list[ast.AST] = [node for node in ast.walk(tree) if isinstance(node, ast.TypeAlias)]
+    parts: list[ast.AST] = []
     for node in ast.walk(tree):
+        parts += [node] if isinstance(node, ast.TypeAlias) else getattr(node, "decorator_list", [])
         parts += [part for name in ("annotation", "returns") if (part := getattr(node, name, None))]
-        parts += getattr(node, "decorator_list", [])
     return {id(inner) for part in parts for inner in ast.walk(part)}
 
 
-def mutants(module: str) -> Iterator[Mutant]:
-    """Yield all changes of a module."""
-    text = (ROOT / module).read_text()
-    tree, lines = ast.parse(text), text.splitlines()
-    aside, spans = _beside_the_point(tree), _statements(tree)
-    seen: Counter[tuple[str, ...]] = Counter()
-    for number, node in enumerate(ast.walk(tree)):
-        for kind, new in changed(node) if id(node) not in aside and hasattr(node, "lineno") else ():
-            first, last = spans[id(node)]
-            before, after = " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split())
-            statement = " ".join(" ".join(lines[first - 1 : last]).split())
-            place = seen[statement, before, after]
-            seen[statement, before, after] += 1
-            yield Mutant(module, kind, number, first, last, statement, before, after, place)
+def drawn(number: int, seed: int) -> list[dict[str, Any]]:
+    """Draw lines of the package, and a change in each."""
+    lines = defaultdict(list)
+    for path in sorted((ROOT / "bayesclf").rglob("*.py")):
+        text = path.read_text()
+        tree, source = ast.parse(text), text.splitlines()
+        names = {id(inner): top.name for top in tree.body if hasattr(top, "name") for inner in ast.walk(top)}
+        aside = _aside(tree)
+        for place, node in enumerate(ast.walk(tree)):
+            for way, new in enumerate(changed(node) if id(node) not in aside else ()):
+                module, line = str(path.relative_to(ROOT)), node.lineno
+                code = {"module": module, "line": line, "node": place, "way": way, "name": names.get(id(node), "")}
+                words = {"before": ast.unparse(node), "after": ast.unparse(new), "code": source[line - 1].strip()}
+                lines[module, line].append(code | words)
+    rng = random.Random(seed)
+    return [rng.choice(lines[where]) for where in rng.sample(sorted(lines), number)]
 
 
-def _statements(tree: ast.Module) -> dict[int, tuple[int, int]]:
-    """Return the lines of the innermost simple statement, or the head of the compound one, of each node."""
-    spans: dict[int, tuple[int, int]] = {}
-    for node in ast.walk(tree):  # from the outside to the inside
-        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            body = getattr(node, "body", None)
-            first = getattr(node, "lineno", body[0].lineno - 1 if body else 1)
-            last = max(first, body[0].lineno - 1) if body else node.end_lineno or first
-            spans |= {id(inner): (first, last) for inner in ast.walk(node)}
-    return spans
-
-
-def mutated(mutant: Mutant) -> ast.Module:
-    """Return the module's tree with the change."""
-    tree = ast.parse((ROOT / mutant.module).read_text())
-    old = next(node for number, node in enumerate(ast.walk(tree)) if number == mutant.node)
-    new = dict(changed(old))[mutant.kind]
+def mutated(text: str, mutant: dict[str, Any]) -> str:
+    """Return a module's text with a change."""
+    tree = ast.parse(text)
+    old = list(ast.walk(tree))[mutant["node"]]
+    new = list(changed(old))[mutant["way"]]
 
     class Change(ast.NodeTransformer):
         def visit(self, node: ast.AST) -> Any:
             return new if node is old else self.generic_visit(node)
 
-    return ast.fix_missing_locations(Change().visit(tree))
+    return ast.unparse(ast.fix_missing_locations(Change().visit(tree)))
 
 
-def drawn(number: int, seed: int, subjects: Sequence[str]) -> list[Mutant]:
-    """Draw the same number of changes of each kind."""
-    modules = [path for subject in subjects for path in sorted((ROOT / subject).rglob("*.py")) or [ROOT / subject]]
-    every = [mutant for path in modules for mutant in mutants(str(path.relative_to(ROOT)))]
-    rng = random.Random(seed)
-    chosen = []
-    for place, kind in enumerate(KINDS):
-        of_kind = [mutant for mutant in every if mutant.kind == kind]
-        share = number // len(KINDS) + (place < number % len(KINDS))
-        chosen += rng.sample(of_kind, min(share, len(of_kind)))
-    return chosen
+def files_for(module: str, name: str) -> list[str]:
+    """Return the test files that a changed module meets, the nearest first."""
+    path = Path(module).relative_to("bayesclf")
+    words = re.compile(rf"\b({path.stem}|{name.strip('_') or path.stem})\b")
+
+    def distance(file: Path) -> tuple[int, int]:
+        text, room = file.read_text(), file.relative_to(ROOT / "tests").parent
+        near = [
+            file.name == f"test_{path.stem}.py" and room == path.parent,
+            file.name == f"test_{path.stem}.py",
+            bool(words.search(text)) and room == path.parent,
+            bool(words.search(text)),
+            room == path.parent != Path(),
+            room.name == "contracts",
+        ]
+        return near.index(True) if any(near) else len(near), len(text)
+
+    every = (ROOT / "tests").rglob("test_*.py")
+    files = [file for file in every if file.parent.name not in ("fuzz", "docs") and file.name not in NOT_OF_ROOMS]
+    ranked = sorted((distance(file), str(file.relative_to(ROOT))) for file in files)
+    return [module, *(file for (near, _), file in ranked if near < 6)]
 
 
-class Reach:
-    """A pytest plugin that notes which lines of the subjects each test executes, and for how long it runs."""
+class Limit:
+    """A pytest plugin that begins no test after some seconds of processor time, and notes which test fails."""
 
-    tool, events = sys.monitoring.COVERAGE_ID, sys.monitoring.events
+    def __init__(self, seconds: float) -> None:
+        self.end = time.process_time() + seconds
 
-    def __init__(self, subjects: Sequence[str]) -> None:
-        self.subjects = tuple(str(ROOT / subject) for subject in subjects)
-        self.lines: set[tuple[str, int]] = set()
-        self.seconds: dict[str, float] = {}
-        self.reached: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
-        sys.monitoring.use_tool_id(self.tool, "reach")
-        sys.monitoring.register_callback(self.tool, self.events.PY_START, self.start)
-        sys.monitoring.register_callback(self.tool, self.events.LINE, self.line)
-        sys.monitoring.set_events(self.tool, self.events.PY_START)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the test that fails."""
+        if report.failed:
+            Path("killer").write_text(report.nodeid)
 
-    def start(self, code: CodeType, _: int) -> Any:
-        """Watch the lines of a function of the subjects."""
-        if code.co_filename.startswith(self.subjects):
-            sys.monitoring.set_local_events(self.tool, code, self.events.LINE)
-        return sys.monitoring.DISABLE
-
-    def line(self, code: CodeType, number: int) -> Any:
-        """Note a line that the test executes."""
-        self.lines.add((str(Path(code.co_filename).relative_to(ROOT)), number))
-        return sys.monitoring.DISABLE
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: Any) -> Any:
-        """Keep the lines of a test, with those of the fixtures that it is the first to use."""
-        self.lines = set()
-        sys.monitoring.restart_events()
-        start = time.process_time()
-        result = yield
-        self.seconds[item.nodeid] = time.process_time() - start
-        for path, number in self.lines:
-            self.reached[path][number].append(item.nodeid)
-        return result
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Let the test that ran be the last one."""
+        if time.process_time() > self.end:
+            pytest.exit("time is up", returncode=0)
 
 
-def focused(mutant: Mutant, reach: dict[str, Any], limit: float) -> list[str]:
-    """Return the tests that a mutant meets: as many of those that execute it as a number of CPU seconds allows.
-
-    Code of a module's top level, or that Numba compiles, is executed by no test; it meets all that enter the module,
-    and where Numba compiles the whole module, those of the folder that mirrors its own.
-    """
-    lines, seconds = reach["reached"].get(mutant.module, {}), reach["seconds"]
-    span = range(mutant.line, mutant.end + 1)
-    path = Path(mutant.module).relative_to("bayesclf")
-    mirror = str(Path("tests") / path.parent / f"test_{path.name}")
-    tests = {test for number in span for test in lines.get(str(number), ())}
-    tests = tests or {test for found in lines.values() for test in found}
-    tests = tests or {test for test in seconds if test.startswith(mirror.rpartition("/")[0] + "/")}
-    spent, chosen = 0.0, []
-    for test in sorted(tests, key=lambda test: (not test.startswith(mirror), seconds[test], test)):
-        spent += seconds[test]
-        if spent > limit and chosen:
+def tried(files: Sequence[str], seconds: float) -> None:
+    """Run test files one after the other; exit with status 1 as soon as a test fails."""
+    resource.setrlimit(resource.RLIMIT_CPU, (LOOPS * int(seconds),) * 2)
+    output = os.open("log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    limit = Limit(seconds)
+    for file in files:
+        status = pytest.main([*ARGUMENTS, QUICK, file], plugins=[limit])
+        if status not in (0, pytest.ExitCode.NO_TESTS_COLLECTED):
+            os._exit(1)
+        if time.process_time() > limit.end:
             break
-        chosen.append(test)
-    return chosen
+    os._exit(0)
 
 
-def forked(work: Callable[[], int], log: Path) -> int:
-    """Run a function in a fork, its output in a file; return its status, 1 for an exception and less for a signal."""
-
-    def logged() -> None:
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.exit(work())
-
-    process = get_context("fork").Process(target=logged)
-    with warnings.catch_warnings():  # of NumPy's threads of linear algebra, which do nothing then
-        warnings.simplefilter("ignore", DeprecationWarning)
-        process.start()
-    process.join()
-    return process.exitcode or 0
-
-
-def tried(mutant: Mutant, tests: Sequence[str], compiled: str) -> int:
-    """Run the tests with a mutant, in a fork; return 0 if all pass, and `FOUND` otherwise."""
-    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-    resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
-    if "numba" in (text := (ROOT / mutant.module).read_text()) or "kernel" in text:
-        import numba
-
-        numba.config.CACHE_DIR = compiled  # Numba keys its cache by the file, which has not changed
-    changed_path, original = str(ROOT / mutant.module), SourceFileLoader.get_code
-    code = compile(mutated(mutant), changed_path, "exec", dont_inherit=True)
-    SourceFileLoader.get_code = lambda self, name: code if self.path == changed_path else original(self, name)
-    try:
-        importlib.import_module(mutant.module.removesuffix(".py").replace("/", ".").removesuffix(".__init__"))
-    except Exception:
-        traceback.print_exc()
-        return FOUND
-    return FOUND if pytest.main([*ARGUMENTS, "-x", *tests]) else 0
-
-
-def measured(folder: Path) -> dict[str, Any]:
-    """Return which tests reach which lines, from a run of all of them in a fork, unless the folder has it."""
-    path = folder / "reach.json"
-    if not path.exists():
-
-        def work() -> int:
-            reach = Reach(SUBJECTS)
-            status = pytest.main([*ARGUMENTS, *TESTS], plugins=[reach])
-            path.write_text(json.dumps({"seconds": reach.seconds, "reached": reach.reached}))
-            return int(status)
-
-        print("running the unchanged tests once, to see what each of them reaches", flush=True)
-        if forked(work, folder / "log"):
-            path.unlink(missing_ok=True)
-            sys.exit(f"the unchanged tests fail; {folder / 'log'} has their output")
-    return dict(json.loads(path.read_text()))
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    """Draw mutants, run each, and print the survivors and a table."""
+def main() -> None:
+    """Draw mutants, run those without an outcome, and print the survivors and a table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--number", type=int, default=300)
+    parser.add_argument("--number", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--subjects", nargs="+", default=SUBJECTS, help="files or folders to change")
-    parser.add_argument("--folder", type=Path, default=ROOT / ".mutation", help="reach.json, results.jsonl and the log")
-    parser.add_argument("--test-seconds", type=float, default=TEST_SECONDS, help="work of tests that a mutant meets")
-    parser.add_argument("--only", choices=["survived"], help="run those of results.jsonl with this outcome again")
-    options = parser.parse_args(words)
-    options.folder.mkdir(exist_ok=True)
-    os.chdir(ROOT)
-    sys.path[:0] = [str(ROOT)]
+    parser.add_argument("--seconds", type=float, default=40.0, help="processor time for the tests of a mutant")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results" / "mutants.jsonl")
+    options = parser.parse_args()
+    results = options.results.resolve()
+    known = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    done = {(each["module"], each["before"], each["after"], each["code"]) for each in known}
     for library in LIBRARIES:
         importlib.import_module(library)
-    assert "bayesclf" not in sys.modules, "a library has imported the package, so that a mutant would be ignored"
-    reach = measured(options.folder)
-    reasons = {key(entry): entry["reason"] for entry in json.loads(EQUIVALENT.read_text())}
-    path = options.folder / "results.jsonl"
-    known = {key(result): result for result in map(json.loads, path.read_text().splitlines())} if path.exists() else {}
-    results = []
-    for mutant in drawn(options.number, options.seed, options.subjects):
-        result = known.get(key(vars(mutant)))
-        if result is None or result["outcome"] == options.only:
-            tests, log = focused(mutant, reach, options.test_seconds), options.folder / "log"
-            with tempfile.TemporaryDirectory() as compiled:
-                status = forked(partial(tried, mutant, tests, compiled), log)
-            if status == 1:
-                sys.exit(f"the mutant could not be run; {log} says why")
-            result = asdict(mutant) | {"outcome": OUTCOMES.get(status, "timeout"), "tests": len(tests)}
-            with path.open("a") as file:
-                file.write(json.dumps(result) + "\n")
-        if result["outcome"] == "survived" and key(result) in reasons:
-            result = result | {"outcome": "equivalent"}
-        results.append(result)
-        if result["outcome"] == "survived":
-            print(f"{mutant.module}:{mutant.line} {mutant.before}  ->  {mutant.after}", flush=True)
-    found = pd.DataFrame(results)
+    warnings.simplefilter("ignore", DeprecationWarning)  # about forks of a process with threads of linear algebra
+    with tempfile.TemporaryDirectory() as folder:
+        tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for name in tracked.splitlines():
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, Path(folder) / name)
+        os.chdir(folder)
+        sys.path[:0] = [folder]
+        os.environ["PYTHONPATH"] = folder
+        for mutant in drawn(options.number, options.seed):
+            if (mutant["module"], mutant["before"], mutant["after"], mutant["code"]) in done:
+                continue
+            path, original = Path(mutant["module"]), ROOT / mutant["module"]
+            path.write_text(mutated(original.read_text(), mutant))  # with a time of its own, for Python's caches
+            Path("killer").unlink(missing_ok=True)
+            process = get_context("fork").Process(
+                target=tried, args=(files_for(mutant["module"], mutant["name"]), options.seconds)
+            )
+            process.start()
+            process.join()
+            shutil.copy2(original, path)
+            outcome = {0: "survived", 1: "killed"}.get(process.exitcode or 0, "timeout")
+            known.append({key: mutant[key] for key in ("module", "line", "code", "before", "after")})
+            known[-1]["outcome"] = outcome
+            if Path("killer").exists():
+                known[-1]["by"] = Path("killer").read_text()
+            with results.open("a") as file:
+                file.write(json.dumps(known[-1]) + "\n")
+            print(f"{outcome}: {mutant['module']}:{mutant['line']} {mutant['before']} -> {mutant['after']}", flush=True)
+    found = pd.DataFrame(known)
+    print(found["outcome"].value_counts().to_string())
     possible = found[found["outcome"] != "equivalent"]
-    print(pd.crosstab(found["kind"], found["outcome"], margins=True))
     print(f"found of those not equivalent: {(possible['outcome'] != 'survived').mean():.1%}")
 
 

@@ -249,11 +249,6 @@ class TestSplitConformal:
         with pytest.raises(InputError, match="y has the label 'c', which is not among the classes given, 1, 2, 3"):
             bc.SplitConformal(bc.GaussianNB()).fit(X, np.where(y == 0, "b", "c"), classes=[1, 2, 3])
 
-    def test_the_classifier_given_stays_unfitted(self):
-        clf = bc.GaussianNB(inference="map")
-        bc.SplitConformal(clf, random_state=0).fit(*simple(np.random.default_rng(25), 80))
-        assert not hasattr(clf, "classes_")
-
     def test_gibbs_is_refused(self, specified):
         X, y = simple(np.random.default_rng(27), 40)
         for rule in ("gibbs", bc.rules.Gibbs("label")):

@@ -108,22 +108,6 @@ def test_what_is_shown_is_compared_to_the_digits_shown():
     assert differences("1.2e-03", "1.2e-02")
 
 
-def test_blocks_are_read_as_they_are_printed():
-    text = "a\n<!-- not run by the tests: no -->\n```sh\nx\n```\n```console\n$ y 1\nanswer\n```\n```python\nz\n```\n"
-    first, second, third = blocks(text)
-    assert (first.reason, first.commands) == ("no", ["x"])
-    assert (second.reason, second.commands) == (None, ["y 1"])
-    assert (third.language, third.code) == ("python", "z\n")
-
-
-def test_text_belongs_to_the_block_right_above_it():
-    text = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nx = 1\n```\nwords\n```text\n2\n```\n"
-    (first, shown), (second, other) = steps(text)
-    assert (first.line, shown.code) == (1, "1\n")
-    assert (second.code, other) == ("x = 1\n", None)
-    assert run(first, "page", {}) == "1\n"
-
-
 if __name__ == "__main__":
     import os
 

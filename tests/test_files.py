@@ -17,14 +17,18 @@ def _in_a_folder_of_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_write_that_fails_leaves_the_old_file():
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [(OSError(28, "No space left on device"), InputError), (KeyboardInterrupt("No space left"), KeyboardInterrupt)],
+)
+def test_a_write_that_fails_leaves_the_old_file(error, raised):
     Path("old.txt").write_text("old")
 
     def fail(part):
         part.write_text("half")
-        raise OSError(28, "No space left on device")
+        raise error
 
-    with pytest.raises(InputError, match="No space left"):
+    with pytest.raises(raised, match="No space left"):
         write_whole(Path("old.txt"), fail)
     assert Path("old.txt").read_text() == "old"
     assert os.listdir() == ["old.txt"]

@@ -157,35 +157,6 @@ def test_every_module_on_record_is_looked_at():
     assert {*RECORDED} == {"bayesclf", *MODULES, "command line"}
 
 
-def undocumented(tree, of=""):
-    """Yield the public functions, classes and methods of a syntax tree that say nothing."""
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            overload = any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
-            if ast.get_docstring(node) is None and not overload:
-                yield of + node.name
-            if isinstance(node, ast.ClassDef):
-                yield from undocumented(node, f"{of}{node.name}.")
-
-
-@pytest.mark.slow
-def test_every_function_says_what_it_does():
-    """Those that override another too, on which ruff is silent."""
-    package = Path(bayesclf.__file__).parent
-    trees = ((path, ast.parse(path.read_text(encoding="utf-8"))) for path in package.rglob("*.py"))
-    assert [f"{path.relative_to(package)}: {name}" for path, tree in trees for name in undocumented(tree)] == []
-
-
-def test_a_change_is_told_by_name():
-    before = {"a": "function(x)", "b": {"fit": "method(self)"}, "gone": "module"}
-    now = {"a": "function(x, y=1)", "b": {"fit": "method(self)", "more": "attribute"}}
-    assert list(differences(before, now, "bc")) == [
-        "bc.a was function(x), is function(x, y=1)",
-        "bc.b.more is new: attribute",
-        "bc.gone is gone",
-    ]
-
-
 def test_a_public_module_shows_its_public_names_only():
     modules = [module for name in bayesclf.__all__ if inspect.ismodule(module := getattr(bayesclf, name))]
     assert len(modules) == 8

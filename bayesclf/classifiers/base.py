@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from bayesclf import decisions, rules
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.attached import ClassifierMethods, with_methods
-from bayesclf.classifiers.given import with_posterior
+from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given, with_posterior
 from bayesclf.classifiers.labels import (
     UNLABELED,
     UNLABELED_CHOICE,
@@ -46,7 +46,15 @@ from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
 from bayesclf.engines.inference import Draws, Engine
 from bayesclf.engines.optimizers import Optimizer
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, may_be_absent, warn
+from bayesclf.errors import (
+    ConvergenceWarning,
+    DoesNotExist,
+    InputError,
+    PredictionWarning,
+    Refused,
+    may_be_absent,
+    warn,
+)
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.posterior import averaging
@@ -753,6 +761,11 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         Refused
             Where PyMC has no such model: for weights, `select=True`, columns that depend on missing cells, a table too
             large for its rows to be dense.
+
+        Warns
+        -----
+        PredictionWarning
+            For draws that were given, whose prior is not known.
         """
         if sample_weight is not None:
             raise Refused(
@@ -760,6 +773,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 "at = np.repeat(np.arange(len(y)), sample_weight), then X.iloc[at] and y[at]"
             )
         table = self.frame(X)
+        if is_given(self):
+            warn(PRIOR_OF_FIT, PredictionWarning)
         return self.model_.page(self.encode(table), self.known_codes(checked_labels(y, len(table))))
 
     def pymc_data(self, X: Any) -> dict[str, Any]:

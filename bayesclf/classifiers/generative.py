@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
-from bayesclf.classifiers import attributes, updating
+from bayesclf.classifiers import attributes, passes
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import (
@@ -41,7 +41,6 @@ from bayesclf.classifiers.training import (
     unknown_levels,
     varying,
 )
-from bayesclf.classifiers.updating import same_setting
 from bayesclf.constraints import Choice, Whole, require
 from bayesclf.engines import Exact, laplace
 from bayesclf.engines.inference import Engine
@@ -156,9 +155,9 @@ class GenerativeClassifier(BayesClassifier):
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Partition the columns of a training table."""
 
-    partial_fit = updating.partial_fit
-    __add__ = updating.add
-    _learn_stream = updating.learn_stream
+    partial_fit = passes.partial_fit
+    __add__ = passes.add
+    _learn_stream = passes.learn_stream
     to_logistic = attributes.to_logistic
     predict_joint_log_proba = attributes.predict_joint_log_proba
 
@@ -403,7 +402,7 @@ class GenerativeClassifier(BayesClassifier):
             )
         options = self._options_of_blocks()
         for name, before in (self._learned_with or options).items():
-            if not same_setting(before, options[name]):
+            if not passes.same_setting(before, options[name]):
                 was, now = (written(value, columns.LONGEST_VALUE) for value in (before, options[name]))
                 raise Refused(
                     f"{name} was {was} when the rows were learned, and is {now} now, so that the fit cannot be {done}; "
@@ -469,7 +468,9 @@ class GenerativeClassifier(BayesClassifier):
         """Return the training columns by name, with the levels of the categorical ones."""
         categorical = {name for b in blocks if not b.indicator for name in b.categories}
         in_order = {name: block.ordinal for block in blocks if block.ordinal for name in block.names}
-        found = {str(name): Column(str(name), "number") for name in frame.columns}
+        numbers = tuple(str(name) for name in frame.columns if name not in categorical)
+        known = columns.ranges(frame, numbers)
+        found = {str(name): Column(str(name), "number", range=known.get(str(name))) for name in frame.columns}
         for name in categorical.intersection(found):
             of_numbers = columns.kind_of(frame[name]) == "number"
             ordinal, ordered = in_order.get(name), False

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 GIVEN = "draws of the posterior were given"
 """Note of a classifier that answers from given draws."""
 
+PRIOR_OF_FIT = f"{GIVEN}; these priors are those of the fit, which need not be those of the draws"
+"""What is said of the priors of a classifier that answers from given draws."""
+
 NO_MODE = "the mode of a posterior that is given as draws is not known; give it, with_posterior(idata, pymc.find_MAP())"
 
 

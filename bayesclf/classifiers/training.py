@@ -466,8 +466,8 @@ def about_unknown(names: Sequence[str]) -> Iterator[str]:
     """Name the columns with levels or words that a prior does not know."""
     if names:
         yield (
-            f"column {listed(map(repr, names), LISTED_NAMES, AND_MORE)} has levels or words that the prior does not "
-            "know, about which these rows teach nothing; fit all rows at once to learn them"
+            f"the prior does not know all levels or words of {listed(map(repr, names), LISTED_NAMES, AND_MORE)}, and "
+            "these rows teach nothing about the others; fit all rows at once to learn them"
         )
 
 

@@ -108,7 +108,8 @@ def _usage(error: Any) -> str:
     """Return one sentence for an option that cannot be read."""
     message = " ".join(str(error.format_message()).split()).rstrip(".")
     command = error.ctx.command_path if error.ctx is not None else "bayesclf"
-    return f"{message[:1].lower()}{message[1:]}; see {command} --help"
+    table = "give a training table as --table TABLE; " if command == "bayesclf report" and "extra" in message else ""
+    return f"{message[:1].lower()}{message[1:]}; {table}see {command} --help"
 
 
 def main() -> None:

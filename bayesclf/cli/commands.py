@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -109,6 +110,24 @@ def compare(
         for path in outputs.values():
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
+        if found.leaders and text is None:
+            stdout().print(f"To fit {found.best[0]}: {_fit_command(context, found.best[0], engines)}", soft_wrap=True)
+
+
+FIT_TOO = ("target", "seed", "drop", "kind", *options.READING)
+"""Options of `compare` that `fit` has as well."""
+
+
+def _fit_command(context: typer.Context, model: str, engines: Mapping[str, str]) -> str:
+    """Return the command line that fits one of the models to the same table and saves it."""
+    words = ["bayesclf", "fit", context.params["table"], "--model", model, "--output", f"{model}.nc"]
+    words += ["--inference", engines[model]] * (engines[model] != AUTO)
+    for own in context.command.params:
+        given = context.params[own.name] if own.name in FIT_TOO else None
+        if given and given != own.default:
+            for value in given if isinstance(given, list | tuple) else [given]:
+                words += [own.opts[0], *([] if value is True else [str(value)])]
+    return shlex.join(words)
 
 
 def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from bayesclf import display
 from bayesclf.diagnostics.held_out import HeldOut
+from bayesclf.wording import visible
 
 type Section = Literal["issue", "tip", "passed", "not applicable", "skipped"]
 type Severity = Literal["severe", "moderate", "mild", "none"]
@@ -176,7 +176,7 @@ class Diagnosis:
             for section, findings in self.sections.items()
             if findings
         ]
-        return f'<div class="bayesclf-diagnosis">{"".join(parts)}</div>'
+        return visible(f'<div class="bayesclf-diagnosis">{"".join(parts)}</div>', kept="\n")
 
     def _summary(self) -> str:
         counts = {section: len(findings) for section, findings in self.sections.items()}
@@ -215,17 +215,6 @@ def _item(finding: Finding) -> str:
     """Return a finding as an item of a list, everything escaped, with its evidence folded away."""
     step = f"<br>→ {escape(finding.next_step)}" if finding.next_step else ""
     head = f"<b>{escape(finding.code)} {escape(finding.title)}</b>{_severity(finding)}: {escape(finding.reason)}{step}"
-    table = _table(finding.evidence)
-    return f"<li>{head}{f'<details><summary>evidence</summary>{table}</details>' if table else ''}</li>"
-
-
-def _table(evidence: Evidence) -> str:
-    shown = as_table(evidence).head(MOST_LINES)
-    if shown.empty:
-        return ""
-    lines = shown.itertuples(index=False, name=None)
-    return display.table([*map(str, shown)], [[_cell(value) for value in line] for line in lines])
-
-
-def _cell(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    shown = as_table(finding.evidence).head(MOST_LINES)
+    table = shown.to_html(index=False, border=0, float_format="{:.4g}".format)
+    return f"<li>{head}{'' if shown.empty else f'<details><summary>evidence</summary>{table}</details>'}</li>"

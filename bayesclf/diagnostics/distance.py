@@ -18,9 +18,10 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, Skipped
 from bayesclf.evaluation.predictive_checks import p_value_table, predictive_check
+from bayesclf.interpretation.prediction_files import far_numbers
 from bayesclf.models import Model
 from bayesclf.posterior import averaging
-from bayesclf.tables.columns import UNSEEN, Rows, kinds_of, numbers
+from bayesclf.tables.columns import UNSEEN, Rows
 from bayesclf.wording import flagged_rows, named, part_of
 
 
@@ -51,7 +52,9 @@ def far_rows(context: Context) -> Answer:
     distance = np.where(asked, -log_marginal(context.classifier, new.rows), -np.inf)
     unseen, far = _unseen(new.rows), distance > known.max()
     beyond = distance > far_limit(known, int(asked.sum()))
-    outside = _outside(table, new.table)
+    outside = np.full(len(new), "", dtype=object)
+    for name, cells in far_numbers(new.table, context.classifier.columns_, len(new)).items():
+        outside[cells & (outside == "")] = name
     columns = {"row": 1 + np.arange(len(far)), "distance": distance, "unseen_levels": unseen, "outside": outside}
     evidence = pd.DataFrame(columns)[far | (unseen > 0) | (outside != "")]
     evidence = evidence.sort_values("distance", ascending=False, ignore_index=True)
@@ -101,25 +104,6 @@ def far_limit(known: Array, asked: int) -> float:
     spread = known.max() - np.median(known)
     ratio = np.log(max(asked, 1) / thresholds.SIGNIFICANCE) / np.log(max(len(known), 2))
     return float(known.max() + spread * max(1.0, ratio))
-
-
-def _outside(known: pd.DataFrame, new: pd.DataFrame) -> NDArray[np.object_]:
-    """Return the first column of numbers in which a new row is far outside, (row); "" for none.
-
-    Tails are taken to fall as x^−3, as of amounts of money: exponential ones would call their largest numbers far. The
-    furthest of m numbers then exceeds the spread of n known ones, from the median, (m/(nα))^(1/3) times with
-    probability α.
-    """
-    found = np.full(len(new), "", dtype=object)
-    names = [name for name, kind in kinds_of(known).items() if kind == "number"]
-    for name in names:
-        old, cells = numbers(known, (name,)), numbers(new, (name,))[:, 0]
-        for sign in (1, -1) if np.isfinite(old).any() else ():
-            side = sign * old[np.isfinite(old)]
-            spread, asked = side.max() - np.median(side), 2 * len(names) * len(new)
-            limit = side.max() + spread * np.cbrt(asked / (len(side) * thresholds.SIGNIFICANCE))
-            found[(found == "") & (sign * cells > limit) & (spread > 0)] = name
-    return found
 
 
 def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:
@@ -180,18 +164,13 @@ def _next_step(found: pd.DataFrame, classifier: Any) -> str:
     counts = found["statistic"].isin(["class_count", "class_count_given_x"])
     if counts.any():
         steps.append("look for dependent columns and over-confidence (Y02), which makes a class too frequent")
-    if (found["statistic"] == "word_repetition").any():
-        steps.append("words of a document are not independent: replace counts by presences (BernoulliNB)")
     return "; ".join(steps)
 
 
 SAID = 2
 """Statistics that a sentence tells; the evidence has all."""
 
-STATISTICS = {
-    "shape": "distance from a normal shape",
-    "word_repetition": "share of equal pairs of words in a document",
-}
+STATISTICS = {"shape": "distance from a normal shape"}
 """Statistics in words, where the name is not enough."""
 
 

@@ -10,7 +10,7 @@ from bayesclf.diagnostics.context import Context, check
 from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import NotApplicable, Skipped
 from bayesclf.engines import NUTS, Laplace, convergence
-from bayesclf.wording import named, part_of
+from bayesclf.wording import counted, named, part_of
 
 
 @check("P01", "Markov chains", "draws of Markov chains")
@@ -94,7 +94,9 @@ def prior_sensitivity(context: Context) -> Answer:
     if not len(table):
         raise Skipped("no parameter varies, or the draws are too large to keep in memory")
     table = table.sort_values("prior", ascending=False, ignore_index=True)
-    scope = part_of(len(table), table.attrs["of"], "parameters")
+    scope = counted(len(table), "parameter")
+    of = table.attrs["of"]
+    part = f"; {part_of(len(table), of, 'parameters')} were checked" if of > len(table) else ""
     sensitive = table[table["prior"] >= limit]
     follow = sensitive[sensitive["likelihood"] < limit]
     apart = sensitive[(sensitive["likelihood"] >= limit) & (sensitive["pull"].abs() > thresholds.MAX_PULL)]
@@ -108,5 +110,5 @@ def prior_sensitivity(context: Context) -> Answer:
         reasons.append(f"{len(follow)} of {scope} ({names}) follow the prior more than the rows")
         steps.append("check that the prior says what is known, clf.prior_summary(), or gather informative rows")
     if reasons:
-        return tip("; ".join(reasons), "; ".join(steps), pd.concat([apart, follow]).head(thresholds.SHOWN))
-    return passed(f"largest sensitivity to the prior {table['prior'].iloc[0]:.3f} of {scope}", table.head(1))
+        return tip("; ".join(reasons) + part, "; ".join(steps), pd.concat([apart, follow]).head(thresholds.SHOWN))
+    return passed(f"largest sensitivity to the prior {table['prior'].iloc[0]:.3f} of {scope}{part}", table.head(1))

@@ -127,9 +127,9 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         Columns: `accuracy`, `log_loss`, `brier`, each with its standard error (`_se`); for `gibbs` they are
         expectations over the posterior. `log_loss_infinite`: rows whose true class had probability 0 in some repeat,
         and `log_loss_finite`, the mean over the others. `calibration_error` with a bootstrap interval, and
-        `calibration_expected`, what calibrated probabilities would show. `error_ratio`: expected Gibbs error over
-        Bayes-optimal error, NaN where that is 0. `disagreement`: share of the rows that are decided differently from
-        Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard error.
+        `calibration_expected`, what calibrated probabilities would show. `disagreement`: share of the rows that are
+        decided differently from Bayes-optimal. `…_diff`, `…_diff_se`: the difference from `best`, and its standard
+        error.
 
         Standard errors are over the rows, with Nadeau and Bengio's allowance for training rows that folds share; see
         `bayesclf.evaluation.score_table.standings`.

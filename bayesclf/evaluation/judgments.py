@@ -84,10 +84,6 @@ class Step:
         """Whether it exceeds both its error and the smallest gap that matters."""
         return self.mean > max(Z_CONFIDENCE * self.error, SMALLEST_GAP)
 
-    def below(self, limit: float) -> bool:
-        """Return whether it is below a limit beyond its error."""
-        return self.mean + Z_CONFIDENCE * self.error < limit
-
     def __str__(self) -> str:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
 

@@ -201,7 +201,7 @@ def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
     counts = []
     for size in np.atleast_1d(np.asarray(sizes, dtype=object)):
         whole = isinstance(size, Integral)
-        if isinstance(size, bool) or not (whole or (isinstance(size, Real) and 0 < float(size) <= 1)):
+        if isinstance(size, bool) or not (whole or (isinstance(size, Real) and float(size) <= 1)):
             raise InputError(f"a training size is a number of rows or a share between 0 and 1, not {size!r}")
         count = int(size) if whole else round(float(size) * rows)
         if not 2 <= count <= rows:
@@ -230,6 +230,6 @@ def _line(found: list[RowScores | str], splits: Sequence[Split]) -> dict[str, An
     line: dict[str, Any] = {}
     for metric in METRICS:
         values = np.concatenate([getattr(one, metric) for one in scored])
-        error = scores.standard_error_of_rows(scores.mean_of_rows(values, rows), train)
+        error = scores.standard_error_of_rows(scores.mean_of_rows(values, rows), train, metric == "error")
         line |= {metric: float(values.mean()), f"{metric}_se": error}
     return {**line, "log_loss_infinite": int(sum(np.isinf(one.log_loss).sum() for one in scored)), "reason": ""}

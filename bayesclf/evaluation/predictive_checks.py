@@ -2,8 +2,7 @@
 
 For each draw of the parameters, labels are drawn given the rows, y_i ~ P(y | x_i, θ). A generative model also draws
 labels from the class prior, and cells given the observed labels, with the same cells missing. The data sets are
-compared by class counts, level shares, the mean, sd, maximum and shape of numbers by class, and word repetition in
-documents.
+compared by class counts, level shares, and the mean, sd, maximum and shape of numbers by class.
 """
 
 from __future__ import annotations
@@ -81,9 +80,8 @@ def predictive_check(
         meaning, `arviz.plot_ppc_pit`.
         ``posterior_statistics``, ``prior_statistics`` (chain, draw, …), ``observed_statistics``: of each data set
         ``class_count_given_x`` and ``class_count`` (outcome), ``mean``, ``sd``, ``max`` and ``shape`` (outcome,
-        feature), ``share`` (outcome, level) and ``word_repetition`` (outcome). The shape is the Cramér–von Mises
-        distance of a column's values from a normal distribution with their mean and sd. The repetition of words is
-        the mean over documents of the share of pairs of their words that are the same word.
+        feature) and ``share`` (outcome, level). The shape is the Cramér–von Mises distance of a column's values from a
+        normal distribution with their mean and sd.
         ``p_value``: P(T(replicated) > T(observed)) + ½P(=) under the posterior, near 0 or 1 where the model does not
         make such data; ``adjusted_p_value``: two-sided and over all statistics at once, by the largest studentized
         deviation of each replicated data set. For a prior that cannot be drawn from there are no groups, and
@@ -156,18 +154,16 @@ class _Observed:
     numbers: Integers
 
     @cached_property
-    def summaries(self) -> list[Summary | Documents]:
-        """Statistics of each block; of documents only their words, as the model does not say how long they are."""
+    def summaries(self) -> list[Summary]:
+        """Statistics of each block of columns; documents have none, as the model does not say how long they are."""
         if not self.model.generative:
             return []
-        found: list[Summary | Documents] = []
-        for block, part in zip(self.model.blocks, self.rows.parts, strict=True):
-            if block.family.kind == "count":
-                found.append(Documents(block, sparse.csr_array(part), self.y))
-            elif not sparse.issparse(part):
-                kinds = np.unique(_are_categories(block))
-                found += [Summary(block, part, self.y, bool(kind)) for kind in kinds]
-        return found
+        return [
+            Summary(block, part, self.y, bool(kind))
+            for block, part in zip(self.model.blocks, self.rows.parts, strict=True)
+            if block.family.kind != "count" and not sparse.issparse(part)
+            for kind in np.unique(_are_categories(block))
+        ]
 
     def observed(self) -> dict[str, xr.Dataset]:
         """Return the groups of the observed data."""
@@ -209,8 +205,7 @@ class _Observed:
 
         coords = {"outcome": list(self.model.labels)}
         for summary in self.summaries:
-            if isinstance(summary, Summary):
-                coords[summary.axis] = coords.get(summary.axis, []) + summary.names
+            coords[summary.axis] = coords.get(summary.axis, []) + summary.names
         variables = {
             name: (("chain", "draw", "outcome", *([AXIS_OF[name]] if name in AXIS_OF else [])), values[None])
             for name, values in statistics.items()
@@ -305,54 +300,6 @@ def replicated_cells(
         return cells
     missing = np.isnan(X) | ((X < 0) & _are_categories(block))
     return np.where(missing, np.nan if X.dtype.kind == "f" else -1, cells)
-
-
-@dataclass(frozen=True, eq=False)
-class Documents:
-    """How often documents repeat a word: counts that vary more than a multinomial's have more pairs of equal words."""
-
-    block: Block
-    X: sparse.csr_array
-    y: Integers
-
-    @cached_property
-    def _lengths(self) -> Array:
-        return np.asarray(self.X.sum(axis=1), dtype=float).ravel()
-
-    def observed(self) -> dict[str, Array]:
-        """Return, by class, the mean over documents of Σ_w x_w(x_w − 1)/(n(n − 1)); NaN where none has two words."""
-        n = self._lengths
-        squares = np.asarray(self.X.power(2).sum(axis=1), dtype=float).ravel()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = (squares - n) / (n * (n - 1))
-            return {"word_repetition": np.array([share[own].mean() if own.any() else np.nan for own in self._longer])}
-
-    def replicated(self, parameters: Parameters, rng: np.random.Generator) -> dict[str, Array]:
-        """Return the same for documents of the same lengths under one hypothesis, θ (1, outcome, word).
-
-        Of one document it is a U-statistic with mean Σθ² and variance 2(2(n − 2)ζ₁ + ζ₂)/(n(n − 1)), where
-        ζ₁ = Σθ³ − (Σθ²)² and ζ₂ = Σθ² − (Σθ²)²; the mean over documents is drawn from a normal distribution.
-
-        References
-        ----------
-        Hoeffding (1948), A class of statistics with asymptotically normal distribution, eq. 5.13.
-        """
-        (theta,) = self.block.own(parameters)["theta"]
-        equal = (theta**2).sum(axis=1)
-        first, second = (theta**3).sum(axis=1) - equal**2, equal - equal**2
-        drawn = np.full(len(equal), np.nan)
-        for k, own in enumerate(self._longer):
-            n = self._lengths[own]
-            if n.size:
-                variance = (2 * (2 * (n - 2) * first[k] + second[k]) / (n * (n - 1))).sum() / n.size**2
-                drawn[k] = rng.normal(equal[k], np.sqrt(variance))
-        return {"word_repetition": drawn}
-
-    @property
-    def _longer(self) -> NDArray[np.bool_]:
-        """Which documents are of a class and have at least two words, (outcome, row)."""
-        labels = len(self.block.statistics.axes.labels)
-        return np.asarray((self.y == np.arange(labels)[:, None]) & (self._lengths >= 2))
 
 
 def _moments(X: Array, y: Integers, labels: int) -> dict[str, Array]:

@@ -102,7 +102,7 @@ def mean(comparison: HeldOut, key: Key, metric: str) -> float:
 
 def with_error(comparison: HeldOut, key: Key, metric: str) -> dict[str, float]:
     """Return a metric's mean and its standard error over the rows, under its name."""
-    error = standard_error_of_rows(row_losses(comparison, key, metric), comparison.train_size)
+    error = standard_error_of_rows(row_losses(comparison, key, metric), comparison.train_size, metric == "error")
     return {metric: mean(comparison, key, metric), f"{metric}_se": error}
 
 
@@ -139,16 +139,12 @@ def _line(comparison: HeldOut, model: str, rule: str, calibrated: bool) -> dict[
 
 
 def _against_bayes_optimal(comparison: HeldOut, key: Key, log_proba: Array) -> dict[str, float]:
-    """Compare the decisions and errors of a rule with those of the same model's Bayes-optimal rule."""
+    """Compare the decisions of a rule with those of the same model's Bayes-optimal rule."""
     optimal = (key[0], "bayes-optimal")
     if optimal not in comparison.answers or comparison.answers[optimal].reason:
         return {}
     best, _ = comparison.stacked(*optimal)
-    found = {"disagreement": float((best.argmax(axis=1) != log_proba.argmax(axis=1)).mean())}
-    if key[1] == "gibbs":
-        error = mean(comparison, optimal, "error")
-        found["error_ratio"] = mean(comparison, key, "error") / error if error > 0 else float("nan")
-    return found
+    return {"disagreement": float((best.argmax(axis=1) != log_proba.argmax(axis=1)).mean())}
 
 
 def _differences(comparison: HeldOut, table: pd.DataFrame) -> dict[str, list[float]]:

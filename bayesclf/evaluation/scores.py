@@ -73,11 +73,14 @@ def mean_of_rows(values: Array, rows: Integers) -> Array:
     return np.asarray((np.bincount(rows, values) / np.maximum(times, 1))[times > 0])
 
 
-def standard_error_of_rows(values: Array, train: float) -> float:
+def standard_error_of_rows(values: Array, train: float, share: bool = False) -> float:
     """Return the standard error of the mean of scores of held-out rows, or of their differences, (row).
 
     s √(1/n + 1/n_train) with the standard deviation s: training sets overlap, so the naive s/√n is too small. It is
     Nadeau and Bengio's allowance for folds, applied to rows. NaN if a value is infinite.
+
+    Rows that are all right do not show that every new row is. So s² of a share is at least p(1 − p), where
+    p = ½/(n + 1) is the mean of Jeffreys' posterior after no error in n rows.
 
     Parameters
     ----------
@@ -85,6 +88,8 @@ def standard_error_of_rows(values: Array, train: float) -> float:
         (row).
     train
         Mean number of rows that the models were fitted on.
+    share
+        Whether the values are 0-1 losses, whose mean is a share of the rows.
 
     References
     ----------
@@ -92,20 +97,21 @@ def standard_error_of_rows(values: Array, train: float) -> float:
     """
     if len(values) < 2 or not np.isfinite(values).all():
         return float("nan")
-    return float(values.std(ddof=1) * np.sqrt(1 / len(values) + 1 / train))
+    unseen = 0.5 / (len(values) + 1) if share else 0.0
+    return float(max(values.std(ddof=1), np.sqrt(unseen * (1 - unseen))) * np.sqrt(1 / len(values) + 1 / train))
 
 
-def _binned(log_proba: Array, y: Integers, bins: int) -> tuple[Integers, Array, Array]:
+def _binned(log_proba: Array, y: Integers) -> tuple[Integers, Array, Array]:
     """Return bin, confidence and rightness (0 or 1) of each row's predicted class."""
     confidence = np.exp(log_proba.max(axis=1))
-    index = np.minimum((confidence * bins).astype(np.intp), bins - 1)
+    index = np.minimum((confidence * CALIBRATION_BINS).astype(np.intp), CALIBRATION_BINS - 1)
     return index, confidence, (log_proba.argmax(axis=1) == y).astype(float)
 
 
-def binned_error(log_proba: Array, y: Integers, bins: int = CALIBRATION_BINS) -> float:
+def binned_error(log_proba: Array, y: Integers) -> float:
     """Return the binned calibration error Σ_b n_b/n |accuracy_b − confidence_b|, bins of equal width on [0, 1]."""
-    index, confidence, right = _binned(log_proba, y, bins)
-    return float(np.abs(np.bincount(index, right - confidence, minlength=bins)).sum() / len(y))
+    index, confidence, right = _binned(log_proba, y)
+    return float(np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(y))
 
 
 @dataclass(frozen=True)
@@ -121,20 +127,15 @@ class CalibrationError:
         where probabilities are calibrated: compare the error with `expected` instead.
     expected
         The mean error that calibrated probabilities with the same confidences would show on as many rows.
-    bins
-        Number of bins.
     """
 
     error: float
     low: float
     high: float
     expected: float
-    bins: int
 
 
-def calibration_error(
-    log_proba: Array, y: Integers, seed: int, repeats: int = 1, bins: int = CALIBRATION_BINS
-) -> CalibrationError:
+def calibration_error(log_proba: Array, y: Integers, seed: int, repeats: int = 1) -> CalibrationError:
     """Return the binned calibration error, which is biased upward on few rows.
 
     Resampling rows adds that bias a second time. The interval is therefore the bootstrap interval minus the difference
@@ -148,26 +149,22 @@ def calibration_error(
         Of the bootstrap.
     repeats
         Number of answers to each row, concatenated; the bootstrap resamples rows, not answers.
-    bins
-        Number of bins.
     """
-    index, confidence, right = _binned(log_proba, y, bins)
+    index, confidence, right = _binned(log_proba, y)
     gap = right - confidence
     rng = np.random.default_rng(seed)
     rows = len(y) // repeats
     resampled = np.empty(BOOTSTRAPS)
     for i in range(BOOTSTRAPS):
         weight = np.tile(np.bincount(rng.integers(rows, size=rows), minlength=rows), repeats)
-        resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=bins)).sum() / len(y)
-    error = binned_error(log_proba, y, bins)
+        resampled[i] = np.abs(np.bincount(index, gap * weight, minlength=CALIBRATION_BINS)).sum() / len(y)
+    error = binned_error(log_proba, y)
     low, high = np.maximum(np.quantile(resampled, [0.05, 0.95]) - (resampled.mean() - error), 0.0)
-    expected = errors_if_calibrated(log_proba, seed, BOOTSTRAPS, repeats, bins).mean()
-    return CalibrationError(error, float(low), float(high), float(expected), bins)
+    expected = errors_if_calibrated(log_proba, seed, BOOTSTRAPS, repeats).mean()
+    return CalibrationError(error, float(low), float(high), float(expected))
 
 
-def errors_if_calibrated(
-    log_proba: Array, seed: int, replicates: int, repeats: int = 1, bins: int = CALIBRATION_BINS
-) -> Array:
+def errors_if_calibrated(log_proba: Array, seed: int, replicates: int, repeats: int = 1) -> Array:
     """Return calibration errors (replicate) of simulated labels, for which the probabilities are calibrated.
 
     A prediction of confidence c is right with probability c, independently in each row; repeated answers to a row are
@@ -181,7 +178,7 @@ def errors_if_calibrated(
         Of the labels.
     replicates
         Number of simulated sets of labels.
-    repeats, bins
+    repeats
         As for `calibration_error`.
 
     References
@@ -189,11 +186,11 @@ def errors_if_calibrated(
     Bröcker & Smith, *Increasing the reliability of reliability diagrams*, Weather and Forecasting 22 (2007):
     consistency resampling.
     """
-    index, confidence, _ = _binned(log_proba, np.zeros(len(log_proba), dtype=np.intp), bins)
+    index, confidence, _ = _binned(log_proba, np.zeros(len(log_proba), dtype=np.intp))
     rng = np.random.default_rng(seed)
     rows = len(confidence) // repeats
     errors = np.empty(replicates)
     for i in range(replicates):
         right = np.tile(rng.random(rows), repeats) < confidence
-        errors[i] = np.abs(np.bincount(index, right - confidence, minlength=bins)).sum() / len(confidence)
+        errors[i] = np.abs(np.bincount(index, right - confidence, minlength=CALIBRATION_BINS)).sum() / len(confidence)
     return errors

@@ -15,9 +15,11 @@ estimate are counted in the column “without” of table.csv.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,6 +44,13 @@ MODELS = {"gnb": "naive Bayes", "gnb2": "naive Bayes, shared variances", "lr": "
 OF_PARAMETERS = tuple(rule.name for rule in rules.RULES.values() if rule.source != "tempered")
 RULES = {"gnb": OF_PARAMETERS, "gnb2": OF_PARAMETERS, "lr": ("map", "mean", "bayes-optimal", "gibbs")}
 """Rules of each; logistic regression has no other "predictive", and often no maximum likelihood estimate."""
+
+LEARNERS: dict[str, Callable[[Encoded, Integers], ng_jordan.Learned[Any]]] = {
+    "gnb": partial(ng_jordan.naive_bayes, variance="class-feature"),
+    "gnb2": ng_jordan.naive_bayes,
+    "lr": partial(ng_jordan.logistic, prior=LogisticPrior()),
+}
+"""How each learns rows."""
 
 LOSSES = ("error", "log_loss")
 
@@ -82,12 +91,7 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     found: dict[str, list[Array]] = {rule: [] for rule in RULES[model]}
     seeds = (seed.generate_state(len(train)) % 2**31).tolist()
     for rows, fit_seed in zip(train, seeds, strict=True):
-        variance = "feature" if model == "gnb2" else "class-feature"
-        learner: ng_jordan.Learner = ng_jordan.NaiveBayes(encoded, variance)
-        if model == "lr":
-            learner = ng_jordan.Logistic(encoded, LogisticPrior())
-        learner.extend(rows)
-        made, encode = learner.model()
+        made, encode = LEARNERS[model](encoded, rows)
         hypotheses = ng_jordan.Sources(made, fit_seed)
         for rule in RULES[model]:
             with suppress(DoesNotExist):

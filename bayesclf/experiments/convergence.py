@@ -21,8 +21,10 @@ from scipy.special import ndtr
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.experiments.ng_jordan import MODELS, PRIOR, Encoded, Logistic, NaiveBayes, growing
+from bayesclf.experiments.ng_jordan import MODELS, Encoded, logistic, naive_bayes
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, last_crossing, option
+from bayesclf.models.generative import GenerativeModel
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.tables.columns import Rows
 
 EACH, TOGETHER = "each column tells as much", "all columns together tell as much"
@@ -76,10 +78,12 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     excess = {size: dict.fromkeys(MODELS, 0.0) for size in SIZES}
     for _ in range(BLOCK):
         encoded = pair.draw(SIZES[-1], rng)
-        naive, logistic = NaiveBayes(encoded), Logistic(encoded, PRIOR)
-        for size, model, _ in growing({"nb": naive, "lr": logistic}, np.arange(SIZES[-1]), SIZES):
-            line = naive_bayes_line(naive) if model == "nb" else logistic_line(logistic)
-            excess[size][model] += pair.error(*line) - pair.least_error
+        for size in SIZES:
+            rows = np.arange(size)
+            lines = {"nb": naive_bayes_line(naive_bayes(encoded, rows)[0])}
+            lines["lr"] = logistic_line(logistic(encoded, rows)[0])
+            for model, line in lines.items():
+                excess[size][model] += pair.error(*line) - pair.least_error
     about = {"setting": regime, "columns": columns, "block": first}
     return [{**about, "m": size} | {name: total / BLOCK for name, total in own.items()} for size, own in excess.items()]
 
@@ -154,23 +158,21 @@ class GaussianPair:
         return float(0.5 * (ndtr((-half + intercept) / size) + ndtr((-half - intercept) / size)))
 
 
-def naive_bayes_line(learner: NaiveBayes) -> Line:
+def naive_bayes_line(model: GenerativeModel) -> Line:
     """Return the log-odds of naive Bayes with one variance per feature, by maximum likelihood.
 
     References
     ----------
     Mitchell, eqs 21 and 22.
     """
-    model, _ = learner.model()
     found = model.mle()
     mu, sigma2, pi = (found[name][0] for name in ("mu", "sigma2", "pi"))
     weight = (mu[1] - mu[0]) / sigma2
     return float(np.log(pi[1] / pi[0]) - 0.5 * ((mu[1] ** 2 - mu[0] ** 2) / sigma2).sum()), weight
 
 
-def logistic_line(learner: Logistic) -> Line:
+def logistic_line(model: LogisticModel) -> Line:
     """Return the log-odds of logistic regression under ``"map"``."""
-    model, _ = learner.model()
     found = model.map()
     zero = Rows((np.zeros((1, len(model.design.number_names))), np.empty((1, 0), dtype=np.intp)), 1)
     intercept = float(model.log_scores(zero, found)[0, 0] @ np.array([-1.0, 1.0]))

@@ -15,9 +15,10 @@ sample from the same population.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, last_crossing, option
 from bayesclf.families import Categorical, Gaussian
-from bayesclf.families.base import Axes, Family, Statistics
+from bayesclf.families.base import Axes, Family
 from bayesclf.families.class_prior import LearntClassPrior
 from bayesclf.models import Model
 from bayesclf.models.generative import Block, GenerativeModel
@@ -117,11 +118,11 @@ def measure(settings: Settings, unit: Unit, seed: np.random.SeedSequence) -> lis
     for split, own in zip(block, seed.spawn(len(block)), strict=True):
         rng = np.random.default_rng(own)
         train, test = split_rows(encoded, rng, MOST_TEST)
-        learners: dict[str, Learner] = {"nb": NaiveBayes(encoded), "lr": Logistic(encoded, PRIOR)}
-        for size, model, learner in growing(learners, train, sizes):
+        for size, (model, learn) in product(sizes, LEARNERS.items()):
             every = split < settings.posterior_splits and size in averaged
             rules = PLUG_IN + (AVERAGED + ("tempered",) * (model == "nb")) * every
-            scored = score(learner, encoded, test, rules, int(rng.integers(2**31)))
+            rows, fit_seed = train[:size], int(rng.integers(2**31))
+            scored = score(learn(encoded, rows), encoded, rows, test, rules, fit_seed)
             for rule, found_scores in scored.items():
                 values = None if isinstance(found_scores, str) else list(mean_scores(found_scores).values())
                 found.setdefault((size, model, rule), []).append(values)
@@ -409,98 +410,53 @@ def sizes_of(encoded: Encoded, sizes: Sequence[int], most_test: int) -> tuple[in
     return (*kept, available) if len(kept) < len(sizes) else tuple(kept)
 
 
-class NaiveBayes:
-    """Naive Bayes on an order of training rows: Dirichlet priors for categories, normal-inverse-gamma for numbers.
+type Learned[M] = tuple[M, Callable[[Integers], Rows]]
+"""A model of training rows, and the encoding of other rows for it."""
+
+
+def naive_bayes(encoded: Encoded, train: Integers, variance: str = "feature") -> Learned[GenerativeModel]:
+    """Return naive Bayes: Dirichlet priors for categories, and normal-inverse-gamma for numbers.
 
     Parameters
     ----------
-    encoded
-        The rows.
+    encoded, train
+        The problem, and which rows are learned from.
     variance
         Variance structure of numbers, as in `GaussianNB`.
     """
+    labels, y = encoded.labels, encoded.y[train]
+    family: Family[Any] = Gaussian(variance) if encoded.kind == "number" else Categorical()
+    every = family.statistics(encoded.X[train], y, Axes(labels, encoded.features, encoded.levels))
+    keep = family.informative(every)
+    statistics = every.select(keep)
+    blocks = (Block(family.resolve_prior(statistics), statistics),) if keep.any() else ()
 
-    def __init__(self, encoded: Encoded, variance: str = "feature") -> None:
-        self._encoded = encoded
-        self._axes = Axes(encoded.labels, encoded.features, encoded.levels)
-        self._family: Family[Any] = Gaussian(variance) if encoded.kind == "number" else Categorical()
-        self._statistics: Statistics | None = None
-        self._counts = np.zeros(len(encoded.labels))
-        self.rows = np.empty(0, dtype=np.intp)
+    def encode(rows: Integers) -> Rows:
+        """Return the rows' cells in the features that are kept."""
+        return Rows((encoded.X[rows][:, keep],) if blocks else (), len(rows))
 
-    def extend(self, rows: Integers) -> None:
-        """Learn further rows."""
-        X, y = self._encoded.X[rows], self._encoded.y[rows]
-        added = self._family.statistics(X, y, self._axes)
-        self._statistics = added if self._statistics is None else self._statistics + added
-        self._counts = self._counts + np.bincount(y, minlength=len(self._counts))
-        self.rows = np.concatenate([self.rows, rows])
-
-    def model(self) -> tuple[GenerativeModel, Callable[[Integers], Rows]]:
-        """Return the model of the rows so far, and the encoding of other rows for it."""
-        assert self._statistics is not None
-        keep = self._family.informative(self._statistics)
-        statistics = self._statistics.select(keep)
-        blocks = (Block(self._family.resolve_prior(statistics), statistics),) if keep.any() else ()
-        prior = LearntClassPrior(np.ones(len(self._encoded.labels)))
-
-        def encode(rows: Integers) -> Rows:
-            """Return the rows' cells in the features that are kept."""
-            return Rows((self._encoded.X[rows][:, keep],) if blocks else (), len(rows))
-
-        return GenerativeModel(self._encoded.labels, prior, self._counts, blocks), encode
+    counts = np.bincount(y, minlength=len(labels)).astype(float)
+    return GenerativeModel(labels, LearntClassPrior(np.ones(len(labels))), counts, blocks), encode
 
 
-class Logistic:
-    """Logistic regression on an order of training rows, with a symmetric prior per sd of a column.
+def logistic(encoded: Encoded, train: Integers, prior: LogisticPrior = PRIOR) -> Learned[LogisticModel]:
+    """Return logistic regression, with a symmetric prior per sd of a column; arguments as in `naive_bayes`."""
+    weight, are_numbers = np.ones(len(train)), encoded.kind == "number"
 
-    Parameters
-    ----------
-    encoded
-        The rows.
-    prior
-        Its prior.
-    """
+    def encode(rows: Integers) -> Rows:
+        """Return the rows' numbers and level codes."""
+        cells, none = encoded.X[rows], np.empty((len(rows), 0), dtype=np.intp if are_numbers else float)
+        return Rows((cells, none) if are_numbers else (none, cells), len(rows))
 
-    def __init__(self, encoded: Encoded, prior: LogisticPrior) -> None:
-        self._encoded = encoded
-        self._prior = prior
-        self.rows = np.empty(0, dtype=np.intp)
-
-    def extend(self, rows: Integers) -> None:
-        """Learn further rows."""
-        self.rows = np.concatenate([self.rows, rows])
-
-    def model(self) -> tuple[LogisticModel, Callable[[Integers], Rows]]:
-        """Return the model of the rows so far, and the encoding of other rows for it."""
-        encoded, weight = self._encoded, np.ones(len(self.rows))
-        are_numbers = encoded.kind == "number"
-
-        def encode(rows: Integers) -> Rows:
-            """Return the rows' numbers and level codes."""
-            cells, none = encoded.X[rows], np.empty((len(rows), 0), dtype=np.intp if are_numbers else float)
-            return Rows((cells, none) if are_numbers else (none, cells), len(rows))
-
-        training = encode(self.rows)
-        numbers, codes = training.parts
-        of_numbers, of_codes = (encoded.features, ()) if are_numbers else ((), encoded.features)
-        design = LogisticDesign.fit(numbers, codes, weight, of_numbers, of_codes, encoded.levels)
-        y = encoded.y[self.rows]
-        return LogisticModel(encoded.labels, design, design.matrix(training), y, weight, self._prior), encode
+    training = encode(train)
+    numbers, codes = training.parts
+    of_numbers, of_codes = (encoded.features, ()) if are_numbers else ((), encoded.features)
+    design = LogisticDesign.fit(numbers, codes, weight, of_numbers, of_codes, encoded.levels)
+    return LogisticModel(encoded.labels, design, design.matrix(training), encoded.y[train], weight, prior), encode
 
 
-type Learner = NaiveBayes | Logistic
-"""A model that learns training rows in a given order."""
-
-
-def growing(
-    learners: Mapping[str, Learner], train: Integers, sizes: Sequence[int]
-) -> Iterator[tuple[int, str, Learner]]:
-    """Yield, for each training size, the name of each learner and the learner after that many training rows."""
-    for known, size in zip((0, *sizes), sizes, strict=False):
-        for model, learner in learners.items():
-            learner.extend(train[known:size])
-            yield size, model, learner
+LEARNERS: dict[str, Callable[[Encoded, Integers], Learned[Any]]] = {"nb": naive_bayes, "lr": logistic}
+"""The two models, by their name in the records."""
 
 
 @dataclass
@@ -559,11 +515,11 @@ class Sources:
 
 
 def score(
-    learner: Learner, encoded: Encoded, test: Integers, rules: Sequence[str], seed: int
+    learned: Learned[Any], encoded: Encoded, train: Integers, test: Integers, rules: Sequence[str], seed: int
 ) -> dict[str, RowScores | str]:
-    """Score a learner on the test rows, under each rule; for a rule that cannot answer, say why."""
-    model, encode = learner.model()
-    sources = Sources(model, seed, (encode(learner.rows), encoded.y[learner.rows]))
+    """Score a model of training rows on the test rows, under each rule; for a rule that cannot answer, say why."""
+    model, encode = learned
+    sources = Sources(model, seed, (encode(train), encoded.y[train]))
     return cross_validation.score_rules(sources, seed, encode(test), encoded.y[test], rules)
 
 

@@ -30,7 +30,7 @@ from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
 from bayesclf.storage import encoding, fingerprint
-from bayesclf.tables.columns import Column, ColumnKind, kinds_of, unseen_cells
+from bayesclf.tables.columns import Column, ColumnKind, kinds_of, numbers, unseen_cells
 from bayesclf.tables.reading import open_stream, require_elsewhere
 from bayesclf.tables.streams import Stream, batch_rows
 from bayesclf.wording import listed
@@ -174,11 +174,49 @@ def _level(word: str, known: Mapping[str, Hashable], numbers: Mapping[Hashable, 
         return word
 
 
-def unseen_levels(X: pd.DataFrame, needed: Sequence[Column], told: set[str]) -> Iterator[str]:
-    """Yield a sentence for each column with levels that the training rows lack, unless it is told; it is then."""
+FAR = 0.01
+"""Probability with which a number of rows like the training rows is called far from these."""
+
+FEWEST_KNOWN = 20
+"""Training cells below which nothing is called far from them."""
+
+
+def far_numbers(X: pd.DataFrame, needed: Sequence[Column], rows: int) -> dict[str, NDArray[np.bool_]]:
+    """Return which cells of columns of numbers are far outside the range of the training rows, (row), where any is.
+
+    Tails are taken to fall as x^−3, as of amounts of money: exponential ones would call their largest numbers far. The
+    furthest of m numbers then exceeds the spread of n known ones, from the mean, (m/(nα))^(1/3) times with probability
+    α. Here m counts both ends of all columns in so many `rows`.
+    """
+    known = {column.name: column.range for column in needed if column.range is not None}
+    found = {}
+    for name, (low, mean, high, count) in known.items():
+        reach = np.cbrt(2 * len(known) * rows / (count * FAR))
+        (cells,) = numbers(X, (name,)).T
+        far = (cells > high + reach * (high - mean)) | (cells < low - reach * (mean - low))
+        if low < high and count >= FEWEST_KNOWN and far.any():
+            found[name] = far
+    return found
+
+
+def unlike_training(X: pd.DataFrame, needed: Sequence[Column], told: set[str], rows: int) -> Iterator[str]:
+    """Yield a sentence for each column with levels or numbers far from the training rows, unless it is told.
+
+    It is told then. `rows` is how many rows have been looked at, these included.
+    """
+    far = far_numbers(X, [column for column in needed if column.name not in told], rows)
     for column in needed:
-        unknown = column.kind == "category" and column.name not in told
-        if unknown and (unseen := unseen_cells(X[column.name], column.levels)):
+        unseen = ""
+        if column.kind == "category" and column.name not in told:
+            unseen = unseen_cells(X[column.name], column.levels)
+        elif column.name in far:
+            cell = numbers(X, (column.name,))[far[column.name].argmax(), 0]
+            low, _, high, _ = column.range or (0.0, 0.0, 0.0, 0)
+            unseen = (
+                f"column {column.name!r} has numbers far outside the training rows' range, such as {cell:g} (range "
+                f"{low:g} to {high:g}); look for another unit or a code for missing cells"
+            )
+        if unseen:
             told.add(column.name)
             yield unseen
 
@@ -239,7 +277,7 @@ def predict_stream(
     Warns
     -----
     PredictionWarning
-        For each column with levels that the training rows lack, once.
+        For each column with levels that the training rows lack, or numbers far outside their range, once.
     """
     check_is_fitted(classifier, "classes_")
     require(OrNone(Instance(Mapping, "a mapping from columns")), missing=missing)
@@ -285,7 +323,8 @@ def write_predictions(
     progress
         The user's choice.
     tell_unseen
-        Is called with a sentence for each column with levels that the training rows lack; None for a warning.
+        Is called with a sentence for each column with levels that the training rows lack, or with numbers far outside
+        their range; None for a warning.
     reading
         How files of text are read.
     """
@@ -399,9 +438,9 @@ class _Answers:
             for batch in stream.batches(before):
                 X = batch.table[[column.name for column in needed]]
                 X = with_levels(X, needed) if stream.from_file else X
-                for sentence in unseen_levels(X, needed, self._told):
-                    self._tell_unseen(sentence)
                 try:
+                    for sentence in unlike_training(X, needed, self._told, self.rows + len(X)):
+                        self._tell_unseen(sentence)
                     found = prediction_columns(self._classifier, X, self._decision_after(self.rows), self._extras)
                 except InputError as reason:
                     if len(batch.table) == stream.rows:

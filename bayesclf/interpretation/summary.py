@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.generative import GenerativeClassifier
-from bayesclf.classifiers.given import GIVEN, is_given
+from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.constraints import INSIDE, Choice, require
@@ -46,9 +46,6 @@ READING = (
     "column are taken from all rows of the table, whatever their labels, and are worth about one row."
 )
 """How to read the lines, and where their numbers come from."""
-
-GIVEN_DRAWS = f"{GIVEN}; these priors are those of the fit, which need not be those of the draws"
-"""What is said of the priors of a classifier that answers from given draws."""
 
 MOST_NAMES = 6
 """Columns of a block, and of a line, that are named."""
@@ -375,7 +372,7 @@ def prior_summary(classifier: BayesClassifier) -> pd.DataFrame:
     """
     found = priors_of(classifier)
     if is_given(classifier):
-        warn(GIVEN_DRAWS, PredictionWarning)
+        warn(PRIOR_OF_FIT, PredictionWarning)
     return found.table
 
 
@@ -389,7 +386,7 @@ def priors_of(classifier: BayesClassifier) -> Priors:
     else:
         sentences, lines, symbols = _logistic(model)
     learned = [note for note in classifier.notes_ if note.startswith(("the concentration", "the degrees of freedom"))]
-    given = [GIVEN_DRAWS] if is_given(classifier) else []
+    given = [PRIOR_OF_FIT] if is_given(classifier) else []
     return Priors((*sentences, *learned, *given), tuple(lines), symbols, bool(learned))
 
 

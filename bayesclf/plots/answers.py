@@ -12,7 +12,7 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.constraints import Whole, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.evaluation.cross_validation import checked_rules
+from bayesclf.evaluation.cross_validation import checked_rules, class_order
 from bayesclf.evaluation.thresholds import code_of
 from bayesclf.interpretation.explanation import Explanation
 from bayesclf.plots import boundary, style
@@ -92,6 +92,8 @@ def rules_along(
     if feature not in along:
         raise InputError(f"feature must be a column of numbers, not {feature!r}{did_you_mean(str(feature), along)}")
     code, codes = code_of(clf.classes_, outcome), clf.known_codes(checked_labels(y, len(frame)))
+    if outcome is None:
+        code = class_order(y, clf.classes_)[1]
     own = numbers(frame[[feature]], (feature,))[:, 0]
     x = boundary.places(own[~np.isnan(own)])
     table = pd.DataFrame({name: np.repeat(boundary.middle(frame[name]), len(x)) for name in frame}).assign(
@@ -165,7 +167,8 @@ def explanation(found: Explanation, row: int = 0, limit: int = MOST_TERMS, ax: A
     title = f"Row {row + 1}: P({outcome}) = {about['proba_outcome']:.3g}"
     style.title(ax, f"{title}\nagainst P({against}) = {about['proba_against']:.3g}")
     ax.locator_params(axis="x", nbins=6)
-    ax.set_xlabel(f"contribution to the log-odds\n← {against}    {outcome} →")
+    averaged = "" if found.ci_prob is None else "\nP and log-odds are each averaged over the posterior"
+    ax.set_xlabel(f"contribution to the log-odds\n← {against}    {outcome} →{averaged}")
     style.quiet(ax, "x")
     return figure
 

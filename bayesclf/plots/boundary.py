@@ -1,4 +1,4 @@
-"""Decision boundaries: the plane of two features, divided into the classes that each rule predicts."""
+"""Decision boundaries: the plane of two features, or the range of one, divided into the classes that rules predict."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.plots import style
 from bayesclf.plots.style import Axes, Figure
 from bayesclf.posterior import averaging
@@ -33,6 +35,9 @@ MOST_ROWS = 1_000
 DEEPEST = 0.45
 """Opacity of a class's color where its probability is 1; at 1/K it is 0."""
 
+CLASS = "(class)"
+"""Vertical axis where the model has one column."""
+
 LOWEST_LOG_PROBA = -1e6
 """Stands for log 0 where differences of logs are taken."""
 
@@ -47,13 +52,14 @@ def decision_boundary(
     draws: int = 50,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw where each rule changes its prediction, over the plane of two numeric features.
+    """Draw where each rule changes its prediction, over the plane of two numeric features, or along one.
 
     The opacity of a class's color shows its probability under the last of `rules`; it is 0 where all classes are
     equally probable. Thin gray lines are the boundaries of single hypotheses of the posterior, from which a Gibbs
     classifier draws: their spread shows the remaining uncertainty. If the model has other columns, the plane is the
     slice at their means or most frequent values. Rows may lie off this slice, and thus in the region of another class
-    than is predicted for them. Rules that cannot answer are named below the figure.
+    than is predicted for them. Of a model of one column, each row is drawn at the height of its class. Rules that
+    cannot answer are named below the figure.
 
     Parameters
     ----------
@@ -86,15 +92,17 @@ def decision_boundary(
     ----------
     Wehbe, CMU 10-701 lecture 6, draws these pictures for single estimates; the spread is the posterior's.
     """
-    plane = plane_of(clf, X, features)
-    codes = clf.known_codes(checked_labels(y, len(plane.rows)))
+    check_is_fitted(clf, "classes_")
+    codes = clf.known_codes(checked_labels(y, columns.to_frame(X).shape[0]))
+    order = class_order(y, clf.classes_)
+    plane = plane_of(clf, X, features, np.argsort(order)[codes])
     fields, silent = _answers(clf, plane, rules)
     figure, ax = style.axes(ax, (5.4, 5.0))
     _shade(ax, plane, list(fields.values())[-1])
     hypotheses = _hypotheses(clf, plane, draws)
     for log_proba in hypotheses:
         _draw(ax, plane, log_proba, color="0.55", linewidth=0.5, alpha=0.5, zorder=2, rasterized=True)
-    _scatter(ax, plane, codes, clf.classes_)
+    _scatter(ax, plane, codes, clf.classes_, order)
     for place, (rule, log_proba) in enumerate(fields.items()):
         # Boundaries often lie on each other: the first rule is the thinnest, and on top.
         look = style.RULE_STYLE[rule]
@@ -103,6 +111,8 @@ def decision_boundary(
     if hypotheses:
         ax.plot([], [], color="0.55", linewidth=0.7, label=f"{len(hypotheses)} hypotheses")
     ax.set(xlabel=style.plain(plane.features[0]) + _note(plane, silent), ylabel=style.plain(plane.features[1]))
+    if len(clf.columns_) == 1:
+        ax.set_yticks(range(len(order)), [style.plain(clf.classes_[code]) for code in order])
     style.legend_above(ax, markerscale=1.6)
     style.quiet(ax)
     ax.grid(visible=False)
@@ -116,7 +126,7 @@ class Plane:
     Attributes
     ----------
     features
-        The two columns, horizontal and vertical.
+        The two columns, horizontal and vertical; of a model of one column, the column and `CLASS`.
     rows
         The table's rows on it, (row, 2); NaN where a cell is missing.
     x, y
@@ -137,8 +147,11 @@ class Plane:
         return values.reshape(len(self.y), len(self.x), *values.shape[1:])
 
 
-def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> Plane:
-    """Return the plane of two features through a table, in the table format that the classifier was fitted with."""
+def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None, heights: Integers) -> Plane:
+    """Return the plane of two features through a table, in the table format that the classifier was fitted with.
+
+    Of a model of one column, it is the plane of this column and of heights (row), on which no answer depends.
+    """
     frame = columns.to_frame(X)
     names = [column.name for column in clf.columns_]
     if not isinstance(X, pd.DataFrame) and frame.shape[1] == len(names):
@@ -146,19 +159,20 @@ def plane_of(clf: BayesClassifier, X: Any, features: tuple[str, str] | None) -> 
     lacking = [name for name in names if name not in frame]
     if lacking:
         raise InputError(f"the table lacks column {lacking[0]!r}, which the model was fitted with; add it")
+    if len(names) == 1 and features is None:
+        frame, names = frame.assign(**{CLASS: heights}), [*names, CLASS]
     first, second = _features(frame, names, features)
     rows = columns.numbers(frame, (first, second))
     x, y = (places(values) for values in rows.T)
     points = pd.DataFrame({name: [middle(frame[name])] * (len(x) * len(y)) for name in names})
     points[first], points[second] = np.tile(x, len(y)), np.repeat(y, len(x))
+    points = points[[column.name for column in clf.columns_]]
     table = points if hasattr(clf, "feature_names_in_") else points.to_numpy()
     return Plane((first, second), rows, x, y, table)
 
 
 def _features(frame: pd.DataFrame, names: list[str], features: tuple[str, str] | None) -> tuple[str, str]:
     """Check the two features."""
-    if len(names) == 1:
-        raise InputError("a plane needs two columns, and the model has one; draw it by bayesclf.plots.rules_along")
     if features is None and len(names) != 2:
         raise InputError(f"the model has {len(names)} columns; name the two to draw, such as features={(*names[:2],)}")
     chosen = tuple(map(str, names if features is None else features))
@@ -260,20 +274,20 @@ def _draw(ax: Axes, plane: Plane, log_proba: Array, label: str | None = None, **
     ax.plot(*path.T, label=label, **look)
 
 
-def _scatter(ax: Axes, plane: Plane, codes: Integers, classes: NDArray[Any]) -> None:
+def _scatter(ax: Axes, plane: Plane, codes: Integers, classes: NDArray[Any], order: Sequence[int]) -> None:
     """Draw the rows, evenly thinned, one marker per class."""
     shown = np.zeros(len(codes), dtype=bool)
     shown[:: -(-len(codes) // MOST_ROWS)] = True
-    for k, label in enumerate(classes):
+    for k in order:
         own = plane.rows[shown & (codes == k)]
-        look: Any = {"color": style.class_color(k), "marker": style.class_marker(k), "label": style.plain(label)}
+        look: Any = {"color": style.class_color(k), "marker": style.class_marker(k), "label": style.plain(classes[k])}
         ax.scatter(own[:, 0], own[:, 1], s=11, linewidths=0, alpha=0.85, zorder=3, **look)
 
 
 def _note(plane: Plane, silent: list[str]) -> str:
     """Return a note for the axis label: which columns are fixed, and which rules could not answer."""
     parts = []
-    if others := plane.points.shape[1] - 2:
+    if (others := plane.points.shape[1] - 2) > 0:
         parts.append(f"{'the other column' if others == 1 else f'the {others} other columns'} held at mean or mode")
     if silent:
         parts.append(f"n/a: {', '.join(silent)}")

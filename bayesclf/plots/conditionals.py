@@ -13,6 +13,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import InputError, Refused
+from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.families.by_evidence import CANDIDATES
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
@@ -97,7 +98,7 @@ def class_conditionals(clf: BayesClassifier, X: Any, y: Any, features: Sequence[
 
 @dataclass(frozen=True, eq=False)
 class _Panels:
-    """What all panels draw from: parameters with a leading draw axis, and the mean log prior (outcome)."""
+    """What all panels draw from: parameters with a leading draw axis, the mean log prior (outcome), codes to draw."""
 
     model: Model
     parameters: Any
@@ -105,6 +106,7 @@ class _Panels:
     frame: pd.DataFrame
     codes: Integers
     classes: Any
+    shown: tuple[int, ...]
     features: tuple[str, ...]
 
     @classmethod
@@ -135,7 +137,8 @@ class _Panels:
         some: Any = found.take(draws) if clf.draws_ is not None else found
         assert isinstance(some, Hypotheses)
         log_prior = np.log(np.exp(some.log_class_prior()).mean(axis=0))
-        return cls(model, some.parameters, log_prior, frame, codes, clf.classes_, chosen)
+        shown = class_order(y, clf.classes_)[:MOST_CLASSES]
+        return cls(model, some.parameters, log_prior, frame, codes, clf.classes_, shown, chosen)
 
     def block_of(self, feature: str) -> Block:
         """Return the block that has a feature."""
@@ -159,11 +162,6 @@ class _Panels:
         """Return the most probable class given p(x | y) (row, outcome)."""
         with np.errstate(divide="ignore"):
             return np.asarray((np.log(density) + self.log_prior).argmax(axis=1))
-
-    @property
-    def shown(self) -> range:
-        """The codes of the classes that are drawn."""
-        return range(min(len(self.classes), MOST_CLASSES))
 
 
 def decision_points(values: Array, best: Integers) -> Array:
@@ -230,9 +228,9 @@ def _draw_levels(ax: Axes, panels: _Panels, feature: str) -> None:
     mean = theta.mean(axis=0)
     lower, upper = np.quantile(theta, [(1 - CI_PROB) / 2, (1 + CI_PROB) / 2], axis=0)
     width = 0.8 / len(panels.shown)
-    for k in panels.shown:
+    for number, k in enumerate(panels.shown):
         own = codes[(panels.codes == k) & (codes >= 0)]
-        place = np.arange(len(order)) + (k - (len(panels.shown) - 1) / 2) * width
+        place = np.arange(len(order)) + (number - (len(panels.shown) - 1) / 2) * width
         share = np.bincount(own, minlength=len(levels))[order] / max(own.size, 1)
         color = style.class_color(k)
         ax.bar(place, share, width, color=color, alpha=0.3)

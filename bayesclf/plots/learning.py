@@ -29,8 +29,6 @@ def learning_curve(
     *,
     ylabel: str = "test error",
     xlabel: str = "training rows",
-    log: bool = True,
-    labels: bool = True,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw a score against the number of training rows, one curve per model and rule.
@@ -41,14 +39,10 @@ def learning_curve(
     Parameters
     ----------
     table : DataFrame
-        One row per curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band either `low` and
-        `high`, or `se` for one standard error on each side.
+        One row per curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band `se`, its standard
+        error.
     ylabel, xlabel
         What the axes show, with units.
-    log : bool
-        Whether the axis of rows is logarithmic.
-    labels : bool
-        Whether a legend names the curves.
     ax : matplotlib Axes or None
         Axes to draw on.
 
@@ -84,19 +78,17 @@ def learning_curve(
         name = " ".join(parts)
         marker = "o" if len(lines) == 1 else ""
         ax.plot(lines["m"], lines["mean"], linewidth=1.8, marker=marker, label=name or str(rule), **look)
-        band = _band(lines)
-        if band is not None:
+        if "se" in lines:
+            low, high = lines["mean"] - lines["se"], lines["mean"] + lines["se"]
             alpha = BAND_OPACITY / np.sqrt(len(models) * len(rules))
-            ax.fill_between(lines["m"], *band, color=look["color"], alpha=alpha, linewidth=0)
+            ax.fill_between(lines["m"], low, high, color=look["color"], alpha=alpha, linewidth=0)
     ax.set(xlabel=xlabel, ylabel=ylabel)
-    if log:
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if table["m"].max() < 1_000 * table["m"].min() else (1,)))
-        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-        ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if table["m"].max() < 1_000 * table["m"].min() else (1,)))
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    ax.xaxis.set_minor_formatter(NullFormatter())
     style.quiet(ax, "y")
-    if labels:
-        ax.legend(frameon=False, fontsize="small")
+    ax.legend(frameon=False, fontsize="small")
     return figure
 
 
@@ -139,12 +131,3 @@ def _look(models: list[Any], rules: list[Any], model: Any, rule: Any) -> dict[st
     if known is None or (len(models) > 1 and len(rules) == 1):
         return {"color": style.class_color(place + rules.index(rule)), "linestyle": line}
     return {"color": known.color, "linestyle": known.line if len(models) == 1 else line}
-
-
-def _band(lines: pd.DataFrame) -> tuple[pd.Series, pd.Series] | None:
-    """Return the lower and upper edge of a curve's band, if the table has one."""
-    if {"low", "high"} <= set(lines):
-        return lines["low"], lines["high"]
-    if "se" in lines:
-        return lines["mean"] - lines["se"], lines["mean"] + lines["se"]
-    return None

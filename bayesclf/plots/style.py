@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
-from bayesclf.constraints import Constraint, Flag, Several, Text, Whole, require
+from bayesclf.constraints import Constraint, Several, Text, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.wording import clipped
 
@@ -88,10 +88,8 @@ def plain(name: object, longest: int = LONGEST_NAME) -> str:
 SETTINGS: dict[str, Constraint] = {
     **{name: Text() for name in ("feature", "metric", "model", "rule", "xlabel", "ylabel")},
     "limit": Whole(1),
-    **{name: Flag() for name in ("log", "labels")},
     **{name: Whole(0) for name in ("draws", "hypotheses")},
     "features": Several("columns, such as ['age', 'bmi']"),
-    "outcomes": Several("labels"),
     "rules": Several("names of rules, such as ['map', 'predictive'], at least one", 1),
 }
 """What arguments of figures may be, by name, besides their defaults."""

@@ -62,16 +62,16 @@ def tree(classifier: BayesClassifier, X: Any = None, y: Any = None, command: str
     frame = None if X is None else _shown_columns(classifier, X)
     codes = None if frame is None else np.searchsorted(classifier.classes_, checked_labels(y, len(frame)))
     order = class_order(y, classifier.classes_)
-    answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out)
+    answers = None if diagnosis.held_out is None else _answers(classifier, diagnosis.held_out, order)
     priors = priors_of(classifier)
     sections = [
         Section("Verdict", _first(classifier, diagnosis, answers, order), "first"),
         Section("Checks", [checks(diagnosis)], "folded"),
-        Section("Model and priors", model_and_priors(priors), "folded"),
-        Section("Posterior", _posterior(classifier), "folded"),
+        Section("Model and priors", model_and_priors(priors, classifier.classes_, order), "folded"),
+        Section("Posterior", _posterior(classifier, order), "folded"),
     ]
     if frame is not None and codes is not None:
-        sections.append(Section("Predictions", _predictions(classifier, X, codes, list(frame.columns)), "folded"))
+        sections.append(Section("Predictions", _predictions(classifier, X, y, list(frame.columns), order), "folded"))
         sections.append(Section("Data", data(frame, codes, classifier.classes_, order), "folded"))
     said = methods.of_classifier(classifier, codes, order, priors, answers, diagnosis)
     return Report(
@@ -131,7 +131,7 @@ def headline(diagnosis: Diagnosis) -> str:
     return f"Read before you trust it: {joined(named)}."
 
 
-def _answers(classifier: BayesClassifier, held_out: HeldOut) -> Answers | None:
+def _answers(classifier: BayesClassifier, held_out: HeldOut, order: Sequence[int]) -> Answers | None:
     """Return how good the answers to held-out rows are, under the classifier's rule or the first that can answer."""
     if not held_out.answered:
         return None
@@ -140,7 +140,8 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> Answers | None:
     log_proba, share = found.log_proba, held_out.frequencies
     loss, right, infinite = found.log_loss, 1 - found.error, int(np.isinf(found.log_loss).sum())
     constant = share.argmax(axis=1)
-    accuracy = Score(float(right.mean()), standard_error_of_rows(right, held_out.train), float((constant == y).mean()))
+    error = standard_error_of_rows(right, held_out.train, share=True)
+    accuracy = Score(float(right.mean()), error, float((constant == y).mean()))
     counts = confusion(log_proba, y)
     shares = float(-np.log(share[np.arange(len(y)), y]).mean())
     told = calibration_error(log_proba, y, classifier.seed_)
@@ -148,6 +149,7 @@ def _answers(classifier: BayesClassifier, held_out: HeldOut) -> Answers | None:
         log_proba,
         y,
         classifier.classes_,
+        order,
         accuracy,
         Score(float(loss.mean()), standard_error_of_rows(loss, held_out.train), shares),
     )
@@ -175,12 +177,14 @@ def checks(diagnosis: Diagnosis) -> Table:
     return Table(found.rename(columns={"section": "result", "reason": "found"}))
 
 
-def model_and_priors(priors: Priors) -> list[Part]:
+def model_and_priors(priors: Priors, classes: NDArray[Any], order: Sequence[int]) -> list[Part]:
     """Return what was assumed before any row was seen."""
-    lines = together(priors.lines)
-    of = [", ".join(filter(None, (line.outcome, line.feature))) for line in lines]
-    shown = pd.DataFrame({"parameter": [line.parameter for line in lines], "prior": [line.prior for line in lines]})
-    return [Items(priors.model), Table(priors.table, shown.assign(of=of), most=MOST_PRIORS), Text(READING, "quiet")]
+    words = [line.words for line in together(priors.lines)]
+    lines = pd.DataFrame(words, columns=["parameter", "outcome", "feature", "prior"])
+    lines = table.in_order(lines[["parameter", "feature", "outcome", "prior"]], classes, order)
+    of = [", ".join(filter(None, pair)) for pair in zip(lines["outcome"], lines["feature"], strict=True)]
+    shown = lines[["parameter", "prior"]].assign(of=of)
+    return [Items(priors.model), Table(priors.table, shown, most=MOST_PRIORS), Text(READING, "quiet")]
 
 
 def data(
@@ -191,7 +195,7 @@ def data(
     return [Table(counts), Items([first_upper(note) for note in read]), Table(table.column_summaries(frame))]
 
 
-def _posterior(classifier: BayesClassifier) -> list[Part]:
+def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
     """Return the parameters, as `summary` gives them, the weights of logistic regression, and ranks of chains."""
     try:
         found = classifier.summary()
@@ -201,19 +205,19 @@ def _posterior(classifier: BayesClassifier) -> list[Part]:
     parts: list[Part] = [Items([f"{family} (chosen by evidence)" for family in families])]
     if "reference" in found.attrs:
         parts.append(Text(f"Odds ratios are against the class {found.attrs['reference']}."))
-    parts.append(Table(found.reset_index()))
+    parts.append(Table(table.in_order(found.reset_index(), classifier.classes_, order)))
     if classifier.draws_ is None:
         return [*parts, Text(f"{first_upper(found.attrs['no_intervals'])}.", "quiet")]
     if isinstance(classifier, LogisticRegression):
         caption = "Log-odds per standard deviation of a column or per level, with posterior intervals."
-        parts.append(Figure(partial(_weights, classifier), "weights", "Posterior of logistic weights", caption))
+        parts.append(Figure(partial(_weights, classifier, order), "weights", "Posterior of logistic weights", caption))
     if isinstance(classifier.inference_, MARKOV_CHAINS):
         caption = "Level within the band where the chains agree; the parameters that mix worst."
         parts.append(Figure(partial(_ranks, classifier), "ranks", "Ranks of each chain's draws among all", caption))
     return parts
 
 
-def _weights(classifier: LogisticRegression) -> figure.Figure:
+def _weights(classifier: LogisticRegression, order: Sequence[int]) -> figure.Figure:
     """Draw the posterior of the weights in common units, by ArviZ."""
     import arviz_plots as azp
     import xarray as xr
@@ -221,6 +225,8 @@ def _weights(classifier: LogisticRegression) -> figure.Figure:
     design: Any = classifier.model_.design  # type: ignore[attr-defined]
     scale = xr.DataArray(design.scale, dims="feature", coords={"feature": list(design.names)})
     weight = (classifier.posterior_draws()["weight"] * scale).isel(feature=slice(MOST_WEIGHTS))
+    labels = [str(label) for label in classifier.classes_[list(order)]]
+    weight = weight.sel(outcome=[label for label in labels if label in weight["outcome"]])
     named = {dim: [style.plain(label) for label in weight[dim].values] for dim in ("outcome", "feature")}
     weight = weight.assign_coords(named)
     size = (7.0, 1.0 + 0.22 * weight.sizes["feature"] * weight.sizes["outcome"])
@@ -258,10 +264,12 @@ def _of_arviz(drawn: Any) -> figure.Figure:
     return made
 
 
-def _predictions(classifier: BayesClassifier, X: Any, codes: Integers, columns: Sequence[str]) -> list[Part]:
+def _predictions(
+    classifier: BayesClassifier, X: Any, y: Any, columns: Sequence[str], order: Sequence[int]
+) -> list[Part]:
     """Return average effects of columns, and what was learned about each column given the class."""
     parts: list[Part] = []
-    found = average_effects(classifier, X, columns)
+    found = average_effects(classifier, X, columns, order)
     if found is not None:
         caption = (
             "Change of P(outcome), on average over the rows, when a column goes from one value to another: posterior "
@@ -270,7 +278,7 @@ def _predictions(classifier: BayesClassifier, X: Any, codes: Integers, columns: 
         parts.append(Table(found, caption=caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
     if kinds and kinds <= {"number", "category", "mixed"}:
-        drawn = partial(plots.class_conditionals, classifier, X, classifier.classes_[codes])
+        drawn = partial(plots.class_conditionals, classifier, X, y)
         caption = (
             "Distributions of the first columns within each class, learned (lines, points and bands) and observed; "
             "dashed: where the class that the column alone predicts changes."
@@ -279,7 +287,9 @@ def _predictions(classifier: BayesClassifier, X: Any, codes: Integers, columns: 
     return parts
 
 
-def average_effects(classifier: BayesClassifier, X: Any, columns: Sequence[str]) -> pd.DataFrame | None:
+def average_effects(
+    classifier: BayesClassifier, X: Any, columns: Sequence[str], order: Sequence[int]
+) -> pd.DataFrame | None:
     """Return the average effects of the first columns, of two classes on the second; None where there are none."""
     found: list[pd.DataFrame] = []
     for name in columns[:MOST_EFFECTS]:
@@ -291,7 +301,8 @@ def average_effects(classifier: BayesClassifier, X: Any, columns: Sequence[str])
         return None
     effects = pd.concat(found)[["column", "from", "to", "outcome", "effect", "low", "high"]]
     labels = classifier.classes_
-    return effects[effects["outcome"] == labels[1]] if len(labels) == 2 else effects
+    effects = table.in_order(effects, labels, order)
+    return effects[effects["outcome"] == labels[order[1]]] if len(labels) == 2 else effects
 
 
 def _shown_columns(classifier: BayesClassifier, X: Any) -> pd.DataFrame:

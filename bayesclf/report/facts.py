@@ -22,6 +22,9 @@ MOST_CLASSES = 6
 MOST_ERRORS = 3
 """Kinds of errors that are named."""
 
+SMALL_RECALL = 0.2
+"""Recall below which a class is named, however good the labels are as a whole."""
+
 
 @dataclass(frozen=True)
 class Fact:
@@ -85,6 +88,7 @@ def facts(
     log_proba: Array,
     y: Integers,
     classes: NDArray[Any],
+    order: Sequence[int],
     accuracy: Score,
     log_loss: Score,
     repeats: int = 1,
@@ -98,8 +102,8 @@ def facts(
         log P(k | x) of held-out rows, (row, outcome).
     y
         Their label codes (row).
-    classes
-        The labels (outcome).
+    classes, order
+        The labels (outcome), and their codes in the order in which people read them.
     accuracy, log_loss, cost
         Scores of these answers, the cost where there are costs. The baselines always predict the most frequent class,
         give the shares of the classes, and take the decision that is cheapest for all rows together.
@@ -131,16 +135,16 @@ def facts(
         )
         each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
         found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
-    return [*found, *_found(confusion(log_proba, y) / repeats, classes)]
+    return [*found, *_found(confusion(log_proba, y) / repeats, classes, order)]
 
 
-def _found(counts: Array, classes: NDArray[Any]) -> list[Fact]:
+def _found(counts: Array, classes: NDArray[Any], order: Sequence[int]) -> list[Fact]:
     """Return the share found of each class, or of the classes that are found least often."""
     rows = counts.sum(axis=1)
     right = counts.diagonal()
-    order = np.flatnonzero(rows > 0)
-    if len(order) > MOST_CLASSES:
-        order = order[np.argsort(right[order] / rows[order], kind="stable")][:MOST_CLASSES]
+    shown = [code for code in order if rows[code] > 0]
+    if len(shown) > MOST_CLASSES:
+        shown = sorted(shown, key=lambda code: right[code] / rows[code])[:MOST_CLASSES]
     most_frequent = rows.argmax()
     return [
         Fact(
@@ -149,7 +153,7 @@ def _found(counts: Array, classes: NDArray[Any]) -> list[Fact]:
             "100%" if code == most_frequent else "0%",
             "Share of the rows of this class that were predicted to be of it (its sensitivity, or recall).",
         )
-        for code in order
+        for code in shown
     ]
 
 
@@ -172,7 +176,7 @@ def confusion(log_proba: Array, y: Integers) -> Array:
 
 
 def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: NDArray[Any]) -> str:
-    """Return a sentence where labels are not clearly better than a constant one; empty where they are.
+    """Return a sentence where labels are not clearly better than a constant one, or hardly find a class; else "".
 
     Parameters
     ----------
@@ -187,14 +191,17 @@ def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: N
     classes
         The labels (outcome).
     """
-    if gain.state == "yes":
-        return ""
     rows = counts.sum(axis=1)
     recall = np.divide(counts.diagonal(), rows, out=np.ones(len(rows)), where=rows > 0)
     least = int(recall.argmin())
-    return (
+    if gain.state == "yes" and recall[least] >= SMALL_RECALL:
+        return ""
+    labels = (
         f"Its labels are {compared(gain)} always predicting '{constant}': {percent(score.mean)} of the rows are right, "
-        f"against {percent(score.baseline)}. The recall of '{classes[least]}' is {percent(recall[least])}. If some "
+        f"against {percent(score.baseline)}. "
+    )
+    return (
+        f"{labels if gain.state != 'yes' else ''}The recall of '{classes[least]}' is {percent(recall[least])}. If some "
         "errors are worse than others, predict with cost=… (--cost FILE)."
     )
 

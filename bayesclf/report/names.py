@@ -48,18 +48,6 @@ ENGINES = {
 }
 """How a posterior was found, by the engine's class."""
 
-RULES = {
-    "mle": "the parameters under which the training rows are most probable; no prior",
-    "map": "the single most probable parameters, given the prior and the training rows",
-    "mean": "the average of the parameters, as far as the training rows leave them uncertain",
-    "bayes-optimal": "the average of the predicted probabilities over all parameters, each as far as it is probable",
-    "predictive": "the same average, where the columns of the new row also tell which parameters are probable",
-    "tempered": "what the columns say of each class, times one number T learned from training rows that were left out",
-    "gibbs": "parameters drawn at random for each row, each as often as they are probable",
-}
-"""What answers under each rule."""
-
-
 STRUCTURES = {ALL_TREES: "belief network of any tree", ALL_FORESTS: "belief network of any forest"}
 """What networks are whose structure is uncertain."""
 

@@ -102,8 +102,8 @@ def _scores(comparison: Comparison, scores: pd.DataFrame) -> list[Part]:
     parts: list[Part] = []
     if len(shown):
         parts.append(Table(scores, shown, best=0, meanings=table.MEANINGS))
-    used = [rule for rule in RULES if any(name == rule for _, name in comparison.answers)]
-    rules = [f"{rule}: {names.RULES[rule]}" for rule in used]
+    used = {name for _, name in comparison.answers}
+    rules = [f"{rule.name}: {rule.summary}" for rule in RULES.values() if rule.name in used]
     parts.append(Section("What the rules are", [Items(rules)], "more"))
     if comparison.costs is not None:
         reject = comparison.costs.reject
@@ -123,7 +123,7 @@ def _section(comparison: Comparison, name: str, diagnosis: Diagnosis | None) -> 
         parts += _answers(comparison, name)
     if diagnosis is not None:
         parts += [Findings([*diagnosis.issues, *diagnosis.tips]), checks(diagnosis)]
-        parts += model_and_priors(priors_of(comparison.fits[name]))
+        parts += model_and_priors(priors_of(comparison.fits[name]), comparison.classes, comparison.order)
     return Section(first_upper(names.full_name(comparison, name)), parts, "folded")
 
 
@@ -195,11 +195,10 @@ def _title(comparison: Comparison) -> str:
 
 def _hash(comparison: Comparison) -> str:
     """Return the first digits of a hash of the columns and labels, by which equal tables are recognized."""
-    hashed = sha256("\x00".join(map(str, comparison.X.columns)).encode())
-    hashed.update(pd.util.hash_pandas_object(comparison.X.astype(object).astype(str), index=False).to_numpy().tobytes())
-    hashed.update("\x00".join(map(str, comparison.classes)).encode())
-    hashed.update(np.ascontiguousarray(comparison.y, dtype=np.int64).tobytes())
-    return hashed.hexdigest()[:12]
+    cells = comparison.X.astype(object).astype(str).T.reset_index().T  # with the names as a row
+    rows = pd.util.hash_pandas_object(cells, index=False).to_numpy()
+    labels = "\x00".join(map(str, comparison.classes[comparison.y]))
+    return sha256(rows.tobytes() + labels.encode()).hexdigest()[:12]
 
 
 def _size(comparison: Comparison) -> str:

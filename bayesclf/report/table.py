@@ -95,6 +95,16 @@ def signed(value: float, error: float, digits: int) -> str:
     return f"+{text}" if value > NEGLIGIBLE else text
 
 
+def in_order(frame: pd.DataFrame, classes: NDArray[Any], order: Sequence[int]) -> pd.DataFrame:
+    """Return lines in which the outcomes of the same cells before them come in an order."""
+    if list(order) == sorted(order):
+        return frame
+    place = {str(classes[code]): number for number, code in enumerate(order)}
+    before = list(frame.columns[: list(frame.columns).index("outcome")])
+    group = frame.groupby(before, sort=False, dropna=False).ngroup() if before else np.zeros(len(frame))
+    return frame.iloc[np.lexsort([frame["outcome"].astype(str).map(place).fillna(-1), group])]
+
+
 def by_class(counts: NDArray[Any], classes: NDArray[Any], order: Sequence[int]) -> pd.DataFrame:
     """Return counts or costs (true outcome, predicted outcome) as a table, classes in an order."""
     names = [str(classes[code]) for code in order]

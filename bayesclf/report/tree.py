@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from bayesclf.diagnostics import CHECKS
 from bayesclf.diagnostics.diagnosis import Finding, as_table
 from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.report.document import svg
@@ -268,7 +269,8 @@ def _html_finding(finding: Finding) -> str:
     evidence = as_table(finding.evidence)
     more = "" if evidence.empty else _html(Section("evidence", [Table(evidence, most=MOST_EVIDENCE)], "more"), "")
     step = f'<p class="step">{_unbroken(first_upper(finding.next_step))}.</p>' if finding.next_step else ""
-    name = f'<strong><span class="code">{finding.code}</span> {escape(finding.title)}</strong>'
+    asks = {code: (check.__doc__ or "").partition("\n")[0] for code, check in CHECKS.items()}
+    name = f'<div class="code">{_named(finding.code, asks)}</div><strong>{escape(finding.title)}</strong>'
     return f'<div class="check">{name}{severity}<p>{_unbroken(first_upper(finding.reason))}.</p>{step}{more}</div>\n'
 
 

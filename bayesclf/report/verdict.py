@@ -292,6 +292,7 @@ def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
     found = facts(
         *comparison.stacked(*_key(best)),
         comparison.classes,
+        comparison.order,
         Score(best["accuracy"], best["accuracy_se"], 1 - wrong),
         Score(best["log_loss"], best["log_loss_se"], loss),
         len(comparison.tested),
@@ -410,6 +411,8 @@ def overview(comparison: Comparison) -> Display:
     table = score_table(comparison, calibration=False)
     shown = scores(comparison, table)
     judged = verdict(comparison, table)
+    records = {_key(record): record for record in table.to_dict("records")}
+    decided = [*_cheapest(comparison, records), *_constant(comparison)] if judged.models else []
     missing = [
         f"n/a: {_entries(comparison, model, rules)}: {why}" for (model, why), rules in failures(comparison).items()
     ]
@@ -423,6 +426,7 @@ def overview(comparison: Comparison) -> Display:
             *missing[:MOST_REASONS],
             *([f"n/a: {counted(more, 'more reason')} in the table"] if more > 0 else []),
             " ".join([judged.headline, *judged.findings[:2]]),
+            *([" ".join(decided)] if decided else []),
             *comparison.read[:MOST_REASONS],
         ),
     )

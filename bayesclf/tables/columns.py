@@ -704,6 +704,28 @@ def unseen_cells(column: pd.Series, levels: tuple[Hashable, ...]) -> str:
     return f"column {column.name!r} has levels that the training rows lack: {', '.join(values)}"
 
 
+type Range = tuple[float, float, float, int]
+"""Least cell of a column of numbers, mean, largest cell, and number of cells."""
+
+
+def ranges(frame: pd.DataFrame, names: tuple[str, ...]) -> dict[str, Range]:
+    """Return the ranges of columns of numbers, by name, without columns that have no cell."""
+    found = {}
+    for name, cells in zip(names, read_numbers(frame, names).columns, strict=True):
+        known = cells[~np.isnan(cells)] if np.isnan(cells.sum()) else cells
+        if len(known):
+            found[name] = (float(known.min()), float(known.mean()), float(known.max()), len(known))
+    return found
+
+
+def _together(one: Range | None, other: Range | None) -> Range | None:
+    """Return the range of the cells of both."""
+    if one is None or other is None:
+        return one or other
+    cells = one[3] + other[3]
+    return min(one[0], other[0]), (one[1] * one[3] + other[1] * other[3]) / cells, max(one[2], other[2]), cells
+
+
 @dataclass(frozen=True)
 class Column:
     """A training column.
@@ -718,6 +740,8 @@ class Column:
         Whether it is categorical, and was a column of numbers in the table.
     ordered
         Whether the order of its levels was given.
+    range
+        The range of its numbers, if it has any.
     """
 
     name: str
@@ -725,17 +749,18 @@ class Column:
     levels: tuple[Hashable, ...] = ()
     of_numbers: bool = field(default=False, repr=False, compare=False)
     ordered: bool = field(default=False, repr=False)
+    range: Range | None = field(default=None, repr=False, compare=False)
 
     def union(self, other: Column) -> Column:
         """Return the column with the levels of both."""
-        if self.levels == other.levels and self.of_numbers >= other.of_numbers:
+        if self.levels == other.levels and self.of_numbers >= other.of_numbers and other.range is None:
             return self
         of_numbers = self.of_numbers or other.of_numbers
         levels, ordered = self.levels, self.ordered or other.ordered
         if levels != other.levels:
             require_one_way(self.name, levels, other.levels)
             levels = merged(self.name, levels, other.levels) if ordered else in_order({*levels, *other.levels})
-        return Column(self.name, self.kind, levels, of_numbers, ordered)
+        return Column(self.name, self.kind, levels, of_numbers, ordered, _together(self.range, other.range))
 
 
 MOST_WORDS_OF_NUMBERS = 20

@@ -92,6 +92,8 @@ def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
 
     with pytest.warns(PredictionWarning, match="these priors are those of the fit, which need not be"):
         said = given.prior_summary().attrs["model"]
+    with pytest.warns(PredictionWarning, match="these priors are those of the fit, which need not be"):
+        given.to_pymc(X, y)
     assert said[:-1] == fitted.prior_summary().attrs["model"]
     assert said[-1].startswith("draws of the posterior were given; these priors are those of the fit")
     assert given.with_posterior(fitted.posterior_).notes_ == given.notes_

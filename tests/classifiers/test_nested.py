@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
@@ -97,11 +97,6 @@ class TestStackedClassifier:
         assert changed.rule is None
         assert stacked.models["shared"].variance == "feature"
 
-    def test_a_search_over_them(self):
-        options = {"shared__variance": ["feature", "shared"]}
-        search = GridSearchCV(bc.StackedClassifier(MODELS, cv=3), options, cv=3, error_score="raise").fit(X, Y)
-        assert search.best_score_ > 0.9
-
     def test_pipelines_and_frozen_models(self):
         plain = bc.StackedClassifier(MODELS, rule="predictive").fit(X, Y)
         piped_models = {name: piped(model) for name, model in MODELS.items()}
@@ -123,15 +118,6 @@ class TestStackedClassifier:
         assert weighted.weights_ == repeated.weights_
         with pytest.raises(InputError, match="one by one needs weights that are whole numbers"):
             bc.StackedClassifier(MODELS).fit(X, Y, sample_weight=np.full(150, 0.5))
-
-    def test_weights_in_folds(self):
-        weight = np.random.default_rng(3).integers(1, 3, size=150)
-        folds = list(KFold(3).split(X))
-        rows = np.repeat(np.arange(150), weight)
-        repeated_folds = [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in folds]
-        weighted = bc.StackedClassifier(MODELS, rule="map", cv=folds).fit(X, Y, sample_weight=weight)
-        repeated = bc.StackedClassifier(MODELS, rule="map", cv=repeated_folds).fit(X[rows], Y[rows])
-        np.testing.assert_allclose(list(weighted.weights_.values()), list(repeated.weights_.values()), atol=1e-6)
 
     def test_folds_that_leave_out_a_row_twice_are_refused(self):
         folds = [(np.arange(50, 150), np.arange(50)), (np.arange(49), np.arange(49, 150))]

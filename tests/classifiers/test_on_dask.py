@@ -15,8 +15,7 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import cluster
-from bayesclf.classifiers.passes import Counted, parts_of
-from bayesclf.classifiers.updating import LABEL, MOST_KEPT, WEIGHT, LeftOutRows
+from bayesclf.classifiers.passes import LABEL, MOST_KEPT, WEIGHT, Counted, LeftOutRows, parts_of
 from bayesclf.errors import InputError, Stopped
 
 pytest.importorskip("distributed", reason="Dask, the extra 'dask', is not installed")

@@ -1,8 +1,6 @@
 """Documents: the two event models by other routes, sparse tables, raw text, posteriors too large to keep in memory."""
 
-import gzip
 import itertools
-import json
 from functools import cache
 
 import numpy as np
@@ -12,7 +10,6 @@ from helpers.classifiers import OF_STATISTICS
 from scipy import sparse
 from scipy.special import gammaln, logsumexp
 from sklearn import naive_bayes
-from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
@@ -229,6 +226,11 @@ def test_a_missing_document_is_answered_by_the_class_prior_where_it_says_nothing
         ({}, ["a b"] * 60, "no word at all"),
         ({}, [3, *TEXTS[1:]], r"^column 'text' holds 3 \(row 1\), which is not text; write it as text, or"),
         ({}, pd.DataFrame({"a": TEXTS, "b": TEXTS}), r"one column of text, but the table has 2 \('a', 'b'\)"),
+        (
+            {},
+            pd.DataFrame({"said": pd.array([1, None] * 30, dtype="Int64")}),
+            r"^column 'said' holds 1 \(row 1\), which is not text",
+        ),
         ({"event_model": "poisson"}, TEXTS, "event_model must be one of 'multinomial', 'bernoulli', not 'poisson'"),
         ({"vectorizer": {"stem": True}}, TEXTS, "no|has an option 'stem'; the options are"),
         ({"vectorizer": {"analyzer": "page"}}, TEXTS, "the vectorizer cannot be used"),
@@ -310,44 +312,3 @@ def test_nuts_refuses_too_many_parameters():
     X = sparse.csr_array(np.ones((4, 3000)))
     with pytest.raises(Refused, match=r"take inference='exact' or 'map', or fewer columns"):
         bc.MultinomialNB(inference="nuts").fit(X, [0, 0, 1, 1])
-
-
-# Real collections
-
-
-def messages(path):
-    with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        records = [json.loads(line) for line in file.read().split("\n") if line]
-    return [record["text"] for record in records], np.array([record["group"] for record in records])
-
-
-@pytest.mark.slow
-def test_newsgroups_by_date(data_folder):
-    """The publicly known accuracy of scikit-learn's multinomial naive Bayes, headers and all."""
-    train, test = (messages(data_folder / "newsgroups" / f"{part}.jsonl.gz") for part in ("train", "test"))
-    clf = bc.TextNB(alpha=2.0, class_prior="empirical", rule="map", random_state=0).fit(*train)
-    assert len(clf.vocabulary_) == 130_107
-    assert (clf.predict(test[0]) == test[1]).mean() == 0.7728359001593202
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_newsgroups_of_mitchell(data_folder, seed):
-    """Mitchell 1997 §6.10.1: 89% on the original collection, two thirds for training."""
-    documents, y = messages(data_folder / "newsgroups" / "all.jsonl.gz")
-    counter = CountVectorizer(token_pattern="[a-z]+")
-    counts = counter.fit_transform(documents)
-    order = np.random.default_rng(seed).permutation(len(y))
-    train, test = order[: 2 * len(y) // 3], order[2 * len(y) // 3 :]
-    frequency = np.asarray(counts[train].sum(axis=0)).ravel()
-    kept = frequency >= 3
-    kept[np.argsort(frequency)[-100:]] = False
-    X = counts[:, kept]
-    clf = bc.MultinomialNB(alpha=2.0, class_prior="empirical", inference="map").fit(X[train], y[train])
-    assert 0.88 <= (clf.predict(X[test]) == y[test]).mean() <= 0.90
-
-
-def test_numbers_with_gaps_are_no_text():
-    X = pd.DataFrame({"said": pd.array([1, None], dtype="Int64")})
-    with pytest.raises(InputError, match=r"column 'said' holds 1 \(row 1\), which is not text"):
-        bc.TextNB(inference="map").fit(X, ["u", "v"])

@@ -96,18 +96,6 @@ def test_documents_in_files(tmp_path, monkeypatch, ending):
     np.testing.assert_allclose(found, streamed.predict_proba(TEXTS, rule="map")[:, 1], rtol=1e-12)
 
 
-def test_documents_in_json_lines(tmp_path):
-    TABLE.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
-
-    def documents():
-        with pd.read_json(tmp_path / "t.jsonl", lines=True, chunksize=25) as reader:
-            yield from reader
-
-    clf = bc.TextNB(alpha=2.0, inference="map")
-    streamed = clone(clf).fit_stream(documents, "label")
-    assert_same(streamed, clone(clf).fit(TEXTS, Y))
-
-
 def test_what_cannot_be_learned_of_documents_is_said():
     within = SimpleNamespace(compute=lambda graph: graph.compute(scheduler="synchronous"))
     clf = bc.TextNB(vectorizer={"min_df": 2}, inference="map")
@@ -117,9 +105,9 @@ def test_what_cannot_be_learned_of_documents_is_said():
     clf = bc.TextNB(inference="map")
     with pytest.raises(InputError, match="the training documents have no word at all"):
         clone(clf).fit_stream(TABLE.assign(text="?"), "label")
-    with pytest.raises(InputError, match=r"takes one column of text, but the table has 2 \('text', 'more'\)"):
-        clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
-    with pytest.raises(InputError, match=r"leave out the others, with --drop COL \(drop=\[…\] of fit_stream\)"):
+    with pytest.raises(
+        InputError, match=r"takes one column of text, .* 2 \('text', 'more'\).* \(drop=\[…\] of fit_str"
+    ):
         clone(clf).fit_stream(TABLE.assign(more="x")[["text", "more", "label"]], "label")
     numbers = pd.DataFrame({"text": [1, 2], "label": ["one", "two"]})
     with pytest.raises(

@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import clone
 
 import bayesclf as bc
-from bayesclf.classifiers import updating
+from bayesclf.classifiers import passes
 from bayesclf.errors import InputError
 from bayesclf.families import learned_alpha
 
@@ -64,11 +64,14 @@ def test_labels_are_what_they_were_before_missing_ones_made_others_of_them(clf, 
     codes = partly["y"].map({"no": 0, "yes": 1} if kind == "numbers" else {"no": False, "yes": True})
     table = partly.drop(columns="w").assign(y=codes)
     labeled = table[table["y"].notna()]
-    whole = clone(clf).fit(labeled[FEATURES], labeled["y"].astype(int if kind == "numbers" else bool))
     first = table["y"].notna().cumsum() <= 20  # a batch without a missing label, too
     parts = [labeled[first.loc[labeled.index]].infer_objects(), *batches(table[~first])]
-    table.to_csv(tmp_path / "t.csv", index=False)
-    for source in [parts, *([tmp_path / "t.csv"] if kind == "numbers" else [])]:  # truth values are words in csv
+    sources = [(parts, pd.concat(parts).dropna(subset="y").infer_objects())]
+    if kind == "numbers":  # truth values are words in csv
+        table.to_csv(tmp_path / "t.csv", index=False)
+        sources.append((tmp_path / "t.csv", labeled.astype({"y": int})))
+    for source, rows in sources:
+        whole = clone(clf).fit(rows[FEATURES], rows["y"])
         streamed = clone(clf).fit_stream(source, "y", unlabeled="drop")
         assert streamed.classes_.dtype == whole.classes_.dtype
         assert streamed.predict(table[FEATURES]).dtype == whole.predict(table[FEATURES]).dtype
@@ -77,7 +80,7 @@ def test_labels_are_what_they_were_before_missing_ones_made_others_of_them(clf, 
 
 @pytest.mark.parametrize("unlabeled", ["error", "drop"])
 def test_where_no_label_is_missing_alpha_is_learned_by_the_same_rows(unlabeled, monkeypatch):
-    for module, name in ((updating, "MOST_ROWS"), (updating, "MOST_KEPT"), (learned_alpha, "MOST_ROWS")):
+    for module, name in ((passes, "MOST_ROWS"), (passes, "MOST_KEPT"), (learned_alpha, "MOST_ROWS")):
         monkeypatch.setattr(module, name, 30)
     rng = np.random.default_rng(0)
     word = rng.choice(list("abcdefghijkl"), 120)

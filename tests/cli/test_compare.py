@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+import shlex
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,7 +37,17 @@ def test_compare_shows_columns_scores_and_verdict():
     assert "No model is clearly better than always giving the shares of the classes" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
     assert "± is one standard error over the rows, with Nadeau and Bengio's allowance" in words
-    assert re.search(r" s in all; 5 folds(, \d times)?, seed 0; a fold took ", lines[-1])
+    assert re.search(r" s in all; 5 folds(, \d times)?, seed 0; a fold took ", lines[-2])
+
+
+def test_the_last_line_is_a_command_that_fits_the_model_to_use():
+    table("odd.csv", "x;z;my label\n" + "".join(f"{i % 7 - 3 * (i % 2)};{i};{i % 2}\n" for i in range(60)))
+    options = ("--target", "my label", "--drop", "z", "--separator", ";", "--inference", "nb=map")
+    last = command("compare", "odd.csv", "--models", "nb", "--rules", "map", "--cv", "3", *options).out.splitlines()[-1]
+    name, _, line = last.partition(": ")
+    assert name == "To fit nb"
+    assert "nb fitted by map" in command(*shlex.split(line)[1:]).out
+    assert [column.name for column in bc.load("nb.nc").columns_] == ["x"]
 
 
 def test_networks_of_uncertain_structure_have_names():

@@ -275,3 +275,25 @@ def test_rows_without_a_label_that_cannot_be_used(partly, refused):
     assert "--unlabeled has no 'keep'; it takes drop, error" in refused("fit", path, *fit, "keep")
     frame.assign(y=None).to_csv(path, index=False)
     assert "the label column 'y' has no value in any row" in refused("fit", path, *fit, "drop")
+
+
+@pytest.mark.parametrize("model", ["nb", "lr"])
+def test_numbers_far_outside_the_training_rows_are_told_of_however_the_table_was_read(model):
+    rows = [f"{1.5 + i % 9 / 10},{i % 7},{'yes' if i % 9 > 3 else 'no'}" for i in range(90)]
+    table("people.csv", "\n".join(["height,steps,y", *rows]) + "\n")
+    table("others.csv", "height,steps\n1.9,3\n178,3\n1.6,9\n181,2\n")
+    table("alike.csv", "height,steps\n1.9,3\n2.4,8\n")
+    said = "column 'height' has numbers far outside the training rows' range, such as 178 (range 1.5 to 2.3)"
+    command("fit", "people.csv", "--target", "y", "--model", model, "--inference", "map", "--output", "m.nc")
+    told = command("predict", "m.nc", "others.csv", "--output", "out.csv").err
+    assert told.startswith(f"bayesclf: note: {said}")
+    assert told.count("\n") == 1
+    assert command("predict", "m.nc", "alike.csv", "--output", "out.csv").err == ""
+
+
+def test_the_range_of_a_column_is_that_of_all_batches():
+    X, y = pd.DataFrame({"a": np.append(np.arange(89.0), np.nan)}), pd.Series(np.arange(90) % 2, name="y")
+    parts = [X.assign(y=y).iloc[part::2] for part in (0, 1)]
+    for clf in (bc.GaussianNB(), bc.LogisticRegression(inference="map")):
+        (column,) = clf.fit_stream(parts, "y").columns_
+        assert column.range == pytest.approx((0, 44, 88, 89))

@@ -22,7 +22,7 @@ from helpers.classifiers import (
 from scipy.special import logsumexp, softmax
 
 import bayesclf as bc
-from bayesclf.errors import DoesNotExist, InputError, PredictionWarning
+from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.rules import RULES
@@ -230,16 +230,6 @@ def test_a_class_of_one_row(case, mixed_table):
             assert "class 'ill'" in clf.posterior_["mle"].attrs["does_not_exist"]
         else:
             assert np.isfinite(clf.predict_proba(X, rule=rule)).all(), rule
-
-
-def test_rows_impossible_under_every_class_are_answered_by_the_class_prior():
-    X = pd.DataFrame({"a": ["p", "q", "q", "q"], "b": ["u", "v", "v", "u"]})
-    clf = bc.CategoricalNB(random_state=1).fit(X, ["yes", "no", "no", "yes"], classes=["no", "yes"])
-    strange = pd.DataFrame({"a": ["p", "q"], "b": ["v", "v"]})
-    with pytest.warns(PredictionWarning, match="1 of 2 rows have probability zero under every class"):
-        proba = clf.predict_proba(strange, rule="mle")
-    np.testing.assert_allclose(proba, [[0.5, 0.5], [1.0, 0.0]])
-    assert np.isfinite(clf.predict_log_proba(strange, rule="map")).all()
 
 
 # Generating

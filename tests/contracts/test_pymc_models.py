@@ -9,10 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pymc as pm
+import pytensor.tensor as pt
 import pytest
 import xarray as xr
 from helpers.classifiers import CASES
 from helpers.families import PYTHON
+from pymc.distributions.transforms import log, logodds
 from pymc.model.transform.conditioning import remove_value_transforms
 from sklearn.base import clone
 
@@ -299,6 +301,16 @@ def test_the_model_of_the_readme_is_that_of_the_classifier():
     point = dict(zip(free, drawn, strict=True))
     found, expected = (float(remove_value_transforms(one).compile_logp(mode=PYTHON)(point)) for one in models)
     assert found == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("transform", [log, logodds])
+def test_coordinates_of_nuts_have_their_inverse_and_its_derivative(transform):
+    scaled, shape, step = pymc_models._PerShape(transform), (None, None, pt.constant(9.0)), 1e-6
+    z = float(scaled.forward(pt.constant(0.3), *shape).eval())
+    below, theta, above = (float(scaled.backward(pt.constant(at), *shape).eval()) for at in (z - step, z, z + step))
+    assert theta == pytest.approx(0.3, rel=1e-12)
+    slope = float(scaled.log_jac_det(pt.constant(z), *shape).eval())
+    assert slope == pytest.approx(np.log((above - below) / (2 * step)), rel=1e-6)
 
 
 def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):

@@ -199,7 +199,9 @@ def test_html_is_escaped_and_whole():
 def test_names_of_columns_are_escaped():
     X, y = normal_rows(60)
     X["<script>alert(1)</script>"] = 1.0
-    page = naive(X, y)[0].diagnose(X, y)._repr_html_()
+    page = naive(X, np.where(y == y[0], "\x1b[1m", "b"))[0].diagnose()._repr_html_()
+    assert "\x1b" not in page
+    assert r"\x1b[1m" in page
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
 

@@ -1,5 +1,6 @@
 """Power scaling: ArviZ's numbers, closed-form power-scaled posteriors, and densities by SciPy and by rows."""
 
+import re
 from dataclasses import replace
 
 import arviz as az
@@ -11,6 +12,7 @@ from arviz_stats.base import array_stats
 from helpers.faults import gaussian, logistic, normal_rows, word_rows
 
 import bayesclf as bc
+from bayesclf.diagnostics import thresholds
 from bayesclf.diagnostics.context import Context
 from bayesclf.diagnostics.power_scaling import _parts, _weights, sensitivities
 
@@ -97,6 +99,13 @@ def test_units_do_not_matter():
     X, y = normal_rows(50)
     one, other = (sensitivities(*inputs(gaussian(X * unit, y)[0])) for unit in (1.0, 1000.0))
     pd.testing.assert_frame_equal(one, other)
+
+
+def test_of_many_parameters_the_number_checked_is_told_apart(monkeypatch):
+    monkeypatch.setattr(thresholds, "MAX_SCALARS", 4)
+    clf, _ = gaussian(*normal_rows(50))
+    reason = clf.diagnose(checks=["M03"])["M03"].reason
+    assert re.search(r" of 4 parameters; 4 of \d+ parameters were checked$", reason)
 
 
 def test_a_prior_without_a_density_is_not_applicable():

@@ -12,7 +12,7 @@ from scipy import sparse, stats
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation import predictive_checks
-from bayesclf.evaluation.predictive_checks import Documents, p_value_table
+from bayesclf.evaluation.predictive_checks import p_value_table
 
 
 def rows(n=200, classes=2, seed=1):
@@ -179,13 +179,11 @@ def test_a_flat_prior_has_no_data_of_its_own():
     assert "flat" in tree.attrs["no_prior"]
 
 
-def test_documents_are_checked_by_their_labels_and_repeated_words():
+def test_documents_are_checked_by_their_labels():
     texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"] * 10
     y = ["spam", "spam", "ham", "ham"] * 10
     tree = bc.TextNB(random_state=1).fit(texts, y).predictive_check(texts, y, draws=20)
-    expected = {"class_count_given_x", "class_count", "word_repetition"}
-    assert set(tree["observed_statistics"].data_vars) == expected
-    assert not tree["observed_statistics"]["word_repetition"].any()  # no text has a word twice
+    assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x", "class_count"}
 
 
 def test_of_a_large_table_some_rows_are_replicated():
@@ -221,25 +219,6 @@ def test_arviz_plots_the_labels(classes):
     for plot in plots:
         assert isinstance(plot(tree, backend="matplotlib").viz["figure"].item(), plt.Figure)
     plt.close("all")
-
-
-def test_repeated_words_of_replicated_documents_are_those_of_drawn_ones(rng):
-    """Their mean and sd in closed form, against multinomial documents of the same lengths."""
-    X = pd.DataFrame(rng.poisson([3.0, 1.0, 2.0], size=(60, 3)))
-    X.iloc[0] = [1, 0, 0]  # of one word, which has no pairs
-    clf = bc.MultinomialNB(random_state=1).fit(X, np.arange(60) % 2)
-    block, part = clf.model_.blocks[0], clf.rows(X).parts[0]
-    documents = Documents(block, sparse.csr_array(part), np.arange(60) % 2)
-    theta = np.array([[0.5, 0.2, 0.3], [0.1, 0.6, 0.3]])
-    formula = np.array([documents.replicated({"theta": theta[None]}, rng)["word_repetition"] for _ in range(3000)])
-    lengths, drawn = X.sum(axis=1).to_numpy(), []
-    for _ in range(1000):
-        made = rng.multinomial(lengths, theta[np.arange(60) % 2])
-        again = Documents(block, sparse.csr_array(made.astype(float)), np.arange(60) % 2)
-        drawn.append(again.observed()["word_repetition"])
-    drawn = np.array(drawn)
-    assert (np.abs(drawn.mean(axis=0) - formula.mean(axis=0)) < 5 * drawn.std(axis=0) / np.sqrt(750)).all()
-    np.testing.assert_allclose(drawn.std(axis=0), formula.std(axis=0), rtol=0.12)
 
 
 def test_the_shape_is_cramer_von_mises_distance_from_the_fitted_normal(rng):

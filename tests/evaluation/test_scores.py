@@ -5,8 +5,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
+import bayesclf as bc
 from bayesclf.evaluation import scores
 from bayesclf.posterior.averaging import Averages
+from bayesclf.report.verdict import verdict
 
 
 @pytest.fixture
@@ -61,6 +63,16 @@ def test_the_standard_error_over_rows_covers_what_folds_share():
         corrected.append(scores.standard_error_of_rows(right, 80))
     truth = np.std(means, ddof=1)
     assert truth < np.mean(corrected) < 1.6 * truth  # on the safe side
+
+
+def test_a_share_of_all_rows_has_an_uncertainty():
+    """It is below that of one error, and near that of the rule of three: 3/n is the upper bound without errors."""
+    none, one = (scores.standard_error_of_rows(np.arange(40) < k, 32, share=True) for k in (0, 1))
+    assert 1 / 40 < none < one == scores.standard_error_of_rows(np.arange(40) < 1, 32) < 3 / 40
+    X, y = np.arange(40.0)[:, None] + 100 * (np.arange(40) % 2)[:, None], np.arange(40) % 2
+    found = bc.compare({"gnb": bc.GaussianNB()}, X, y, rules=["map"])
+    assert found.table["accuracy_se"].iloc[0] == pytest.approx(none, rel=1e-12)
+    assert next(fact.value for fact in verdict(found, found.table).facts) == "100.0 ± 2.6%"
 
 
 def test_the_calibration_error_is_the_mean_gap_in_bins_weighted_by_their_rows(predictions):

@@ -5,8 +5,7 @@ import pytest
 
 from bayesclf.experiments import find, run
 from bayesclf.experiments.convergence import GaussianPair, logistic_line, naive_bayes_line
-from bayesclf.experiments.ng_jordan import Logistic, NaiveBayes
-from bayesclf.models.logistic.model import LogisticPrior
+from bayesclf.experiments.ng_jordan import logistic, naive_bayes
 
 EXPERIMENT = find("convergence")
 
@@ -32,12 +31,10 @@ def test_the_least_error_is_along_the_means(pair, rng):
 def test_lines_are_the_models_own_log_odds(pair, rng):
     encoded = pair.draw(60, rng)
     rows = np.arange(60)
-    naive, logistic = NaiveBayes(encoded), Logistic(encoded, LogisticPrior())
-    for learner, estimate, line_of in ((naive, "mle", naive_bayes_line), (logistic, "map", logistic_line)):
-        learner.extend(rows)
-        model, encode = learner.model()
+    for learn, estimate, line_of in ((naive_bayes, "mle", naive_bayes_line), (logistic, "map", logistic_line)):
+        model, encode = learn(encoded, rows)
         scores = model.log_scores(encode(rows), getattr(model, estimate)())[0]
-        intercept, weight = line_of(learner)
+        intercept, weight = line_of(model)
         np.testing.assert_allclose(intercept + encoded.X @ weight, scores[:, 1] - scores[:, 0], atol=1e-10)
 
 

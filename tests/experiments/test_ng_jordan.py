@@ -45,15 +45,9 @@ def others(monkeypatch):
         monkeypatch.setitem(ng_jordan.PROBLEMS, name, ng_jordan.Problem(name, kind))
 
 
-def learnt(learner, rows):
-    """Return predictions of a point estimate's learner after it was given rows in two parts."""
-    learner.extend(rows[: len(rows) // 2])
-    learner.extend(rows[len(rows) // 2 :])
-    return learner
-
-
-def log_proba(learner, encoded, test, rule):
-    return ng_jordan.score(learner, encoded, test, [rule], 0)[rule].log_proba
+def log_proba(learn, encoded, train, test, rule, **options):
+    learned = learn(encoded, train, **options)
+    return ng_jordan.score(learned, encoded, train, test, [rule], 0)[rule].log_proba
 
 
 @pytest.mark.parametrize("name", ng_jordan.PROBLEMS)
@@ -77,30 +71,33 @@ def test_a_split_is_disjoint_and_starts_with_every_class(rng):
 
 
 @pytest.mark.usefixtures("others")
-def test_gaussian_naive_bayes_learnt_in_parts_is_that_of_another_library(rng):
+def test_gaussian_naive_bayes_is_that_of_another_library(rng):
     encoded = ng_jordan.load("wine")
     train, test = ng_jordan.split_rows(encoded, rng, 60)
-    learner = learnt(ng_jordan.NaiveBayes(encoded, "class-feature"), train[:80])
     other = GaussianNB(var_smoothing=0.0).fit(encoded.X[train[:80]], encoded.y[train[:80]])
     np.testing.assert_allclose(
-        log_proba(learner, encoded, test, "mle"), other.predict_log_proba(encoded.X[test]), rtol=1e-8, atol=1e-12
+        log_proba(ng_jordan.naive_bayes, encoded, train[:80], test, "mle", variance="class-feature"),
+        other.predict_log_proba(encoded.X[test]),
+        rtol=1e-8,
+        atol=1e-12,
     )
 
 
 @pytest.mark.usefixtures("others")
-def test_categorical_naive_bayes_learnt_in_parts_is_that_of_another_library(rng):
+def test_categorical_naive_bayes_is_that_of_another_library(rng):
     encoded = ng_jordan.load("play_tennis")
     train, test = ng_jordan.split_rows(encoded, rng, 4)
-    learner = learnt(ng_jordan.NaiveBayes(encoded), train[:9])
     other = CategoricalNB(alpha=1.0, min_categories=[len(values) for values in encoded.levels])
     other.fit(encoded.X[train[:9]], encoded.y[train[:9]])
     np.testing.assert_allclose(
-        log_proba(learner, encoded, test, "map"), other.predict_log_proba(encoded.X[test]), rtol=1e-10
+        log_proba(ng_jordan.naive_bayes, encoded, train[:9], test, "map"),
+        other.predict_log_proba(encoded.X[test]),
+        rtol=1e-10,
     )
 
 
 @pytest.mark.usefixtures("others")
-def test_logistic_regression_learnt_in_parts_is_that_of_another_library(rng):
+def test_logistic_regression_is_that_of_another_library(rng):
     encoded = ng_jordan.load("iris")
     two = np.flatnonzero(encoded.y < 2)
     encoded = ng_jordan.Encoded(
@@ -108,12 +105,12 @@ def test_logistic_regression_learnt_in_parts_is_that_of_another_library(rng):
     )
     train, test = ng_jordan.split_rows(encoded, rng, 30)
     prior = LogisticPrior(prior_scale=2.0, intercept_scale=math.inf)
-    learner = learnt(ng_jordan.Logistic(encoded, prior), train[:40])
     scaler = StandardScaler().fit(encoded.X[train[:40]])
     other = LogisticRegression(C=4.0, tol=1e-10, max_iter=10_000)
     other.fit(scaler.transform(encoded.X[train[:40]]), encoded.y[train[:40]])
     theirs = other.predict_log_proba(scaler.transform(encoded.X[test]))
-    np.testing.assert_allclose(log_proba(learner, encoded, test, "map"), theirs, atol=1e-6)
+    ours = log_proba(ng_jordan.logistic, encoded, train[:40], test, "map", prior=prior)
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 @pytest.mark.usefixtures("others")
@@ -121,14 +118,15 @@ def test_draws_of_nuts_and_laplace_give_the_same_answers(rng, monkeypatch):
     monkeypatch.setattr(ng_jordan.Sources, "DRAWS", 2500)
     encoded = ng_jordan.load("wine")
     train, test = ng_jordan.split_rows(encoded, rng, 60)
-    learner = learnt(ng_jordan.Logistic(encoded, LogisticPrior(prior_scale=0.3, intercept_scale=1.0)), train)
-    one = np.exp(log_proba(learner, encoded, test, "bayes-optimal"))
+    asked = ng_jordan.logistic, encoded, train, test, "bayes-optimal"
+    prior = LogisticPrior(prior_scale=0.3, intercept_scale=1.0)
+    one = np.exp(log_proba(*asked, prior=prior))
 
     def refused(*_):
         raise ng_jordan.Refused("taken away")
 
     monkeypatch.setattr(ng_jordan.laplace, "sample", refused)
-    other = np.exp(log_proba(learner, encoded, test, "bayes-optimal"))
+    other = np.exp(log_proba(*asked, prior=prior))
     assert np.abs(one - other).max() > 0  # another engine indeed
     # The posterior sd of a probability is at most 0.21, so that averages of 5,000 draws each differ by 0.0042 (sd).
     np.testing.assert_allclose(one, other, atol=0.02)
@@ -157,8 +155,8 @@ def test_sums_are_those_of_single_splits(results):
     errors = []
     for seed in np.random.SeedSequence([7, 0]).spawn(10):
         train, test = ng_jordan.split_rows(encoded, np.random.default_rng(seed), ng_jordan.MOST_TEST)
-        learner = learnt(ng_jordan.NaiveBayes(encoded), train[:4])
-        errors.append(np.mean(log_proba(learner, encoded, test, "map").argmax(axis=1) != encoded.y[test]))
+        found = log_proba(ng_jordan.naive_bayes, encoded, train[:4], test, "map")
+        errors.append(np.mean(found.argmax(axis=1) != encoded.y[test]))
     own = frame.query("block == 0 and m == 4 and model == 'nb' and rule == 'map'").iloc[0]
     assert own["splits"] == own["answered"] == 10
     assert own["error"] == pytest.approx(sum(errors))
@@ -169,7 +167,7 @@ def test_sums_are_those_of_single_splits(results):
 def test_rules_that_need_a_posterior_take_every_other_size_and_the_largest(monkeypatch):
     asked = []
 
-    def answers(learner, encoded, test, rules, seed):
+    def answers(learned, encoded, train, test, rules, seed):
         asked.append(tuple(rules))
         return {}
 
@@ -290,11 +288,12 @@ def test_where_naive_bayes_is_ahead(nb, lr, few, many, rng):
 def test_tempered_is_that_of_the_classifier(rng):
     encoded = ng_jordan.load("wine")
     train, test = ng_jordan.split_rows(encoded, rng, 60)
-    learner = learnt(ng_jordan.NaiveBayes(encoded), train[:80])
     clf = bc.GaussianNB("feature", random_state=1).fit(encoded.X[train[:80]], encoded.y[train[:80]])
     expected = clf.predict_proba(encoded.X[test], rule="tempered")
-    np.testing.assert_allclose(np.exp(log_proba(learner, encoded, test, "tempered")), expected, atol=0.02)
-    few = ng_jordan.score(learnt(ng_jordan.NaiveBayes(encoded), train[:9]), encoded, test, ["tempered"], 0)
+    found = np.exp(log_proba(ng_jordan.naive_bayes, encoded, train[:80], test, "tempered"))
+    np.testing.assert_allclose(found, expected, atol=0.02)
+    few = ng_jordan.naive_bayes(encoded, train[:9])
+    few = ng_jordan.score(few, encoded, train[:9], test, ["tempered"], 0)
     assert few["tempered"] == "T needs at least 20 training rows"
 
 

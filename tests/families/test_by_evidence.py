@@ -255,7 +255,9 @@ def test_many_values_are_rounded_the_same_in_any_order(limits, monkeypatch, rng)
 )
 def test_decimals_are_those_that_numbers_are_recorded_with(values, decimals):
     X = np.array(values)[:, None]
-    assert ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).columns[0].decimals == decimals
+    (found,) = ValueCounts.of(X, np.zeros(len(X), dtype=int), Axes(("k",), ("u",))).columns
+    assert found.decimals == decimals
+    assert found.step == (4 * np.spacing(max(values)) if decimals == REAL else 10.0 ** -max(decimals, 0))
 
 
 @pytest.mark.parametrize("families", ["all", "categorical", (), ("Gaussian", "normal"), 3])

@@ -1,6 +1,7 @@
 """The rules along one column: the lines are the classifier's answers."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
@@ -20,6 +21,12 @@ def test_lines_are_answers_to_rows_that_differ_in_one_column_alone():
         x, shown = lines[rule].get_data()
         rows = X.mean().to_frame().T.iloc[[0] * len(x)].assign(**{name: x})
         np.testing.assert_allclose(shown, clf.predict_proba(rows, rule=rule)[:, 1], rtol=1e-12)
+
+
+def test_the_outcome_is_the_second_class_in_its_order():
+    X, y = np.arange(6.0)[:, None], pd.Series(pd.Categorical(list("aaabbb"), ["b", "a"], ordered=True))
+    clf = bc.GaussianNB(inference="map").fit(X, y)
+    assert plots.rules_along(clf, X, y, rules=["map"]).axes[0].get_ylabel() == "P(a | x)"
 
 
 def test_a_column_that_is_no_number_is_refused(play_tennis):

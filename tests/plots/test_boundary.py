@@ -131,7 +131,7 @@ def test_other_columns_are_fixed_and_said_to_be(rows):
     X, y = rows
     X = X.assign(c=np.arange(60.0), word=np.where(np.arange(60) % 3, "often", "rare"), bit=np.arange(60) % 5 == 0)
     fit = bc.NaiveBayes(random_state=0).fit(X, y)
-    found = boundary.plane_of(fit, X, ("b", "a"))
+    found = boundary.plane_of(fit, X, ("b", "a"), np.zeros(60))
     assert found.points.columns.tolist() == ["a", "b", "c", "word", "bit"]
     assert found.points[["c", "word", "bit"]].drop_duplicates().values.tolist() == [[29.5, "often", False]]
     figure = plots.decision_boundary(fit, X, y, features=("b", "a"))
@@ -187,8 +187,15 @@ def test_more_columns_words_and_other_labels_are_named(rows):
         plots.decision_boundary(bc.GaussianNB(inference="map").fit(X[["a", "b"]], y), X, y, rules=["bayes-optimal"])
 
 
-def test_one_column_is_drawn_by_the_figure_that_the_message_names(rows):
+def test_of_one_column_boundaries_are_where_the_answers_change_and_classes_have_their_order(rows):
     X, y = rows
-    clf = bc.GaussianNB().fit(X[["a"]], y)
-    with pytest.raises(InputError, match=r"bayesclf\.plots\.rules_along"):
-        plots.decision_boundary(clf, X[["a"]], y)
+    y = pd.Series(pd.Categorical(y, ["yes", "no"], ordered=True))
+    clf = bc.GaussianNB(random_state=0).fit(X[["a"]], y)
+    ax = plots.decision_boundary(clf, X[["a"]], y, rules=["map"]).axes[0]
+    (place,) = np.unique(line(ax, "map")[:-1, 0].round(9))
+    np.testing.assert_allclose(clf.predict_proba(pd.DataFrame({"a": [place]}), rule="map"), 0.5, atol=0.01)
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["yes", "no"]
+    assert [len(marks.get_offsets()) for marks in ax.collections] == [30, 30]
+    assert set(ax.collections[0].get_offsets()[:, 1]) == {0.0}
+    with pytest.raises(InputError, match="two different columns"):
+        plots.decision_boundary(clf, X[["a"]], y, features=("a",))

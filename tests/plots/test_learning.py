@@ -32,13 +32,7 @@ def test_lines_and_bands_are_the_table():
     box = ax.collections[0].get_paths()[0].get_extents()
     first = table[(table["model"] == table["model"].iloc[0]) & (table["rule"] == table["rule"].iloc[0])]
     np.testing.assert_allclose([box.y0, box.y1], [first["mean"].min() - 0.02, first["mean"].max() + 0.02])
-
-
-def test_low_and_high_are_the_band_where_they_are_given():
-    table = curves(["nb"], ["map"]).assign(low=0.05, high=0.9)
-    box = plots.learning_curve(table).axes[0].collections[0].get_paths()[0].get_extents()
-    assert (box.y0, box.y1) == (0.05, 0.9)
-    assert not plots.learning_curve(table.drop(columns=["low", "high", "se"])).axes[0].collections
+    assert not plots.learning_curve(table.drop(columns="se")).axes[0].collections
 
 
 def test_rules_keep_their_look_and_models_get_lines():
@@ -53,17 +47,14 @@ def test_rules_keep_their_look_and_models_get_lines():
     assert len({line.get_color() for line in models}) == 2
 
 
-def test_axes_are_logarithmic_or_not_and_numbers_plain():
+def test_the_axis_of_rows_is_logarithmic_and_its_numbers_plain():
     figure = plots.learning_curve(curves(["nb"], ["map"]))
     assert figure.axes[0].get_xscale() == "log"
     assert {"10", "100"} <= set(texts(figure))
-    assert plots.learning_curve(curves(["nb"], ["map"]), log=False).axes[0].get_xscale() == "linear"
 
 
-def test_one_size_is_a_point_and_names_can_be_left_out():
-    ax = plots.learning_curve(curves(["nb"], ["map"], sizes=(7,)), labels=False).axes[0]
-    assert ax.lines[0].get_marker() == "o"
-    assert ax.get_legend() is None
+def test_one_size_is_a_point():
+    assert plots.learning_curve(curves(["nb"], ["map"], sizes=(7,))).axes[0].lines[0].get_marker() == "o"
 
 
 @pytest.mark.parametrize("sizes", [(4, 1000), (4, 750), (9, 234), (20, 100_000)])

@@ -248,6 +248,7 @@ def test_the_command_writes_it(tmp_path, capsys):
     [
         (["--output", "-"], "--output - is not possible here; give the name of a file, such as report.html"),
         (["--output", "x.html", "--target", "play"], "--target names a column of the training table"),
+        (["play_tennis", "--output", "x.html"], "give a training table as --table TABLE"),
     ],
 )
 def test_the_command_says_what_it_lacks(words, complaint, tmp_path, capsys, monkeypatch):
@@ -268,7 +269,7 @@ def test_a_browser_shows_it_without_complaint(pages, name, tmp_path):
 def test_effects_of_two_classes_are_on_the_second(rng):
     X = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
     clf = bc.GaussianNB(random_state=1).fit(X, np.where(X["a"] > 0, "yes", "no"))
-    shown = average_effects(clf, X, ["a", "b"])
+    shown = average_effects(clf, X, ["a", "b"], (0, 1))
     assert shown["column"].tolist() == ["a", "b"]
     assert shown["outcome"].tolist() == ["yes", "yes"]
     assert shown["effect"].iloc[0] > 0.5

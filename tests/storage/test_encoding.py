@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from bayesclf.families import FAMILIES
+from bayesclf.families.moments import Moments
 from bayesclf.storage import container
 from bayesclf.storage.allowed import classes
 from bayesclf.storage.encoding import Decoder, Encoder
@@ -75,3 +77,14 @@ class TestEncoding:
         for name, cls in classes().items():
             assert cls.__name__ == name
             assert cls.__dataclass_params__.frozen
+
+    def test_a_family_brings_its_statistics(self, monkeypatch):
+        class Marks(Moments):
+            pass
+
+        class Marked(FAMILIES["gaussian"]):
+            statistics_type = Marks
+
+        monkeypatch.setitem(FAMILIES, "marked", Marked)
+        assert classes()["Marked"] is Marked
+        assert classes()["Marks"] is Marks

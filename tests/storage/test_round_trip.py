@@ -4,7 +4,6 @@ import copy
 import math
 import stat
 import warnings
-from pathlib import Path
 
 import arviz as az
 import numpy as np
@@ -17,7 +16,7 @@ from sklearn.base import clone
 import bayesclf as bc
 from bayesclf import storage
 from bayesclf.classifiers import CLASSIFIERS
-from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, PredictionWarning, Refused
 from bayesclf.families import Categorical, Gaussian
 from bayesclf.rules import RULES
 
@@ -255,20 +254,6 @@ class TestRoundTrip:
 
 
 class TestWriting:
-    @pytest.mark.parametrize("error", [OSError("disk full"), KeyboardInterrupt()], ids=type)
-    def test_an_existing_file_survives_a_failure(self, error, gnb, path, monkeypatch):
-        def fail(self, content):
-            with self.open("wb") as file:
-                file.write(content[: len(content) // 2])
-            raise error
-
-        path.write_text("precious")
-        monkeypatch.setattr(Path, "write_bytes", fail)
-        with pytest.raises(KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else InputError):
-            gnb.save(path)
-        assert path.read_text() == "precious"
-        assert list(path.parent.iterdir()) == [path]
-
     def test_a_file_is_replaced_and_a_link_followed(self, gnb, path, tmp_path):
         path.write_text("old")
         link = tmp_path / "link.nc"

@@ -2,22 +2,18 @@
 
 import math
 import os
-import resource
+import sys
 import time
 
-import h5py
 import numpy as np
 import pytest
 from helpers.stored import NUMBERS, forge, parts_of, tamper
-from helpers.strangers import CRAFTS, damaged, signed_craft
 
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.storage import container
 
 REFUSED = r"model\.nc (is not a model|is damaged or was altered)"
-MOST_KILOBYTES = 300_000
-"""How much more memory the process may have taken after reading files of some kilobytes than before."""
 CPU_SECONDS = 20
 """Far more than reading takes; what points in a circle takes forever."""
 
@@ -30,23 +26,10 @@ def refuse(path, match=REFUSED, **options):
     assert time.process_time() - start < CPU_SECONDS
 
 
-@pytest.mark.parametrize("craft", CRAFTS, ids=lambda craft: craft.__name__)
-@pytest.mark.parametrize("place", ["/", "/map", "/posterior"])
-def test_objects_that_no_model_has(craft, place, saved, gnb):
-    """They are where `load` does not look, even in a file that is whole otherwise."""
-    content = saved.read_bytes()
-    with h5py.File(saved, "r+") as file:
-        craft(file[place], saved)
-    refuse(saved)
-    saved.write_bytes(content)
-    signed_craft(craft, place, saved)
-    before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
-    np.testing.assert_array_equal(bc.load(saved).predict_log_proba(NUMBERS), gnb.predict_log_proba(NUMBERS))
-    assert time.process_time() - start < CPU_SECONDS
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_KILOBYTES
-
-
-def test_a_netcdf_part_that_is_none(saved, gnb):
+def test_the_netcdf_part_is_never_parsed(saved, gnb, monkeypatch):
+    """HDF5 can point at other files and at itself; whatever it holds, nothing looks at it."""
+    for library in ("h5py", "h5netcdf", "netCDF4"):
+        monkeypatch.setitem(sys.modules, library, None)
     groups, own, head = parts_of(saved)
     saved.write_bytes(container.signed(groups[:8] + bytes(len(groups) - 8), own, head))
     np.testing.assert_array_equal(bc.load(saved).predict_log_proba(NUMBERS), gnb.predict_log_proba(NUMBERS))
@@ -177,22 +160,3 @@ def test_a_point_without_one_of_its_parameters(saved):
 def test_classes_that_are_not_those_of_the_model(change, saved):
     tamper(saved, lambda state: change(state["fitted"]["classes_"]["items"]))
     refuse(saved)
-
-
-def test_damaged_files(gnb, saved):
-    """The answers are those before, or a sentence says why there are none; the fuzz suite damages thousands."""
-    content, rng = saved.read_bytes(), np.random.default_rng(1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    expected = gnb.predict_log_proba(NUMBERS)
-    sentences = []
-    for _ in range(150):
-        saved.write_bytes(damaged(content, rng))
-        try:
-            loaded = bc.load(saved)
-        except InputError as refusal:
-            sentences.append(str(refusal))
-        else:
-            np.testing.assert_array_equal(loaded.predict_log_proba(NUMBERS), expected)
-    assert len(sentences) > 50
-    assert not any("\n" in sentence for sentence in sentences)
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < MOST_KILOBYTES

@@ -169,6 +169,10 @@ def test_other_words_still_do(with_na):
     assert "none" in set(found["x"])
     with pytest.raises(InputError, match="'x' should be a number but contains 'none'"):
         datasets.load(na, "y", {"x": "number"}, missing={"x": ["NA"]})
+    lines = na.with_suffix(".jsonl")
+    pd.read_csv(na, keep_default_na=False).to_json(lines, orient="records", lines=True)
+    found = datasets.load(lines, "y", {"x": "number"}, missing={"x": ["NA", "none"]}).frame
+    assert found["x"].isna().sum() == 6
 
 
 def test_streams_and_new_rows_are_read_so_too(with_na, tmp_path):

@@ -366,9 +366,11 @@ def training_columns(frame: Table, join: bool = False) -> tuple[Column, ...]:
     """
     if isinstance(frame, SparseTable):
         return tuple(Column(name, "number") for name in frame.columns)
+    kinds = columns.kinds_of(frame)
+    known = columns.ranges(frame, tuple(name for name, kind in kinds.items() if kind == "number"))
     return tuple(
-        Column(name, kind, _levels(frame[name], join) if kind == "category" else ())
-        for name, kind in columns.kinds_of(frame).items()
+        Column(name, kind, _levels(frame[name], join) if kind == "category" else (), range=known.get(name))
+        for name, kind in kinds.items()
     )
 
 

@@ -97,8 +97,8 @@ class LearnedScale(Concise):
         return np.asarray(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - np.log(self.spread))
 
 
-NARROWEST = 1e-150
-"""Smallest prior sd of a weight per sd of its column, whose precision is finite; such a weight is 0 as it is."""
+NARROWEST, WIDEST = 1e-150, 1e150
+"""Smallest and largest prior sd of a weight per sd of its column: variance and precision are finite."""
 DEFAULT_MEAN, DEFAULT_SCALE = 0.0, 2.5
 """Mean and sd of a weight per sd of its column."""
 LOG_2_PI = float(np.log(2 * np.pi))
@@ -195,7 +195,8 @@ class LogisticPrior:
         if symmetric:
             every = linalg.helmert(vectors + 1).T
             contrast = every[:-1] - every[-1]
-        scale = np.concatenate([[self.intercept_scale], np.maximum(sds * unit, NARROWEST)[order]])
+        intercept_scale = self.intercept_scale if self.intercept_scale < WIDEST else np.inf
+        scale = np.concatenate([[intercept_scale], np.clip(sds * unit, NARROWEST, WIDEST)[order]])
         return WeightPrior(
             settings,
             contrast=contrast,

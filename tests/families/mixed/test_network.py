@@ -274,3 +274,10 @@ def test_other_units_give_the_same_answers(rng):
     np.testing.assert_allclose(scaled.log_evidence(small), plain.log_evidence(statistics), rtol=1e-12)
     expected = plain.posterior(statistics).log_predictive(X)
     np.testing.assert_allclose(scaled.posterior(small).log_predictive(X * unit), expected, rtol=1e-11)
+
+
+def test_too_many_regressions_are_refused():
+    codes = np.arange(200)
+    X, axes = np.column_stack([codes, codes, codes / 7.0]), Axes(("a", "b"), ("c", "d", "u"), (codes, codes, ()))
+    with pytest.raises(Refused, match=r"the regressions have 2 × 40,000 coefficients \(limit 32,768\)"):
+        conditioned(ConditionalGaussian(), X, codes % 2, axes)

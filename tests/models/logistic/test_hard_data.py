@@ -101,6 +101,15 @@ def test_a_prior_too_narrow_for_the_unit_of_a_column_leaves_its_weight_at_zero()
     np.testing.assert_allclose(clf.predict_proba(X), 0.5, rtol=1e-9)
 
 
+def test_a_prior_whose_variance_no_number_can_hold_is_flat():
+    X, y = np.array([[1.0], [2.0], [3.0], [5.0]]), [0, 1, 0, 1]
+    wide, flat = (
+        bc.LogisticRegression(prior_scale=scale, intercept_scale=scale, random_state=1).fit(X, y)
+        for scale in (1e300, 1e6)
+    )
+    np.testing.assert_allclose(wide.predict_proba(X, rule="map"), flat.predict_proba(X, rule="map"), rtol=1e-6)
+
+
 def test_odds_that_no_number_can_hold_are_certain():
     clf = bc.LogisticRegression(prior_scale=2.5, prior_mean=1e12, random_state=1).fit(
         [[1.0], [2.0], [3.0], [5.0]], [0, 1, 0, 1]
