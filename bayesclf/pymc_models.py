@@ -822,28 +822,38 @@ def logistic_regression(
     return model
 
 
-def tempered(L: Array, y: Any, pi: Any, classes: Any = None) -> pm.Model:
+def tempered(L: Array, y: Any, pi: Any, classes: Any = None, columns: Sequence[str] = ()) -> pm.Model:
     """y_i ~ Categorical(softmax(log π + b + T·L_i)), log T ~ Normal(0, 1), b ~ ZeroSumNormal(1).
+
+    With `columns`, T·L_i is Σ_j T_j L_ij with T_j = T exp(τ z_j), z_j ~ Normal(0, 1), τ ~ HalfNormal(1).
 
     Parameters
     ----------
-    L : array of shape (row, outcome)
+    L : array of shape (row, outcome) or (row, outcome, column)
         Log density of each left-out row under a generative model, log p(x_i | k, all rows but i), up to a constant of
-        each row.
+        each row; or that of each column.
     y : array of shape (row,)
         Labels.
     pi : array of shape (outcome,)
         Probabilities of the classes.
     classes : array of shape (outcome,) or None
         All labels in order; None takes 0, 1, ….
+    columns : sequence of str
+        Names of columns with weights of their own.
     """
     classes = np.arange(len(pi)) if classes is None else np.asarray(classes)
-    with pm.Model(coords={"outcome": list(classes)}, model=None) as model:
-        data = pm.Data("L", L, dims=("row", "outcome"))
+    coords = {"outcome": list(classes)} | ({"column": list(columns)} if columns else {})
+    with pm.Model(coords=coords, model=None) as model:
+        data = pm.Data("L", L, dims=("row", "outcome", "column")[: L.ndim])
         observed = pm.Data("labels", pd.Index(classes).get_indexer(np.asarray(y)), dims="row")
         T = pm.LogNormal("T", 0.0, 1.0)
         b = pm.ZeroSumNormal("b", 1.0, dims="outcome")
-        pm.Categorical("y", logit_p=np.log(pi) + b + T * data, observed=observed, dims="row")
+        evidence = T * data
+        if columns:
+            tau = pm.HalfNormal("tau", 1.0)
+            z = pm.Normal("z", 0.0, 1.0, dims="column")
+            evidence = data @ pm.Deterministic("T_column", T * pt.exp(tau * z), dims="column")
+        pm.Categorical("y", logit_p=np.log(pi) + b + evidence, observed=observed, dims="row")
     return model
 
 

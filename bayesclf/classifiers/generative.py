@@ -52,6 +52,7 @@ from bayesclf.families.class_prior import ClassPrior
 from bayesclf.families.learned_alpha import left_out_rows
 from bayesclf.models import Model
 from bayesclf.models.generative import Block, GenerativeModel
+from bayesclf.models.logistic.likelihood import LEAST_EFFECTIVE, power_of
 from bayesclf.models.tempered import LEAST_ROWS, LeftOut
 from bayesclf.posterior.hypotheses import (
     Hypotheses,
@@ -308,7 +309,8 @@ class GenerativeClassifier(BayesClassifier):
             chosen = np.zeros(len(rows.y), dtype=bool)
             chosen[left_out_rows(rows.weight, len(rows.y))] = True
             some = rows.kept(chosen)
-            self.left_out_ = LeftOut.of(model, self.encode(some.frame), some.y, some.weights)
+            by_column = getattr(self, "temper", "all") == "column"
+            self.left_out_ = LeftOut.of(model, self.encode(some.frame), some.y, some.weights, by_column)
         return model
 
     @property
@@ -326,8 +328,10 @@ class GenerativeClassifier(BayesClassifier):
         """
         check_is_fitted(self, "classes_")
         parameters, khat = self._temper
-        dims: dict[str, tuple[str, ...]] = {"T": (), "b": ("outcome",)}
-        return to_dataset(parameters, dims, {"outcome": list(self._labels)}).assign_attrs(pareto_k=khat)
+        dims = {"T": (), "b": ("outcome",), "tau": (), "T_column": ("column",)}
+        coords = {"outcome": list(self._labels), "column": list(cast("LeftOut", self.left_out_).columns)}
+        own = {name: dims[name] for name in parameters}
+        return to_dataset(parameters, own, coords).assign_attrs(pareto_k=khat)
 
     @cached_property
     def _temper(self) -> tuple[Parameters, float]:
@@ -335,8 +339,13 @@ class GenerativeClassifier(BayesClassifier):
         if self.left_out_ is None:
             raise Refused(f"the rule 'tempered' needs rows left out, and {self._untempered()}; take another rule")
         rng = np.random.default_rng([self.seed_, TEMPERED])
-        proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
-        chosen = laplace.systematic(proposals.weight, TEMPERED_DRAWS, rng)
+        if self.left_out_.columns:
+            settings = laplace.Laplace(TEMPERED_DRAWS, 1)
+            proposals = laplace.enough(self.left_out_, settings, rng, laplace.pilot(self.left_out_, rng))
+        else:
+            proposals = laplace.propose(self.left_out_, PROPOSALS, rng)
+        power = power_of(proposals.log_weight, LEAST_EFFECTIVE)  # below 1 where a few would be the answer alone
+        chosen = laplace.systematic(proposals.weight**power, TEMPERED_DRAWS, rng)
         return {name: values[chosen] for name, values in proposals.parameters.items()}, proposals.khat
 
     def _untempered(self) -> str:

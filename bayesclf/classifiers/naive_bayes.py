@@ -13,7 +13,7 @@ from bayesclf.arrays import Array
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.training import LEARNED, LEAST_LEVELS, ColumnBlock, Concentration, Learnt, concentration
-from bayesclf.constraints import PROBABILITIES, Flag, Instance, Number, OrNone, require
+from bayesclf.constraints import PROBABILITIES, Choice, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
 from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
 from bayesclf.families.base import Family, Statistics
@@ -59,6 +59,9 @@ class NaiveBayes(GenerativeClassifier):
     alpha : float, "learned" or LearntAlpha
         Concentration of the categorical columns that `blocks` does not name, as in `CategoricalNB`, and of families
         of counts given by name.
+    temper : {"all", "column"}
+        Of the rule ``"tempered"``: whether the evidence of all columns has one weight T, or each column its own, T_j
+        around T, as in `bayesclf.models.tempered`. The latter suits columns of which some repeat each other.
 
     Attributes
     ----------
@@ -90,6 +93,7 @@ class NaiveBayes(GenerativeClassifier):
     select: bool = False
     inclusion: float = 0.5
     alpha: float | str | LearntAlpha = LEARNED
+    temper: str = "all"
     _undecided: Learnt | None = field(init=False)  # as `_gathered`, where families were chosen
     choices_: tuple[Choices, ...] = field(init=False)
 
@@ -136,6 +140,7 @@ class NaiveBayes(GenerativeClassifier):
         require(BLOCKS, blocks=self.blocks)
         require(FLAG, select=self.select)
         require(PROBABILITIES, inclusion=self.inclusion)
+        require(Choice(("all", "column")), temper=self.temper)
         self._family_of_numbers()
         if not isinstance(self.alpha, str | LearntAlpha):
             require(Number(above=0), alpha=self.alpha)

@@ -148,7 +148,7 @@ def pilot(model: Model | LaplaceModel, rng: np.random.Generator) -> Proposals:
     return proposals
 
 
-def enough(model: Model, settings: Laplace, rng: np.random.Generator, pilot: Proposals) -> Proposals:
+def enough(model: Model | LaplaceModel, settings: Laplace, rng: np.random.Generator, pilot: Proposals) -> Proposals:
     """Return proposals that are worth at least as many as the draws, if `MOST_PER_DRAW` for each of these are.
 
     `model`, `settings`: As for `sample`. `pilot`: A few proposals, which say how many are needed.

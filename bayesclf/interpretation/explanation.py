@@ -24,6 +24,7 @@ from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
+from bayesclf.models.tempered import of_features
 from bayesclf.posterior.answers import answers
 from bayesclf.posterior.averaging import blocks
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
@@ -202,7 +203,11 @@ def explain(
     # The size of a sparse table is the number of cells that are stored.
     entries = sum(part.size + len(rows) for part in rows.parts)
     found = [
-        _summary(_tempered(_of_all_parts(hypotheses, rows[block], pair[block]), temper, pair[block]), places, interval)
+        _summary(
+            _tempered(_of_all_parts(hypotheses, rows[block], pair[block]), temper, pair[block], classifier.model_),
+            places,
+            interval,
+        )
         for block in blocks(hypotheses, rows, max(1.0, entries / max(1, len(rows))))
     ]
     constant = PRIOR if hypotheses.generative else INTERCEPT
@@ -274,12 +279,13 @@ def _of_all_parts(hypotheses: Hypotheses | SeededHypotheses, rows: Rows, pair: P
     return LogOdds(np.concatenate([part.constant for part in parts]), replace(parts[0].terms, values=values))
 
 
-def _tempered(found: LogOdds, temper: Parameters | None, pair: Pair) -> LogOdds:
+def _tempered(found: LogOdds, temper: Parameters | None, pair: Pair, model: Any) -> LogOdds:
     """Return log-odds of which the terms are multiplied by T, and b is added to the constant, draw by draw."""
     if temper is None:
         return found
     draw = np.arange(len(found.constant)) % len(temper["T"])
-    terms = replace(found.terms, values=found.terms.values * temper["T"][draw, None])
+    weights = of_features(model, temper, found.terms.features)[:, found.terms.feature]
+    terms = replace(found.terms, values=found.terms.values * weights[draw])
     return LogOdds(found.constant + pair.differences(temper["b"][draw]), terms)
 
 

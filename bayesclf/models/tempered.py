@@ -8,13 +8,18 @@ model says of the left-out row:
 
 T is 1 if the model is right, and near 1/2 if each column is in the table twice. K classes have K parameters. For a new
 row, log p(x | k, D) takes the place of L.
+
+Columns that are independent given the class can each have a weight of its own, T_j in place of T, with
+
+.. math:: T_j = T e^{τ z_j}, z_j ∼ Normal(0, 1), τ ∼ HalfNormal(1).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, helmert, solve_triangular
@@ -24,7 +29,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.display import Sized
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.likelihood import Proposal
-from bayesclf.tables.columns import Rows
+from bayesclf.tables.columns import MISSING, Rows
 
 if TYPE_CHECKING:
     import pymc as pm
@@ -34,6 +39,9 @@ LEAST_ROWS = 20
 
 FARTHEST = 1e6
 """What a log density of −∞ is below the largest of its row, so that it can be multiplied by a probability of 0."""
+
+LARGEST = 100.0
+"""Largest logarithm of a column's weight, so that it can be multiplied by a log density of 0."""
 
 START = np.linspace(-7.0, 2.0, 19)
 """Values of log T of which the best is where the search for the mode begins."""
@@ -49,32 +57,40 @@ BLOCK_NUMBERS = 2**20
 class LeftOut(Sized):
     """What training rows that were left out, one at a time, say of T and b.
 
-    `log_density`: log p(x_i | k, all rows but i), (row, outcome), less the largest of each row. `y`: Label codes (row).
-    `weight`: How often each row counts, (row). `log_prior`: log π: of the posterior mean given all rows, or of the
-    known class prior, (outcome).
+    `log_density`: log p(x_i | k, all rows but i), (row, outcome), less the largest of each row; or that of each column
+    with a weight of its own, (row, outcome, column). `y`: Label codes (row). `weight`: How often each row counts,
+    (row). `log_prior`: log π: of the posterior mean given all rows, or of the known class prior, (outcome). `columns`:
+    Names of columns with weights of their own; none where T is that of all.
     """
 
     log_density: Array
     y: Integers
     weight: Array
     log_prior: Array
+    columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, model: GenerativeModel, rows: Rows, y: Integers, weight: Array) -> Self | None:
+    def of(cls, model: GenerativeModel, rows: Rows, y: Integers, weight: Array, by_column: bool = False) -> Self | None:
         """Return what some training rows, of weight 1 or more, say; None where the model has no closed form for it.
 
         Rows that cannot be left out are not counted: those that are alone in their class, or impossible without
         themselves, or too large for digits to remain without them.
         """
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            L = model.log_density_without(rows, y)
-            if L is None:
-                return None
+            if by_column and not model.not_conjugate():
+                L = densities(model, rows, lambda family, X: family.log_predictive_without(X, y))
+            else:
+                of_all = model.log_density_without(rows, y)
+                if of_all is None:
+                    return None
+                L = of_all[..., None]
             L = L - L.max(axis=1, keepdims=True)
         log_prior = model.mean_log_class_prior()
-        own = L[np.arange(len(y)), y] + log_prior[y]
-        counted = np.isfinite(own) & ~np.isnan(L).any(axis=1) & (model.label_counts[y] > 1)
-        return cls(np.maximum(L[counted], -FARTHEST), y[counted], weight[counted], log_prior)
+        own = L[np.arange(len(y)), y].sum(axis=1) + log_prior[y]
+        counted = np.isfinite(own) & ~np.isnan(L).any(axis=(1, 2)) & (model.label_counts[y] > 1)
+        L = np.maximum(L[counted], -FARTHEST)
+        columns = tuple(", ".join(names) for names, *_ in columns_of(model)) if by_column else ()
+        return cls(L if by_column else L[..., 0], y[counted], weight[counted], log_prior, columns)
 
     @property
     def learned(self) -> bool:
@@ -90,21 +106,44 @@ class LeftOut(Sized):
     def _of_each(self) -> dict[int, tuple[Array, Array]]:
         """Return, of the rows of each class k, log densities in the other classes less that in k, (outcome, row)."""
         rows = {int(k): np.flatnonzero(self.y == k) for k in np.unique(self.y)}
-        L = {k: self.log_density[own].T for k, own in rows.items()}
+        L = {k: self._by_column[own].swapaxes(0, 1) for k, own in rows.items()}
         return {k: (np.delete(L[k], k, axis=0) - L[k][k], self.weight[own]) for k, own in rows.items()}
 
+    @property
+    def _by_column(self) -> Array:
+        """Log densities, (row, outcome, column), in one column where T is that of all."""
+        return self.log_density.reshape(*self.log_density.shape[:2], -1)
+
+    def parameters(self, theta: Array) -> Parameters:
+        """Return T (draw), b (draw, outcome) and, of columns, τ (draw) and T_j (draw, column), from coordinates."""
+        places = len(self.log_prior)
+        found = {"T": np.exp(theta[:, 0]), "b": theta[:, 1:places] @ self._basis}
+        if not self.columns:
+            return found
+        tau, z = np.exp(theta[:, places]), theta[:, places + 1 :]
+        return {**found, "tau": tau, "T_column": np.exp(np.minimum(theta[:, :1] + tau[:, None] * z, LARGEST))}
+
+    @property
+    def _size(self) -> int:
+        """Number of coordinates: log T, those of b and, of columns, log τ and z."""
+        return len(self.log_prior) + bool(self.columns) + len(self.columns)
+
     def log_posterior(self, theta: Array) -> Array:
-        """Return the log density (draw), up to a constant, of (log T, coordinates of b), (draw, coordinate)."""
+        """Return the log density (draw), up to a constant, of coordinates, (draw, coordinate)."""
         total = -0.5 * (theta**2).sum(axis=1)
+        if self.columns:  # τ has a half-normal prior, log τ its density times τ
+            log_tau = theta[:, len(self.log_prior)]
+            total += 0.5 * log_tau**2 + log_tau - 0.5 * np.exp(2 * log_tau)
         if not self.learned:
             return total
-        T, b = np.exp(theta[:, 0]), self.log_prior + theta[:, 1:] @ self._basis
+        own = self.parameters(theta)
+        T, b = weights(own), self.log_prior + own["b"]
         step = max(1, BLOCK_NUMBERS // max(self.log_density.size, 1))
         for k, (L, weight) in self._of_each.items():
             bias = np.delete(b, k, axis=1) - b[:, [k]]
             for start in range(0, len(theta), step):
                 some = slice(start, start + step)
-                odds = T[some, None, None] * L
+                odds = np.tensordot(T[some], L, axes=(1, 2))  # (draw, outcome, row)
                 odds += bias[some, :, None]
                 with np.errstate(over="ignore"):
                     np.exp(odds, out=odds)
@@ -113,27 +152,38 @@ class LeftOut(Sized):
 
     def _step(self, theta: Array) -> tuple[Array, Array]:
         """Return gradient and expected curvature (Fisher's) of minus the log posterior at one point (coordinate)."""
-        T, curvature = np.exp(theta[0]), np.eye(len(theta))
+        gradient, curvature, places = theta.copy(), np.eye(len(theta)), len(self.log_prior)
+        own = self.parameters(theta[None])
+        scaled = self._by_column * weights(own)[0]
+        score = scaled.sum(axis=2, keepdims=True)  # what its derivative by log T is
+        if self.columns:
+            (tau,), z = own["tau"], theta[places + 1 :]
+            gradient[places], curvature[places, places] = tau**2 - 1, 2 * tau**2
+            scaled *= tau
+            score = np.concatenate([score, (scaled @ z)[..., None], scaled], axis=2)
         if not self.learned:
-            return theta, curvature
-        scaled = T * self.log_density
-        P = softmax(self.log_prior + theta[1:] @ self._basis + scaled, axis=1)
+            return gradient, curvature
+        P = softmax(self.log_prior + own["b"] + score[..., 0], axis=1)
         weighted = self.weight[:, None] * P
         residual = weighted.copy()
         residual[np.arange(len(self.y)), self.y] -= self.weight
-        gradient = theta + np.append((residual * scaled).sum(), self._basis @ residual.sum(axis=0))
-        centered = scaled - (P * scaled).sum(axis=1, keepdims=True)
-        of_b = np.diag(weighted.sum(axis=0)) - P.T @ weighted
-        curvature[0, 0] += (weighted * centered**2).sum()
-        curvature[0, 1:] += self._basis @ (weighted * centered).sum(axis=0)
-        curvature[1:, 0] = curvature[0, 1:]
-        curvature[1:, 1:] += self._basis @ of_b @ self._basis.T
+        of_T, of_b = np.r_[0, places : len(theta)], np.arange(1, places)
+        gradient[of_T] += np.tensordot(residual, score)
+        gradient[of_b] += self._basis @ residual.sum(axis=0)
+        centered = score - (P[..., None] * score).sum(axis=1, keepdims=True)
+        root = (np.sqrt(weighted)[..., None] * centered).reshape(-1, len(of_T))
+        cross = self._basis @ (weighted[..., None] * centered).sum(axis=0)
+        curvature[np.ix_(of_T, of_T)] += root.T @ root
+        curvature[np.ix_(of_b, of_T)] += cross
+        curvature[np.ix_(of_T, of_b)] += cross.T
+        inside = np.diag(weighted.sum(axis=0)) - P.T @ weighted
+        curvature[np.ix_(of_b, of_b)] += self._basis @ inside @ self._basis.T
         return gradient, curvature
 
     @cached_property
     def mode(self) -> tuple[Array, Array]:
-        """The mode of (log T, coordinates of b), by scoring from the best of a grid of T, and the curvature there."""
-        grid = np.zeros((len(START), len(self.log_prior)))
+        """The mode of the coordinates, by scoring from the best of a grid of T, and the curvature there."""
+        grid = np.zeros((len(START), self._size))
         grid[:, 0] = START
         values = self.log_posterior(grid)
         theta, value = grid[values.argmax()], values.max()
@@ -142,7 +192,8 @@ class LeftOut(Sized):
             step = -cho_solve(cho_factor(curvature), gradient)
             if -step @ gradient < CONVERGED:
                 break
-            tried = theta + step * 0.5 ** np.arange(30)[:, None] * min(1.0, 1.0 / max(abs(step[0]), 1e-300))
+            of_T = np.delete(step, np.arange(1, len(self.log_prior)))
+            tried = theta + step * 0.5 ** np.arange(30)[:, None] * min(1.0, 1.0 / max(*abs(of_T), 1e-300))
             found = next(((t, v) for t in tried if (v := self.log_posterior(t[None])[0]) > value), None)
             if found is None:
                 break
@@ -157,14 +208,13 @@ class LeftOut(Sized):
         mode, curvature = self.mode
         z, log_t = of_z.draw(rng, number, len(mode))
         theta = mode + solve_triangular(np.linalg.cholesky(curvature).T, z.T).T
-        parameters = {"T": np.exp(theta[:, 0]), "b": theta[:, 1:] @ self._basis}
-        return parameters, self.log_posterior(theta) - log_t, z
+        return self.parameters(theta), self.log_posterior(theta) - log_t, z
 
     def page(self) -> pm.Model:
         """Return the model as `bayesclf.pymc_models.tempered` has it, of rows that count once."""
         from bayesclf import pymc_models
 
-        return pymc_models.tempered(self.log_density, self.y, np.exp(self.log_prior))
+        return pymc_models.tempered(self.log_density, self.y, np.exp(self.log_prior), columns=self.columns)
 
     def log_proba(self, parameters: Parameters) -> Array:
         """Return log P(k) of each row under each T and b, (draw, row, outcome)."""
@@ -172,7 +222,56 @@ class LeftOut(Sized):
 
 
 def tempered(log_density: Array, log_prior: Array, parameters: Parameters) -> Array:
-    """Return log π + b + T·L, (draw, row, outcome), of log densities L (row, outcome); draws are next to each other."""
-    scores = log_density[:, :, None] * parameters["T"]
+    """Return log π + b + T·L, (draw, row, outcome), of log densities L; draws are next to each other."""
+    scores = log_density.reshape(*log_density.shape[:2], -1) @ weights(parameters).T
     scores += (log_prior + parameters["b"]).T
     return np.moveaxis(scores, 2, 0)
+
+
+def weights(parameters: Parameters) -> Array:
+    """Return the weight of each column, (draw, column); in one column where T is that of all."""
+    return parameters["T_column"] if "T_column" in parameters else parameters["T"][:, None]
+
+
+def of_features(model: GenerativeModel, parameters: Parameters, features: Sequence[tuple[str, ...]]) -> Array:
+    """Return the weight of each feature, (draw, feature), by the first of its columns."""
+    T = weights(parameters)
+    if T.shape[1] == 1:
+        return np.broadcast_to(T, (len(T), len(features)))
+    place = {name: j for j, (names, *_) in enumerate(columns_of(model)) for name in names}
+    return T[:, [place[names[0]] for names in features]]
+
+
+def columns_of(model: GenerativeModel) -> list[tuple[tuple[str, ...], int, slice]]:
+    """Return the columns with each weight, their block, and their place there.
+
+    Columns that depend on each other given the class, or share a parameter, have one weight.
+    """
+    found = []
+    for number, block in enumerate(model.blocks):
+        names, shared = block.family.axes.features, {(), ("outcome",)} & {*block.family.dims().values()}
+        apart = block.family.kind in ("number", "category") and not block.family.pairs() and not shared
+        places = [slice(j, j + 1) for j in range(len(names))] if apart else [slice(0, len(names))]
+        found += [(names[place], number, place) for place in places]
+    return found
+
+
+def densities(model: GenerativeModel, rows: Rows, of: Callable[[Any, Any], Array]) -> Array:
+    """Return what `of` returns, given a family and its cells, of each column by itself, (row, outcome, column)."""
+    blocks, out = model.posterior().blocks, []
+    for _, number, place in columns_of(model):
+        family, X = blocks[number].family, rows.parts[number]
+        own = np.zeros(len(family.axes.features), dtype=bool)
+        own[place] = True
+        out.append(of(family, X) if own.all() else of(family.select(own), X[:, own]))
+    return np.stack(out, axis=-1)
+
+
+def alone(model: GenerativeModel, rows: Rows) -> list[Rows]:
+    """Return the rows with one column each, the cells of all others missing."""
+    found = []
+    for _, number, place in columns_of(model):
+        parts = [np.full_like(X, np.nan if X.dtype.kind == "f" else MISSING) for X in rows.parts]
+        parts[number][:, place] = rows.parts[number][:, place]
+        found.append(Rows(tuple(parts), len(rows)))
+    return found

@@ -20,7 +20,7 @@ from bayesclf.errors import Refused
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LinearScores
-from bayesclf.models.tempered import tempered
+from bayesclf.models.tempered import alone, densities, tempered
 from bayesclf.tables.columns import Rows
 
 if TYPE_CHECKING:
@@ -182,9 +182,11 @@ class TemperedHypotheses(Hypotheses):
     def _log_density(self, rows: Rows) -> Array:
         """Return log p(x | k, D), (row, outcome); no row's answer depends on the gaps of others."""
         try:
-            densities = self.model.log_density(rows)
-            assert densities is not None
-            return densities
+            if "T_column" in self.parameters:
+                return densities(self.model, rows, lambda family, X: family.log_predictive(X))
+            of_rows = self.model.log_density(rows)
+            assert of_rows is not None
+            return of_rows
         except Refused:
             if self.draws is None:
                 raise
@@ -383,8 +385,14 @@ class TemperedPosterior:
     def log_scores(self, rows: Rows) -> Array:
         """Return log π + b + T·log p(x | k, θ), (draw, row, outcome)."""
         prior = self.of.log_class_prior()[:, None]
-        scores = self.of.log_scores(rows) - np.where(np.isneginf(prior), 0.0, prior)
-        return self._own("T")[:, None, None] * scores + self.log_class_prior()[:, None]
+        by_column = "T_column" in self.temper
+        T = self._own("T_column") if by_column else self._own("T")[:, None]
+        parts = alone(cast("GenerativeModel", self.of.model), rows) if by_column else [rows]
+        total = self.log_class_prior()[:, None]
+        for own, part in zip(T.T, parts, strict=True):
+            scores = self.of.log_scores(part) - np.where(np.isneginf(prior), 0.0, prior)
+            total = total + own[:, None, None] * scores
+        return total
 
     def log_class_prior(self) -> Array:
         """Return log π + b, (draw, outcome)."""

@@ -195,10 +195,9 @@ def _title(comparison: Comparison) -> str:
 
 def _hash(comparison: Comparison) -> str:
     """Return the first digits of a hash of the columns and labels, by which equal tables are recognized."""
-    cells = comparison.X.astype(object).astype(str).T.reset_index().T  # with the names as a row
-    rows = pd.util.hash_pandas_object(cells, index=False).to_numpy()
-    labels = "\x00".join(map(str, comparison.classes[comparison.y]))
-    return sha256(rows.tobytes() + labels.encode()).hexdigest()[:12]
+    rows = pd.util.hash_pandas_object(comparison.X.astype(object).astype(str), index=False).to_numpy()
+    names = "\x00".join(map(str, [*comparison.X.columns, *comparison.classes[comparison.y]]))
+    return sha256(rows.tobytes() + names.encode()).hexdigest()[:12]
 
 
 def _size(comparison: Comparison) -> str:

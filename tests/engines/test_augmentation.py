@@ -11,7 +11,7 @@ import bayesclf as bc
 from bayesclf.engines import Augmentation, Exact, convergence, inference
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, JointTable
-from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.multivariate.groups import GroupedMoments
 
 SIZES = (2, 3, 2)
 AXES = Axes(("no", "yes"), ("a", "b", "c"), ((0, 1), (0, 1, 2), (0, 1)))
@@ -57,7 +57,7 @@ def assert_moments(chains, mean, sd):
 @pytest.mark.parametrize("name", mainly(FAMILIES, "tree"))
 def test_moments_are_those_of_enumeration(name, rng):
     X, y = table_with_gaps(rng)
-    statistics = RowCounts.of(X, y, AXES)
+    statistics = GroupedMoments.of(X, y, AXES)
     family = FAMILIES[name].resolve_prior(statistics)
     mean, sd = posterior_moments(family, X, y, AXES)
     theta = alternate(family.alternation(statistics, 4), 4, 600, rng)["theta"]

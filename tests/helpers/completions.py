@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from scipy.special import logsumexp
 
-from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.multivariate.groups import GroupedMoments
 
 
 def completed(X, sizes):
@@ -24,7 +24,7 @@ def posterior_moments(family, X, y, axes):
     """
     weights, means, squares = [], [], []
     for Z in completed(X, axes.sizes):
-        statistics = RowCounts.of(Z, y, axes)
+        statistics = GroupedMoments.of(Z, y, axes)
         posterior = family.posterior(statistics)
         weights.append(float(family.log_evidence(statistics).sum()))
         alpha, sizes = posterior.simplexes()

@@ -1,6 +1,7 @@
 """T and b against densities of SciPy, sums over a grid, NUTS on the page, and refits; what rows teach them."""
 
 import numpy as np
+import pytensor.tensor as pt
 import pytest
 from scipy.special import log_softmax, logsumexp
 from scipy.stats import multinomial, norm
@@ -9,6 +10,7 @@ import bayesclf as bc
 from bayesclf.errors import Refused
 from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.models.tempered import LeftOut
+from bayesclf.posterior.hypotheses import TemperedPosterior
 
 
 def made(outcomes, rows=60, seed=3):
@@ -30,6 +32,47 @@ def table(rows=300, copies=1, seed=0):
 def explicit(**more):
     """Return a classifier whose prior is not set from rows."""
     return bc.GaussianNB(m=0.0, kappa=1.0, a=2.0, b=2.0, random_state=1, **more)
+
+
+def by_column(**more):
+    """Return a classifier of which each column has a weight of its own."""
+    return bc.NaiveBayes(families="gaussian", temper="column", random_state=1, **more)
+
+
+def test_with_columns_the_log_posterior_is_the_pages():
+    left = by_column().fit(*table(40)).left_out_
+    theta = np.random.default_rng(1).normal(size=(5, 3 + 1 + 3))  # log T and b, log τ, z
+    own, page = left.parameters(theta), left.page()
+    log_p, to_free = page.compile_logp(), page.rvs_to_transforms[page["b"]]
+    points = [
+        {
+            "T_log__": np.log(own["T"][draw]),
+            "b_zerosum__": to_free.forward(pt.as_tensor(own["b"][draw])).eval(),
+            "tau_log__": np.log(own["tau"][draw]),
+            "z": theta[draw, 4:],
+        }
+        for draw in range(5)
+    ]
+    np.testing.assert_allclose(np.diff(left.log_posterior(theta)), np.diff([log_p(point) for point in points]))
+    mode, _ = left.mode
+    around = mode + 1e-3 * np.vstack([np.eye(7), -np.eye(7)])
+    assert (left.log_posterior(around) < left.log_posterior(mode[None])).all()
+
+
+def test_weights_of_columns_tell_copies_from_others():
+    X, y = table(400)
+    clf = by_column().fit(X[:, [0, 0, 1, 2]], y)
+    T = clf.temper_["T_column"].mean(("chain", "draw"))
+    assert list(T["column"].values) == ["x0", "x1", "x2", "x3"]
+    np.testing.assert_allclose([float(T[0] + T[1]), *T.values[2:]], 1, atol=0.3)
+    whole = clf.model_.log_density_without(clf.rows(X[:, [0, 0, 1, 2]]), y)
+    of_columns = clf.left_out_.log_density.sum(axis=2)
+    np.testing.assert_allclose(np.diff(of_columns), np.diff(whole), atol=1e-9)
+    posterior = clf.hypotheses("posterior").take(np.arange(3))
+    temper = {"T": np.ones(3), "b": np.zeros((3, 3))}
+    one, each = (TemperedPosterior(posterior, temper | more) for more in ({}, {"T_column": np.ones((3, 4))}))
+    rows = clf.rows(X[:5, [0, 0, 1, 2]])
+    np.testing.assert_allclose(each.log_scores(rows), one.log_scores(rows), rtol=1e-9)
 
 
 @pytest.mark.parametrize("outcomes", [2, 4])
@@ -73,15 +116,15 @@ def test_draws_have_the_moments_of_a_grid():
 
 
 @pytest.mark.slow
-def test_nuts_on_the_page_agrees():
+@pytest.mark.parametrize("clf", [explicit(), by_column()], ids=["all", "column"])
+def test_nuts_on_the_page_agrees(clf):
     import pymc as pm
 
-    X, y = table(60)
-    clf = explicit().fit(X, y)
+    clf.fit(*table(60))
     with clf.left_out_.page():
         tree = pm.sample(1000, tune=500, chains=2, cores=1, random_seed=1, progressbar=False)
-    for name in ("T", "b"):
-        found, own = tree["posterior"][name], clf.temper_[name]
+    for name in clf.temper_:
+        found, own = (draws if name == "b" else np.log(draws) for draws in (tree["posterior"][name], clf.temper_[name]))
         error = own.std(("chain", "draw")) / np.sqrt(own.sizes["draw"] / 2)
         assert (abs(found.mean(("chain", "draw")) - own.mean(("chain", "draw"))) < 5 * error).all()
         assert (abs(found.std(("chain", "draw")) / own.std(("chain", "draw")) - 1) < 0.2).all()
@@ -165,14 +208,17 @@ def test_leaving_a_row_out_is_near_a_refit():
         np.testing.assert_allclose(np.exp(found.log_proba[i]), np.exp(refitted), atol=0.02)
 
 
-def test_terms_of_an_explanation_add_up_to_tempered_log_odds():
+@pytest.mark.parametrize("clf", [explicit(), by_column()], ids=["all", "column"])
+def test_terms_of_an_explanation_add_up_to_tempered_log_odds(clf):
     X, y = table()
-    clf = explicit().fit(X, y)
+    clf.fit(X, y)
     found, averaged = (clf.explain(X[:4], 1, 0, rule=rule) for rule in ("tempered", "bayes-optimal"))
     sums = found.table.groupby("row")["contribution"].sum()
     np.testing.assert_allclose(sums, found.rows["log_odds"], rtol=1e-9)
     own, others = (one.table.query("feature != '(class prior)'")["contribution"] for one in (found, averaged))
-    np.testing.assert_allclose(own, float(clf.temper_["T"].mean()) * others, rtol=0.05, atol=0.02)
+    T = np.ravel(clf.temper_.get("T_column", clf.temper_["T"]).mean(("chain", "draw")))
+    of_column = found.table.query("feature != '(class prior)'")["feature"].str[1:].astype(int) % len(T)
+    np.testing.assert_allclose(own, T[of_column] * others, rtol=0.05, atol=0.02)
 
 
 def test_intervals_are_of_theta_with_t_and_b():

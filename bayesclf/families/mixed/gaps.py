@@ -337,7 +337,7 @@ class CompletedRows:
         labels, layout = len(network.axes.labels), network.layout
         counts = np.zeros((labels, 0 if layout is None else layout.cells))
         if layout is not None:
-            counts, _ = row_counts.split(layout, replace(complete.row_counts(), axes=layout.axes))
+            counts, _ = row_counts.split(layout, complete.of_categories())
         return cls(
             network,
             np.zeros_like(counts) if alpha is None else alpha,

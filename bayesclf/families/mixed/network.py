@@ -231,7 +231,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         resolved = replace(plain, of_numbers=regressions.unit_information(plain.regressions, statistics, kappa, a))
         if resolved.of_categories is None:
             return resolved
-        return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.row_counts()).alpha)
+        return replace(resolved, alpha=resolved.of_categories.resolve_prior(statistics.of_categories()).alpha)
 
     def of_columns(self, axes: Axes) -> Self:
         """Return the family on some columns: its edges among these, and which of these are free of the class."""
@@ -309,18 +309,17 @@ class ConditionalGaussian(Family[GroupedMoments]):
         """Return relative frequencies and least squares; raises `DoesNotExist` where rows are too few or collinear."""
         plain = replace(self, axes=statistics.axes)
         require_estimate(plain.not_conjugate(statistics))
-        label = statistics.groups[:, 0] == np.arange(len(statistics.axes.labels))[:, None]
-        there = (label * statistics.n) @ statistics.seen > 0
+        there = statistics.weight_of_cells() > 0
         of_all = [name in self.class_free for name in statistics.axes.features]
         require_each(np.where(of_all, there.any(axis=0), there), statistics.axes, "has no value")
-        theta = {} if plain.of_categories is None else plain.of_categories.mle(statistics.row_counts())
+        theta = {} if plain.of_categories is None else plain.of_categories.mle(statistics.of_categories())
         return {**theta, **regressions.least_squares(statistics, plain.regressions, plain.of_categories, theta)}
 
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
         require_estimate(self.not_conjugate(statistics))
         posterior = self.posterior(statistics)
-        theta = {} if self.of_categories is None else self.of_categories.map(statistics.row_counts())
+        theta = {} if self.of_categories is None else self.of_categories.map(statistics.of_categories())
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
         return {**theta, **regressions.flat(self.regressions, [(beta[None], sigma2[None]) for beta, sigma2 in values])}
 
@@ -345,7 +344,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         require_conjugate(self.not_conjugate(statistics))
         parts = tuple(part.updated(Sums.of(own, statistics)) for own, part in self.parts())
         alpha = (
-            self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.row_counts()).alpha
+            self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.of_categories()).alpha
         )
         return replace(self, alpha=alpha, of_numbers=parts)
 
@@ -371,7 +370,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
         require_conjugate(self.not_conjugate(statistics), NO_PYMC)
         if self.of_categories is not None:
-            self.of_categories.pymc(statistics.row_counts(), suffix)
+            self.of_categories.pymc(statistics.of_categories(), suffix)
 
         def squares(matrix: Any, vector: Any) -> Any:
             """Return v'Mv."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import Self, override
 
@@ -19,7 +20,6 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
-from bayesclf.families.networks.row_counts import RowCounts, different
 from bayesclf.tables.columns import MISSING, UNSEEN
 
 SEEN = 0
@@ -33,6 +33,9 @@ COPIES, COPIES_OF_CLASS, COPIES_OF_GROUP = 12, 6, 2
 
 Those of a class are of the spectra with which degrees of freedom are learned.
 """
+
+LARGEST_KEY = 2**62
+"""Rows are encoded as integers below this to compare them."""
 
 APART = 1
 """Code of the same in a row that is a group by itself, as its missing cells are drawn or expected by its numbers."""
@@ -129,7 +132,12 @@ class GroupedMoments(Statistics):
     @override
     def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
         """Return the name, the levels and the weight of the rows of each level (level), of each category."""
-        return self.row_counts().level_counts()
+        out: list[tuple[str, tuple[Hashable, ...], Array]] = []
+        for j in np.flatnonzero(are_categories(self.axes)):
+            seen, levels = self.seen[:, j], self.axes.levels[j]
+            counts = np.bincount(self.groups[seen, 1 + j], self.n[seen], minlength=len(levels))
+            out.append((self.axes.features[j], levels, counts))
+        return out
 
     @override
     def select(self, features: NDArray[np.bool_]) -> Self:
@@ -177,11 +185,22 @@ class GroupedMoments(Statistics):
         """Which features are observed, (group, feature)."""
         return np.asarray(self.groups[:, 1:] >= 0)
 
-    def row_counts(self) -> RowCounts:
-        """Return the counts of the different rows of the categories alone."""
-        category = are_categories(self.axes)
-        axes, codes = self.axes.select(category), np.maximum(self.groups[:, 1:][:, category], MISSING)
-        return RowCounts.of(codes, self.labels, axes, self.n)
+    def weight_of_cells(self) -> Array:
+        """Return the weight of the rows in which each feature is observed, (outcome, feature)."""
+        of_label = self.labels == np.arange(len(self.axes.labels))[:, None]
+        return np.asarray((of_label * self.n) @ self.seen)
+
+    def of_categories(self) -> Self:
+        """Return the moments of the categories alone, which are counts."""
+        return self.select(are_categories(self.axes))
+
+    @cached_property
+    def row_counts(self) -> tuple[Integers, Array]:
+        """The different rows of codes (pattern, feature), and the weight of each with each label (outcome, pattern)."""
+        rows, which = different(np.maximum(self.groups[:, 1:], MISSING), self.axes.sizes)
+        cells = self.labels * len(rows) + which
+        counts = np.bincount(cells, self.n, minlength=len(self.axes.labels) * len(rows))
+        return rows, counts.reshape(len(self.axes.labels), len(rows))
 
     @property
     def labels(self) -> Integers:
@@ -213,6 +232,23 @@ class GroupedMoments(Statistics):
         return Moments(self.axes.select(number), *arrays)
 
 
+def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integers]:
+    """Return the distinct rows in lexicographic order, and which of them each row is.
+
+    `rows`: Codes (row, feature), each from −2 up to below its feature's size.
+    """
+    key, keys = np.zeros(len(rows), dtype=np.int64), 1
+    for column, size in zip(rows.T, sizes, strict=True):
+        if keys * (size + 2) >= LARGEST_KEY:
+            # Ranks instead of values: the order is the same, and the numbers stay small.
+            values, key = np.unique(key, return_inverse=True)
+            keys = len(values)
+        key = key * (size + 2) + column + 2
+        keys *= size + 2
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return rows[first], np.asarray(which, dtype=np.intp)
+
+
 def merge(which: Integers, length: int, n: Array, mean: Array, scatter: Array | None) -> tuple[Array, Array, Array]:
     """Return weight (place), mean (place, number) and scatter of parts (part, …) merged by their place, `which` (part).
 
@@ -235,7 +271,7 @@ def merge(which: Integers, length: int, n: Array, mean: Array, scatter: Array | 
     share = np.divide(n, total[which], out=np.zeros_like(n), where=total[which] > 0)
     merged = origin + summed(share[:, None] * (mean - origin[which]))
     out = np.zeros((length, d, d)) if scatter is None else summed(scatter)
-    for place in np.flatnonzero(np.diff(ends) > 1):
+    for place in np.flatnonzero(np.diff(ends) > 1) if d else ():
         parts = order[ends[place] : ends[place + 1]]
         away = mean[parts] - merged[place]
         out[place] += (n[parts, None] * away).T @ away

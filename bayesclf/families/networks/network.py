@@ -26,9 +26,10 @@ from bayesclf.families.base import (
     require_each,
     require_positive,
 )
+from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks import factors, row_counts, structure
 from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.networks.row_counts import CompletedTables, RowCounts
+from bayesclf.families.networks.row_counts import CompletedTables
 from bayesclf.families.page_tables import PageTable, observe_counts, page_tables
 from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
@@ -42,18 +43,23 @@ LEARNT = "tan"
 
 
 @dataclass(frozen=True, repr=False)
-class ConditionalTables(SimplexFamily[RowCounts]):
+class ConditionalTables(SimplexFamily[GroupedMoments]):
     """P(x | y = k) = Π_f θ_{k, cell_f(x)}; subclasses define the tables."""
 
     alpha: float | Array = 2.0
     basis: str = "simplex"
     axes: Axes = field(default=Axes((), ()), repr=False)
     kind: ClassVar[str] = "category"
-    statistics_type: ClassVar[type[Statistics]] = RowCounts
+    statistics_type: ClassVar[type[Statistics]] = GroupedMoments
 
     def __post_init__(self) -> None:
         require_positive(alpha=self.alpha)
         require_choice("basis", self.basis, BASES)
+
+    @override
+    def statistics(self, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
+        """Return the counts of the different rows."""
+        return super().statistics(np.where(X < 0, np.nan, X), y, axes, sample_weight)
 
     @abstractmethod
     def layout(self, axes: Axes) -> Layout:
@@ -67,7 +73,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         each = layout.cells - len(layout.simplexes) - shared
         return len(self.axes.labels) * each + shared
 
-    def resolve_prior(self, statistics: RowCounts) -> Self:
+    def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with α as an array (outcome, cell).
 
         Raises `Refused` if the tables are too large to keep in memory.
@@ -88,11 +94,11 @@ class ConditionalTables(SimplexFamily[RowCounts]):
             )
         return replace(self, alpha=alpha, axes=statistics.axes)
 
-    def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
+    def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell."""
-        return np.asarray((statistics.rows >= 0).any(axis=0))
+        return np.asarray(statistics.seen.any(axis=0))
 
-    def mle(self, statistics: RowCounts) -> Parameters:
+    def mle(self, statistics: GroupedMoments) -> Parameters:
         """Return the relative frequencies, by EM where cells are missing.
 
         A simplex of a configuration that no row has is arbitrary where the configuration itself has probability zero,
@@ -101,7 +107,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         Raises `DoesNotExist` if there is no estimate; the message names the class and what its rows lack.
         """
         layout = self.layout(statistics.axes)
-        there = statistics.counts @ (statistics.rows >= 0) > 0
+        there = statistics.weight_of_cells() > 0
         of_all = [j for factor in layout.factors if factor.class_free for j in factor.of]
         there[:, of_all] = there[:, of_all].any(axis=0)
         require_each(there, statistics.axes, "has no value")
@@ -116,7 +122,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         _require_irrelevant(layout, undefined, filled)
         return {"theta": filled}
 
-    def map(self, statistics: RowCounts) -> Parameters:
+    def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the mode in the chosen basis, by EM where cells are missing; raises `DoesNotExist` without one."""
         layout = self.layout(self.axes)
         counts, sums = row_counts.split(layout, statistics)
@@ -138,28 +144,28 @@ class ConditionalTables(SimplexFamily[RowCounts]):
             )
         return {"theta": theta[None]}
 
-    def not_conjugate(self, statistics: RowCounts) -> str:
+    def not_conjugate(self, statistics: GroupedMoments) -> str:
         """Return the first column whose missing training cells couple the tables."""
         layout = self.layout(statistics.axes)
-        for seen in np.unique(statistics.rows >= 0, axis=0):
+        for seen in np.unique(statistics.seen, axis=0):
             for hidden in layout.plan(seen).hidden:
                 name = statistics.axes.features[hidden.features[0]]
                 return f"column {name!r} has missing cells that others depend on; with missing='level' there is one"
         return ""
 
-    def not_augmentable(self, statistics: RowCounts) -> str:
+    def not_augmentable(self, statistics: GroupedMoments) -> str:
         """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
-        row_counts.require_whole(statistics.counts[:, (statistics.rows < 0).any(axis=1)])
+        row_counts.require_whole(statistics.n[~statistics.seen.all(axis=1)])
         return ""
 
     @override
-    def alternation(self, statistics: RowCounts, chains: int) -> CompletedTables:
+    def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedTables:
         """Return the alternation between missing cells and θ; raises `Refused` for too many completions."""
         layout = self.layout(self.axes)
         counts, sums = row_counts.split(layout, statistics)
         return CompletedTables(layout, np.asarray(self.alpha) + layout.pooled(counts), sums, chains)
 
-    def posterior(self, statistics: RowCounts) -> Self:
+    def posterior(self, statistics: GroupedMoments) -> Self:
         """Return Dirichlet(α + n), for rows without missing cells that matter."""
         row_counts.require_conjugate(self.not_conjugate(statistics))
         layout = self.layout(self.axes)
@@ -176,7 +182,7 @@ class ConditionalTables(SimplexFamily[RowCounts]):
         return self.layout(self.axes).simplex_names()
 
     @override
-    def pymc(self, statistics: RowCounts, suffix: str) -> None:
+    def pymc(self, statistics: GroupedMoments, suffix: str) -> None:
         """Add θ as `page` does; it observes counts."""
         import pymc as pm
 
@@ -470,12 +476,12 @@ class BayesianNetwork(ConditionalTables):
         """Return the edges, which `resolve_prior` has learned where they were not given."""
         return () if isinstance(self.edges, str) else self.edges
 
-    def informative(self, statistics: RowCounts) -> NDArray[np.bool_]:
+    def informative(self, statistics: GroupedMoments) -> NDArray[np.bool_]:
         """Return False for a feature without an observed cell; raises `InputError` for edges of unknown columns."""
         structure.check_columns(self.edges, self.class_free, statistics.axes.features)
         return super().informative(statistics)
 
-    def resolve_prior(self, statistics: RowCounts) -> Self:
+    def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and α in numbers."""
         learned = structure.tan(statistics) if isinstance(self.edges, str) else self.edges
         used = set(statistics.axes.features)

@@ -1,35 +1,26 @@
-"""Counts of distinct rows with each label, and what rows with missing cells say of tables.
+"""What counts of different rows, some with missing cells, say of tables of conditional probabilities.
 
-The counts are the statistics of families whose features depend on each other. Rows with missing cells are kept as they
-are, because estimates have to sum over the completions of a row. A structure can be learned from these counts too.
-
-Under tables of conditional probabilities the likelihood is Π_c θ_c^{n_c} Π_s (Σ_{z ∈ s} Π_f θ_{f(z)})^{m_s}: counts n
+Under them the likelihood is Π_c θ_c^{n_c} Π_s (Σ_{z ∈ s} Π_f θ_{f(z)})^{m_s}: counts n
 of factors whose features are observed, and sums s over the completions z of missing cells. Observed cells can
 separate these sums, so that a row factors into small sums that many rows have in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import override
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
-from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.cells import by_pattern
+from bayesclf.families.multivariate.groups import GroupedMoments, different
 from bayesclf.families.networks.factors import Hidden, Layout
 from bayesclf.tables.columns import MISSING
-
-LARGEST_KEY = 2**62
-"""Rows are encoded as integers below this to compare them."""
 
 LARGEST_SUMS = 2**20
 """Completions × factors above which training rows with missing cells are refused."""
@@ -44,92 +35,9 @@ TOLERANCE, ITERATIONS = 1e-9, 5000
 """EM ends when no probability changes by more than this, or after this many steps."""
 
 
-@dataclass(frozen=True)
-class RowCounts(Statistics):
-    """Counts of the distinct rows, in lexicographic order; rows without any known cell are left out.
-
-    `rows`: Level codes (pattern, feature), −1 where a cell is missing. `counts`: Weight of each row with each label,
-    (outcome, pattern).
-    """
-
-    axes: Axes
-    rows: Integers
-    counts: Array
-
-    @classmethod
-    def of(cls, X: Integers, y: Integers, axes: Axes, sample_weight: Array | None = None) -> RowCounts:
-        """Count rows `X` (row, feature) with label codes `y` (row)."""
-        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        rows, which = different(np.where(X < 0, MISSING, X), axes.sizes)
-        cells = y * len(rows) + which
-        counts = np.bincount(cells, weight, minlength=len(axes.labels) * len(rows))
-        return _of_known_cells(axes, rows, counts.reshape(len(axes.labels), len(rows)))
-
-    @override
-    def __add__(self, other: RowCounts) -> RowCounts:
-        return _merged(np.vstack([self.rows, other.rows]), np.hstack([self.counts, other.counts]), self.axes)
-
-    @override
-    def pooled(self) -> RowCounts:
-        """Return the counts of distinct rows under one label."""
-        return RowCounts(self.axes.pooled(), self.rows, self.counts.sum(axis=0, keepdims=True))
-
-    @override
-    def level_counts(self) -> list[tuple[str, tuple[Hashable, ...], Array]]:
-        """Return the name, the levels and the weight of the rows of each level (level), of each column."""
-        weight, cells = self.counts.sum(axis=0), zip(self.rows.T, self.axes.sizes, strict=True)
-        counts = [np.bincount(codes[codes >= 0], weight[codes >= 0], minlength=size) for codes, size in cells]
-        return list(zip(self.axes.features, self.axes.levels, counts, strict=True))
-
-    @override
-    def select(self, features: NDArray[np.bool_]) -> RowCounts:
-        """Return the counts of rows of some of the features; rows that become equal are merged."""
-        return _merged(self.rows[:, features], self.counts, self.axes.select(features))
-
-    @override
-    def reindex(self, axes: Axes) -> RowCounts:
-        """Return the counts on axes with additional labels or levels, codes by the new levels."""
-        rows = np.empty_like(self.rows)
-        for j, (levels, wider) in enumerate(zip(self.axes.levels, axes.levels, strict=True)):
-            codes = np.array([*(wider.index(level) for level in levels), MISSING], dtype=np.intp)
-            rows[:, j] = codes[self.rows[:, j]]
-        counts = np.zeros((len(axes.labels), self.counts.shape[1]))
-        counts[self.axes.labels_in(axes)] = self.counts
-        return _merged(rows, counts, axes)
-
-
-def _merged(rows: Integers, counts: Array, axes: Axes) -> RowCounts:
-    """Return the counts with those of equal rows added up."""
-    merged, which = different(rows, axes.sizes)
-    return _of_known_cells(axes, merged, added_up(counts, which, len(merged)))
-
-
-def _of_known_cells(axes: Axes, rows: Integers, counts: Array) -> RowCounts:
-    """Return the counts of rows that occur and have a known cell."""
-    kept = (rows >= 0).any(axis=1) & (counts > 0).any(axis=0)
-    return RowCounts(axes, rows[kept], counts[:, kept])
-
-
 def added_up(values: Array, which: Integers, length: int) -> Array:
     """Return the sums (outcome, place) of values (outcome, item) with the same place."""
     return np.stack([np.bincount(which, row, minlength=length) for row in values])
-
-
-def different(rows: Integers, sizes: tuple[int, ...]) -> tuple[Integers, Integers]:
-    """Return the distinct rows in lexicographic order, and which of them each row is.
-
-    `rows`: Codes (row, feature), each from −2 up to below its feature's size.
-    """
-    key, keys = np.zeros(len(rows), dtype=np.int64), 1
-    for column, size in zip(rows.T, sizes, strict=True):
-        if keys * (size + 2) >= LARGEST_KEY:
-            # Ranks instead of values: the order is the same, and the numbers stay small.
-            values, key = np.unique(key, return_inverse=True)
-            keys = len(values)
-        key = key * (size + 2) + column + 2
-        keys *= size + 2
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    return rows[first], np.asarray(which, dtype=np.intp)
 
 
 def require_whole(weight: Array) -> None:
@@ -168,16 +76,17 @@ class Sums:
         return np.repeat(np.arange(len(self)), np.diff(np.append(self.first, len(self.cells))))
 
 
-def split(layout: Layout, statistics: RowCounts) -> tuple[Array, Sums]:
+def split(layout: Layout, statistics: GroupedMoments) -> tuple[Array, Sums]:
     """Return the counts of cells (outcome, cell), and the sums over missing cells.
 
     Raises `Refused` where the sums have too many terms.
     """
     counts = np.zeros((len(statistics.axes.labels), layout.cells))
     keys, weights = [np.empty((0, layout.features), dtype=np.intp)], [np.empty((len(counts), 0))]
-    for seen, rows in by_pattern(statistics.rows < 0):
+    all_rows, all_counts = statistics.row_counts
+    for seen, rows in by_pattern(all_rows < 0):
         plan = layout.plan(seen)
-        X, weight = statistics.rows[rows], statistics.counts[:, rows]
+        X, weight = all_rows[rows], all_counts[:, rows]
         for f in np.flatnonzero(plan.seen):
             counts += added_up(weight, layout.cells_of(X)[:, f], layout.cells)
         for hidden in plan.hidden:

@@ -18,7 +18,7 @@ from scipy.special import gammaln, logsumexp
 
 from bayesclf.arrays import Array
 from bayesclf.errors import InputError
-from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.trees.pairs import PairCounts, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
 
@@ -34,7 +34,7 @@ FREEDOM = 3.0
 """Degrees of freedom of the inverse Wishart: with 3, two columns' correlation is uniform on (−1, 1)."""
 
 
-def tan(statistics: RowCounts) -> tuple[Edge, ...]:
+def tan(statistics: GroupedMoments) -> tuple[Edge, ...]:
     """Return the edges of the tree of greatest Σ I(X_i; X_j | Y), directed away from the first feature.
 
     Ties go to the earlier child, and an edge without information is left out, so that the tree may be a forest.
@@ -49,7 +49,7 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
     >>> from bayesclf.families import Axes
     >>> axes = Axes(("no", "yes"), ("wind", "rain", "moon"), (("a", "b"),) * 3)
     >>> X = np.array([[0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
-    >>> tan(RowCounts.of(X, np.array([0, 0, 1, 1]), axes))
+    >>> tan(GroupedMoments.of(X, np.array([0, 0, 1, 1]), axes))
     (('wind', 'rain'),)
     """
     information = np.round(conditional_information(statistics), DIGITS)
@@ -58,11 +58,9 @@ def tan(statistics: RowCounts) -> tuple[Edge, ...]:
     return tuple((names[i], names[j]) for i, j in edges if information[i, j] > 0)
 
 
-def conditional_information(statistics: RowCounts) -> Array:
+def conditional_information(statistics: GroupedMoments) -> Array:
     """Return I(X_i; X_j | Y) in nats, (feature, feature), from the rows in which both are observed."""
-    labels, rows = statistics.counts.shape
-    X, y = np.tile(statistics.rows, (labels, 1)), np.repeat(np.arange(labels), rows)
-    pairs = PairCounts.of(X, y, statistics.axes, statistics.counts.ravel())
+    pairs = PairCounts.of(statistics.groups[:, 1:], statistics.labels, statistics.axes, statistics.n)
     gains, weight = log_likelihood_gains(pairs.counts, statistics.axes.sizes)
     total = weight.sum(axis=0)
     return np.divide(gains.sum(axis=0), total, out=np.zeros_like(total), where=total > 0)

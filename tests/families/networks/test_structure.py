@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesclf.families import Axes
-from bayesclf.families.networks.row_counts import RowCounts
+from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks.structure import conditional_information, in_order, tan
 
 
@@ -25,7 +25,7 @@ def simulated(rng, features, labels=2, n=80, missing=0.0):
     axes = Axes(
         tuple(map(str, range(labels))), tuple(f"x{j}" for j in range(features)), tuple(tuple(range(s)) for s in sizes)
     )
-    return X, y, RowCounts.of(X, y, axes)
+    return X, y, GroupedMoments.of(X, y, axes)
 
 
 def naive_information(X, y, i, j):
@@ -93,8 +93,8 @@ def test_a_tree_of_counts_in_parts_is_that_of_the_whole(seed, parts):
     rng = np.random.default_rng(seed)
     X, y, whole = simulated(rng, 5, missing=0.1)
     part, weight = rng.integers(parts, size=len(y)), np.full(len(y), 0.1)
-    counted = RowCounts.of(X, y, whole.axes, weight)
-    added = [RowCounts.of(X[part == p], y[part == p], whole.axes, weight[part == p]) for p in range(parts)]
+    counted = GroupedMoments.of(X, y, whole.axes, weight)
+    added = [GroupedMoments.of(X[part == p], y[part == p], whole.axes, weight[part == p]) for p in range(parts)]
     total = added[0]
     for other in added[1:]:
         total = total + other
@@ -111,7 +111,7 @@ def test_every_feature_has_one_parent_at_most_and_the_first_has_none(rng):
 
 def test_ties_go_to_the_earlier_feature():
     X = np.repeat(np.arange(2)[:, None], 4, axis=1)
-    statistics = RowCounts.of(X, np.zeros(2, dtype=int), Axes(("k",), ("d", "c", "b", "a"), ((0, 1),) * 4))
+    statistics = GroupedMoments.of(X, np.zeros(2, dtype=int), Axes(("k",), ("d", "c", "b", "a"), ((0, 1),) * 4))
     assert chow_liu(statistics) == (("d", "c"), ("d", "b"), ("d", "a"))
 
 
@@ -120,7 +120,7 @@ def test_a_copy_within_classes_needs_an_edge_and_a_copy_of_the_class_does_not(rn
     y = rng.integers(2, size=400)
     noise = rng.integers(2, size=400)
     X = np.stack([y, y, noise, noise], axis=1)
-    statistics = RowCounts.of(X, y, Axes(("no", "yes"), ("p", "q", "r", "s"), ((0, 1),) * 4))
+    statistics = GroupedMoments.of(X, y, Axes(("no", "yes"), ("p", "q", "r", "s"), ((0, 1),) * 4))
     assert tan(statistics) == (("r", "s"),)
     assert ("p", "q") in chow_liu(statistics)
 

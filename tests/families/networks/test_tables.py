@@ -11,9 +11,9 @@ from scipy.special import logsumexp, xlogy
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, dirichlet
+from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks import factors, row_counts
 from bayesclf.families.networks.factors import Factor, Layout
-from bayesclf.families.networks.row_counts import RowCounts
 
 SIZES = (2, 3, 2, 2)
 NAMES = ("a", "b", "c", "d")
@@ -218,8 +218,9 @@ def objective(family, statistics, prior=0.0):
     def value(theta):
         with np.errstate(divide="ignore"):
             log_prior = np.sum(prior * np.log(theta)) if prior else 0.0
-        log_density = family.log_density(statistics.rows, {"theta": theta[None]})[0]
-        return float(np.sum(statistics.counts * np.where(statistics.counts > 0, log_density.T, 0.0)) + log_prior)
+        X, counts = statistics.row_counts
+        log_density = family.log_density(X, {"theta": theta[None]})[0]
+        return float(np.sum(counts * np.where(counts > 0, log_density.T, 0.0)) + log_prior)
 
     return value
 
@@ -268,7 +269,7 @@ def test_sums_are_shared_by_rows_and_separated_by_what_is_observed(rng):
     X, y = rows(rng, 400, 0.2)
     family, statistics = resolved(FAMILIES["chain"], X, y)
     _, sums = row_counts.split(family.layout(AXES), statistics)
-    assert len(sums) < (statistics.rows < 0).any(axis=1).sum()
+    assert len(sums) < (statistics.row_counts[0] < 0).any(axis=1).sum()
 
 
 def test_too_many_completions_are_refused(rng, monkeypatch):
@@ -363,9 +364,9 @@ def test_cells_have_readable_names():
 def test_row_counts_of_many_features_do_not_overflow(rng):
     X = rng.integers(3, size=(50, 80))
     axes = Axes(("k",), tuple(map(str, range(80))), ((0, 1, 2),) * 80)
-    counted = RowCounts.of(np.vstack([X, X[:10]]), np.zeros(60, dtype=int), axes)
-    np.testing.assert_array_equal(counted.rows, np.unique(X, axis=0))
-    assert counted.counts.sum() == 60
+    counted = GroupedMoments.of(np.vstack([X, X[:10]]), np.zeros(60, dtype=int), axes)
+    np.testing.assert_array_equal(counted.row_counts[0], np.unique(X, axis=0))
+    assert counted.row_counts[1].sum() == 60
 
 
 def test_what_a_missing_cell_makes_hang_together():
