@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact
-from bayesclf.classifiers.training import ColumnBlock, Training
+from bayesclf.classifiers.training import ColumnBlock, Learnt, Training
 from bayesclf.constraints import Number, Whole, require
 from bayesclf.engines import MAP, MLE, Auto
 from bayesclf.engines.inference import ENGINES, Engine
@@ -202,6 +202,11 @@ class BayesNetClassifier(GenerativeClassifier):
             self._cuts = quantiles(rows.frame, self.cells, rows.weight)
             rows = replace(rows, frame=in_cells(rows.frame, self._cuts))
         return super()._make_model(rows)
+
+    @override
+    def _gather(self, learnt: Learnt) -> None:
+        super()._gather(learnt)
+        self._cuts = getattr(self, "_cuts", {})
 
     @override
     def _require_continuable(self, done: str) -> None:

@@ -16,8 +16,8 @@ from scipy import optimize, sparse
 from bayesclf.arrays import Array
 from bayesclf.constraints import Choice, Number, OrNone, Whole, require
 from bayesclf.display import Display, Displayed
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior
-from bayesclf.models.logistic.newton import DENSE_PARAMETERS, Objective, newton
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, Objective
+from bayesclf.models.logistic.newton import DENSE_PARAMETERS, newton
 from bayesclf.wording import counted, first_upper
 
 LOG_ODDS, ZERO = "log-odds", "zero"

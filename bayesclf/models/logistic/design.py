@@ -155,7 +155,9 @@ class LogisticDesign:
         if isinstance(numbers, sparse.csr_array):
             cells = numbers if len(self.varying) == numbers.shape[1] else sparse.csr_array(numbers[:, self.varying])
             return sparse.csr_array((cells.data / self.scale[cells.indices], cells.indices, cells.indptr), cells.shape)
-        out = np.zeros((len(rows), len(self)))
+        whole = np.zeros((len(rows), 1 + len(self)))
+        whole[:, 0] = 1.0  # for `with_ones`
+        out = whole[:, 1:]
         for some in blocks_of(len(rows), len(self)):
             self._fill(out[some], numbers[some])
         start = len(self.varying) + len(self.gaps)
@@ -261,6 +263,8 @@ class WeightedRows:
             return self
         parts = (part.columns if isinstance(part, Numbers) else part.T for part in self.rows.cells)
         columns = [self.y, *chain.from_iterable(parts)]
+        if any(len(pd.unique(column)) > WORTHWHILE * len(column) for column in columns):
+            return self
         cells = pd.DataFrame({place: column + 0 for place, column in enumerate(columns)}, copy=False)  # −0 is 0
         kind, kinds = pd.factorize(pd.util.hash_pandas_object(cells, index=False))
         if len(kinds) > WORTHWHILE * len(kind):

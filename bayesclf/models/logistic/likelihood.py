@@ -153,20 +153,24 @@ class Likelihood:
         return np.asarray(products - sums - sums.T + products[0, 0] * np.outer(self.shift, self.shift))
 
 
-class SumOverRows(Protocol):
-    """A log likelihood with its derivatives, however the rows are read; as those of `Likelihood`."""
+class Objective(Protocol):
+    """A concave function of θ (outcome, column), with its derivatives."""
 
     def value(self, theta: Array, /) -> float:
-        """Return the log likelihood."""
+        """Return the function's value."""
+
+    def gradient(self, theta: Array, /) -> tuple[float, Array]:
+        """Return value and gradient (outcome, column)."""
+
+    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
+        """Return value, gradient, and minus the Hessian of θ raveled."""
+
+
+class SumOverRows(Objective, Protocol):
+    """A log likelihood, however the rows are read; as `Likelihood`."""
 
     def values(self, theta: Array, /) -> Array:
         """Return the log likelihood of each θ (draw, outcome, column), shape (draw)."""
-
-    def gradient(self, theta: Array, /) -> tuple[float, Array]:
-        """Return the log likelihood and its gradient (outcome, column)."""
-
-    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
-        """Return log likelihood, gradient (outcome, column) and minus the Hessian of θ raveled."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,10 +205,7 @@ class MappedLikelihood:
 
     def derivatives(self, gamma: Array) -> tuple[float, Array, Array]:
         """Return log likelihood, gradient, and minus the Hessian of γ raveled."""
-        return self.pulled_back(*self.likelihood.derivatives(self.theta(gamma)))
-
-    def pulled_back(self, value: float, slope: Array, curvature: Array) -> tuple[float, Array, Array]:
-        """Return the same, given derivatives in θ."""
+        value, slope, curvature = self.likelihood.derivatives(self.theta(gamma))
         shape, slope = slope.shape, self._pulled_back(slope)
         half = self._pulled_back(curvature.reshape(-1, *shape)).reshape(-1, slope.size)
         return value, slope, self._pulled_back(half.T.reshape(-1, *shape)).reshape(slope.size, -1)
@@ -232,11 +233,7 @@ class LogPosterior:
 
     def derivatives(self, theta: Array) -> tuple[float, Array, Array]:
         """Return log p(θ, D), its gradient, and minus its Hessian of θ raveled."""
-        return self.with_prior(theta, self.likelihood.derivatives(theta))
-
-    def with_prior(self, theta: Array, of_rows: tuple[float, Array, Array]) -> tuple[float, Array, Array]:
-        """Return the same, given log likelihood, gradient and minus the Hessian."""
-        value, slope, curvature = of_rows
+        value, slope, curvature = self.likelihood.derivatives(theta)
         value += float(self.prior.log_density(theta[None])[0])
         return value, slope + self.prior.gradient(theta), curvature + self._precision
 
@@ -254,12 +251,20 @@ def gram(X: Matrix, weight: Array) -> Array:
 
 
 def with_ones(X: Matrix, after: bool = False) -> Matrix:
-    """Return rows with a column of ones before the others, and perhaps another after them."""
+    """Return rows with a column of ones before the others, and perhaps another after them.
+
+    Dense rows that already lie beside ones, as `LogisticDesign.matrix` makes them, are not copied.
+    """
     ones = np.ones((X.shape[0], 1))
-    if isinstance(X, np.ndarray):
-        return np.hstack([ones, X, ones] if after else [ones, X])
-    one = sparse.csr_array(ones)
-    return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
+    if not isinstance(X, np.ndarray):
+        one = sparse.csr_array(ones)
+        return sparse.csr_array(sparse.hstack([one, X, one] if after else [one, X]))
+    whole: Array | None = X.base
+    if whole is not None and whole.ndim == 2 and whole.shape == (len(X), 1 + X.shape[1]) and not after:
+        beside = whole[:, 1:].__array_interface__ == X.__array_interface__
+        if beside and (whole[:, 0] == 1).all():
+            return whole
+    return np.hstack([ones, X, ones] if after else [ones, X])
 
 
 def log_normalizer(eta: Array, axis: int = -1) -> Array:

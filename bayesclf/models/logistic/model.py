@@ -369,13 +369,11 @@ class LogisticModel:
         at, log_q = lattice.density.draw(rng, number) if self.learns else (np.zeros((number, 2)), np.zeros(number))
         z, log_t = of_z.draw(rng, number, lattice.modes.shape[-1])
         gamma, log_determinant = lattice.moved(at, z)
-        log_prior = prior.along(0.0, 0.0).log_density(gamma)
-        if self.learns:
-            sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
-            moved = (gamma - prior.mean[:, : 1 + prior.seen])[..., prior.flat :]
-            log_prior = -0.5 * np.sum((moved / sd[..., prior.flat :]) ** 2, axis=(1, 2))
-            log_prior -= len(prior.mean) * np.log(sd[..., prior.flat :]).sum(axis=(1, 2))
-            log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
+        sd = (prior.sd * prior.scales(at[:, 0], at[:, 1]))[:, None, : 1 + prior.seen]
+        moved = (gamma if self.learns else prior.coordinates(gamma)) - prior.mean[:, : 1 + prior.seen]
+        log_prior = -0.5 * np.sum((moved / sd)[..., prior.flat :] ** 2, axis=(1, 2))
+        log_prior -= len(prior.mean) * np.log(sd[..., prior.flat :]).sum(axis=(1, 2))
+        log_prior += prior.log_density_of_scales(at[:, 0], at[:, 1])
         log_ratio = self._searched.values(gamma) + log_prior + log_determinant - log_q - log_t
         return self._of_coordinates(gamma, at, rng), log_ratio, z
 
@@ -427,7 +425,9 @@ class LogisticModel:
 
     def page(self, rows: Rows, y: Integers) -> pm.Model:
         """Return the same PyMC model over other rows; a level that the training rows lack is refused."""
-        return self._page(self.design.standardized(self.design.matrix(self.known_levels(rows))), y)
+        if self.design.unseen(rows).any():
+            raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
+        return self._page(self.design.standardized(self.design.matrix(rows)), y)
 
     def shown_coords(self) -> dict[str, Any]:
         """Return the coordinates."""
@@ -469,12 +469,6 @@ class LogisticModel:
             classes=labels,
             **settings,
         )
-
-    def known_levels(self, rows: Rows) -> Rows:
-        """Return rows, or raise `Refused` where one has a level that the training rows lack."""
-        if self.design.unseen(rows).any():
-            raise Refused("the PyMC model has no weight for a level that the training rows lack; leave its rows out")
-        return rows
 
     def from_pymc(self, draws: Mapping[str, Array]) -> Parameters:
         """Return the parameters from draws (draw, …) of the PyMC model's variables, or of its free ones."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg, optimize
 
 from bayesclf.arrays import Array
-from bayesclf.models.logistic.likelihood import LogPosterior, MappedLikelihood
+from bayesclf.models.logistic.likelihood import LogPosterior, MappedLikelihood, Objective
 
 DENSE_PARAMETERS = 3_000
 """Above this number of parameters no Hessian is computed."""
@@ -30,19 +30,6 @@ APPROACHED, APPROACH_STEPS = 1e-3, 50
 """... and L-BFGS comes first, until the gradient has fallen to this share, in at most this many steps."""
 KEPT_HESSIAN, MUCH_SHORTER = 0.1, 0.2
 """A step shorter than this, in posterior sds, and than this share of the one before, keeps its Hessian for the next."""
-
-
-class Objective(Protocol):
-    """A concave function of θ (outcome, column), with its derivatives."""
-
-    def value(self, theta: Array, /) -> float:
-        """Return the function's value."""
-
-    def gradient(self, theta: Array, /) -> tuple[float, Array]:
-        """Return value and gradient (outcome, column)."""
-
-    def derivatives(self, theta: Array, /) -> tuple[float, Array, Array]:
-        """Return value, gradient, and minus the Hessian of θ raveled."""
 
 
 @dataclass(frozen=True, eq=False)

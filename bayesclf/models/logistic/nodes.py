@@ -94,7 +94,8 @@ class Lattice:
         lattice, expanded = cls(prior, find, {}), set[Place]()
         ahead: dict[Place, Array] = {(0, 0): start}
         while ahead:
-            lattice = lattice.with_nodes(ahead)
+            made = lattice.made([lattice.position(place) for place in ahead], list(ahead.values()))
+            lattice = cls(prior, find, {**lattice.nodes, **dict(zip(ahead, made, strict=True))})
             top = max(map(lattice.log_density, lattice.nodes.values()))
             alive = {place for place, node in lattice.nodes.items() if lattice.log_density(node) > top - DEPTH}
             ahead = {
@@ -105,11 +106,6 @@ class Lattice:
             }
             expanded |= alive
         return lattice
-
-    def with_nodes(self, starts: Mapping[Place, Array]) -> Lattice:
-        """Return the lattice with more nodes."""
-        made = self.made([self.position(place) for place in starts], list(starts.values()))
-        return Lattice(self.prior, self.find, {**self.nodes, **dict(zip(starts, made, strict=True))})
 
     def made(self, at: list[Array], starts: list[Array]) -> list[Node]:
         """Return the nodes of several (log s, logit ρ)."""
