@@ -191,7 +191,7 @@ def _fit_stream(
     classifier: GenerativeClassifier | LogisticRegression,
     table: str,
     target: str | None,
-    reading: Mapping[str, Any],
+    reading: dict[str, Any],
     columns: dict[str, Any],
 ) -> list[str]:
     """Fit a classifier to a table that is read batch by batch, and return what is to be said.
@@ -200,19 +200,12 @@ def _fit_stream(
     """
     if target is None:
         raise InputError(f"{table} does not say which column is the label; name it with --target COL")
-    missing, how = _missing_and_others(reading)
-    dropped = {name: values for name, values in missing.items() if name not in columns["drop"]}
-    classifier.fit_stream(table, target, **columns, missing=dropped, reading=how)
+    missing = {name: values for name, values in reading.pop("missing").items() if name not in columns["drop"]}
+    classifier.fit_stream(table, target, **columns, missing=missing, reading=reading)
     model: Any = classifier.model_
     labeled = " with a label" if columns["unlabeled"] == "drop" else ""
     rows = f"{model.label_counts.sum():,.0f} rows{labeled} in {len(classifier.classes_)} classes were read in batches"
     return [rows, *classifier.notes_]
-
-
-def _missing_and_others(reading: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of columns that stand for "missing", and the other options of reading, as streams take them."""
-    missing = dict(reading["missing"])
-    return missing, {**reading, "missing": missing.pop(None, ())}
 
 
 @options.reads_files
@@ -243,15 +236,14 @@ def predict(
     path = Path(output) if parts else output_file(output, "--output", inputs) or STDOUT
     classifier = load(model)
     costs = None if cost is None else options.read_cost(cost, [str(label) for label in classifier.classes_])
-    missing, how = _missing_and_others(reading)
     found = write_predictions(
         classifier,
         datasets.load(table).frame if is_name(table) else table,
         output if parts else path,
         Decision(rule, costs, reject),
         Extras(),
-        missing=missing,
-        reading=how,
+        missing=reading.pop("missing"),
+        reading=reading,
         keep=reading.get("keep", ()),
         resume=parts,
         tell_unseen=lambda sentence: complain(f"note: {sentence}"),

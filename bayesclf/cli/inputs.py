@@ -21,9 +21,6 @@ from bayesclf.tables.datasets import Dataset
 from bayesclf.tables.remarks import describe_columns, require_classes
 from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
 
-LISTED_COLUMNS = 20
-"""Of tables with more columns only some are shown."""
-
 NAME_WIDTH = 30
 """The most characters of a name in the table of columns."""
 
@@ -147,11 +144,11 @@ def show_training(console: Console, training: Training) -> None:
 
 def shown_columns(described: pd.DataFrame) -> pd.DataFrame:
     """Return all columns, or of more than `LISTED_COLUMNS` the first, the last, the label and those with a note."""
-    if len(described) <= LISTED_COLUMNS:
+    if len(described) <= columns.LISTED_COLUMNS:
         return described
     some = (described["note"] != "") | (described["kind"] == "label")
     some.iloc[[0, -1]] = True
-    return described[some].head(LISTED_COLUMNS)
+    return described[some].head(columns.LISTED_COLUMNS)
 
 
 def column_table(columns: pd.DataFrame) -> Table:

@@ -30,7 +30,7 @@ from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
 from bayesclf.storage import encoding, fingerprint
-from bayesclf.tables.columns import Column, ColumnKind, numbers, unseen_cells
+from bayesclf.tables.columns import Column, ColumnKind, kinds_of, numbers, unseen_cells
 from bayesclf.tables.reading import open_stream, require_elsewhere
 from bayesclf.tables.streams import Stream, batch_rows
 from bayesclf.wording import listed
@@ -468,7 +468,12 @@ def _kept(table: pd.DataFrame, found: Columns) -> Columns:
     for name in table.columns:
         if name == "row" or name in found:
             raise InputError(f"the predictions have a column {name!r} of their own; rename it in the table")
-    return {str(name): column.astype(object).where(column.notna(), None).to_numpy() for name, column in table.items()}
+    words = [name for name, kind in kinds_of(table).items() if kind != "number"]
+    cells = table.assign(**{name: table[name].astype(object).map(str) for name in words})
+    return {
+        str(name): column.to_numpy(dtype=object)
+        for name, column in cells.astype(object).mask(table.isna(), None).items()
+    }
 
 
 def _warn(sentence: str) -> None:

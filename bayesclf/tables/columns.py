@@ -228,7 +228,10 @@ def to_frame(X: Any) -> pd.DataFrame:
     first = dict(zip(reversed(list(frame.dtypes)), reversed(names), strict=True))
     for dtype, name in first.items():
         _check_dtype(dtype, name)
-    exact = {name: column for name in _of_objects(frame) if (column := _exact(frame[name])) is not None}
+    objects = [
+        name for name, dtype in zip(names, frame.dtypes, strict=True) if str(dtype).startswith(("object", "decimal"))
+    ]
+    exact = {name: column for name in objects if (column := _exact(frame[name])) is not None}
     if exact:
         frame = frame.assign(**exact)
     if any(map(_has_bins, first)):
@@ -237,24 +240,14 @@ def to_frame(X: Any) -> pd.DataFrame:
     return frame
 
 
-def _of_objects(frame: pd.DataFrame) -> list[str]:
-    """Return the columns of objects, and those of Arrow's decimals."""
-    return [
-        str(name)
-        for name, dtype in zip(frame.columns, frame.dtypes, strict=True)
-        if str(dtype) == "object" or str(dtype).startswith("decimal")
-    ]
-
-
 def _exact(column: pd.Series) -> pd.Series | None:
     """Return a column that holds decimals or fractions, and perhaps other numbers, as floats; None of another one."""
-    cells = column.dropna()
-    if not len(cells) or not any(isinstance(cell, Decimal | Fraction) for cell in cells):
+    types = {type(cell) for cell in column.dropna()}
+    if types.isdisjoint({Decimal, Fraction}):
         return None
-    if not all(isinstance(cell, Decimal | Fraction | int | float | np.number) for cell in cells):
+    if not all(issubclass(own, Decimal | Fraction | int | float | np.number) for own in types):
         return None
-    floats = [np.nan if gone else float(cell) for cell, gone in zip(column, column.isna(), strict=True)]
-    return pd.Series(floats, column.index)
+    return pd.Series(column.to_numpy(dtype=float, na_value=np.nan), column.index)
 
 
 def _has_bins(dtype: object) -> bool:
@@ -305,12 +298,9 @@ def _array(X: Any) -> NDArray[Any]:
         if reason.startswith("Complex"):
             raise InputError("Complex data not supported: X holds complex numbers; give their real parts") from error
         raise InputError(
-            f"X must be a table of shape (row, feature), but {_lower(reason)}; Reshape your data: one row per example"
+            f"X must be a table of shape (row, feature), but {reason[:1].lower()}{reason[1:].rstrip('.')}; Reshape "
+            "your data: one row per example"
         ) from error
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:].rstrip(".")
 
 
 def _check_dtype(dtype: Any, name: object) -> None:

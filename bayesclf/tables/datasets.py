@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
@@ -356,26 +356,24 @@ def _loaded(
     require(Choice(("drop", "error", "use")), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
     wish = wish_of(reading, dtypes, missing, target)
-    found = _find(name_or_path, wish)
-    frame = found.frame
+    frame, label, about, said_of_file = _find(name_or_path, wish)
     columns = [str(column) for column in frame.columns]
-    chosen = found.target if target is None else label_among(columns, target)
+    chosen = label if target is None else label_among(columns, target)
     if chosen is None and needs_target:
         raise InputError(
             f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
             f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
-    notes = found.notes
+    notes, from_file = said_of_file or (), said_of_file is not None
     useless: dict[str, str] = {}
     if chosen is not None:
         require_column(chosen, columns, name)
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
-        frame, said = _as_classes(frame, chosen, wish.options, found.from_file)
+        frame, said = _as_classes(frame, chosen, wish.options, from_file)
         notes = (*said, *notes, *remark)
-    if found.from_file:
+    if from_file:
         useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
         notes = (*said, *notes)
-    about = found.about
     said_of_it = (about.description, about.source, about.creators, about.license, about.changes, about.note)
     return Dataset(name, frame, chosen or "", *said_of_it, notes, useless)
 
@@ -412,8 +410,8 @@ def available() -> list[DatasetInfo]:
                 listed.append(DatasetInfo(shown, place, None, None, f"the file {_folder_files()[name].name}"))
             else:
                 about = KNOWN[place][name]
-                sizes = (about.rows, about.columns)
-                listed.append(DatasetInfo(shown, place, *sizes, about.description, about.classes, about.license))
+                said = (about.rows, about.columns, about.description, about.classes, about.license)
+                listed.append(DatasetInfo(shown, place, *said))
             taken.add(name)
     return listed
 
@@ -425,15 +423,8 @@ KNOWN = {"own": SHIPPED, "sklearn": SKLEARN_SETS, "openml": NAMED}
 """What is known of the tables of a place, by name."""
 
 
-@dataclass(frozen=True)
-class _Table:
-    """A table as its place hands it over; without `target` the user has to name the label column."""
-
-    frame: pd.DataFrame
-    target: str | None
-    about: About
-    notes: tuple[str, ...] = ()
-    from_file: bool = False
+type _Table = tuple[pd.DataFrame, str | None, About, tuple[str, ...] | None]
+"""A table as its place hands it over, the label column, where known, and what was done to read it, if it is a file."""
 
 
 def _names(place: str) -> Collection[str]:
@@ -463,7 +454,7 @@ def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Tab
     from bayesclf.tables.reading import read_file
 
     frame, notes = read_file(path, wish)
-    return _Table(frame, None, _about(frame, description, os.fspath(path)), notes, from_file=True)
+    return frame, None, _about(frame, description, os.fspath(path)), notes
 
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
@@ -471,22 +462,20 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     from bayesclf.tables.reading import as_wished, read_table
 
     if place == "openml" and prefixed:
-        table = _fetched(name)
-    else:
-        if place == "folder":
-            _check_folder()
-            if not os.environ.get(FOLDER_VARIABLE):
-                raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
-        if name not in _names(place):
-            raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
-        if place == "folder":
-            table = _of_folder(name, wish)
-        else:
-            about = KNOWN[place][name]
-            readers = {"sklearn": _of_sklearn, "openml": _read_named}
-            frame = readers[place](name) if place in readers else read_table(folder() / about.file)
-            table = _Table(frame, str(frame.columns[-1]), about)
-    return table if table.from_file else replace(table, frame=as_wished(table.frame, wish, name))
+        frame, target, about = _fetched(name)
+        return as_wished(frame, wish, name), target, about, None
+    if place == "folder":
+        _check_folder()
+        if not os.environ.get(FOLDER_VARIABLE):
+            raise InputError(f"folder:{name} needs the folder of your tables; set {FOLDER_VARIABLE} to it")
+    if name not in _names(place):
+        raise InputError(f"{place!r} has no data set called {name!r}{_known(name, [place])}")
+    if place == "folder":
+        return _of_folder(name, wish)
+    about = KNOWN[place][name]
+    readers = {"sklearn": _of_sklearn, "openml": _read_named}
+    frame = readers[place](name) if place in readers else read_table(folder() / about.file)
+    return as_wished(frame, wish, name), str(frame.columns[-1]), about, None
 
 
 def _known(name: str, places: Sequence[str]) -> str:
@@ -578,14 +567,14 @@ def _read_named(name: str) -> pd.DataFrame:
     return pd.DataFrame({**numbers, "class": label.astype("str").str.removeprefix("tested_")})
 
 
-def _fetched(name: str) -> _Table:
+def _fetched(name: str) -> tuple[pd.DataFrame, str | None, About]:
     """Return any data set of openml.org, by name or number."""
     bunch = _fetch(name)
     named = list(bunch.target_names)
     target = str(named[0]) if len(named) == 1 else _label_column(bunch.frame)
     source = f"https://www.openml.org/d/{bunch.details.get('id', name)}"
     license = str(bunch.details.get("licence") or "not stated")
-    return _Table(bunch.frame, target, _about(bunch.frame, f"{name} from OpenML", source, license))
+    return bunch.frame, target, _about(bunch.frame, f"{name} from OpenML", source, license)
 
 
 def _about(frame: pd.DataFrame, description: str, source: str, license: str = "") -> About:
@@ -622,10 +611,10 @@ def _of_folder(name: str, wish: Wish) -> _Table:
     from bayesclf.tables.columns import column_kind
 
     path = _folder_files()[name]
-    table = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish)
-    last = str(table.frame.columns[-1])
-    target = _label_column(table.frame) or (None if column_kind(table.frame[last]) == "text" else last)
-    return replace(table, target=target)
+    frame, _, about, notes = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish)
+    last = str(frame.columns[-1])
+    target = _label_column(frame) or (None if column_kind(frame[last]) == "text" else last)
+    return frame, target, about, notes
 
 
 def _label_column(frame: pd.DataFrame) -> str | None:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -17,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.options import ReadOptions, Wish, option
-from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, after_rows, pieces, require_same
+from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, pieces, reader, require_same
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
 
@@ -507,20 +508,17 @@ def text_stream(
     written_as = dict.fromkeys(wanted.of_rows(own), "text")
     meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
 
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield batches of some columns, after so many rows, each with its file's name."""
-        for path in paths:
-            if after >= rows[path]:
-                after -= rows[path]
-                continue
-            found = held or _batches(path, layouts[path], chosen)
-            for piece in after_rows((piece for batch in found for piece in pieces(batch)), after):
+    def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of some columns of a file, their words as what they mean."""
+        for words in held or _batches(path, layouts[path], chosen):
+            for piece in pieces(words):
                 arrays = [
                     cells_of(piece.column(name), meanings[name], wish.codes(name), wish.as_written(name))
                     for name in chosen
                 ]
-                yield str(path), pa.RecordBatch.from_arrays(arrays, names=list(chosen))
-            after = 0
+                yield pa.RecordBatch.from_arrays(arrays, names=chosen)
+
+    read = reader(lambda: ((str(path), rows[path], partial(batches, path)) for path in paths))
 
     of_words = frozenset(name for name, meaning in meanings.items() if meaning.held == "words")
     return Stream(

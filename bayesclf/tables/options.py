@@ -83,8 +83,6 @@ class Wish:
         Columns that the user has named otherwise, such as the target.
     target
         The column of labels, if it is known.
-    required
-        Whether a column must have one of the values at least that stand for "missing" in it.
     """
 
     options: ReadOptions = field(default_factory=ReadOptions)
@@ -92,7 +90,6 @@ class Wish:
     missing: Mapping[str, Sequence[object]] = field(default_factory=dict)
     known: tuple[str, ...] = ()
     target: str | None = None
-    required: bool = True
 
     @property
     def names(self) -> set[str]:

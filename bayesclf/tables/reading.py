@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -31,11 +32,11 @@ from bayesclf.tables.streams import (
     NoRows,
     Stream,
     Wanted,
-    after_rows,
     batch_rows,
     is_of_source,
     is_words,
-    of_parts,
+    of_frame,
+    reader,
     require_same,
     stream_of,
     written_out,
@@ -60,8 +61,6 @@ BY_PANDAS = "python -c \"import pandas; pandas.{reader}('{path}').to_csv('{csv}'
 CONVERTED = {
     ".sav": "pip install pyreadstat && " + BY_PANDAS.replace("{reader}", "read_spss"),
     ".dta": BY_PANDAS.replace("{reader}", "read_stata"),
-    ".sas7bdat": BY_PANDAS.replace("{reader}", "read_sas"),
-    ".xls": "pip install xlrd && " + BY_PANDAS.replace("{reader}", "read_excel"),
     ".rds": "Rscript -e \"write.csv(readRDS('{path}'), '{csv}', row.names=FALSE)\"",
 }
 """Lines that convert files of other programs."""
@@ -161,22 +160,21 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
         return text_stream([path], str(path), wish, wanted, data)
     encoding = wish.options.encoding or encoding_of(data, True, path)
     frame = _parse_json(decoded(data, encoding, path), path)
-    stream = of_parts(str(path), frame.columns, lambda names: [(str(path), frame)], len(frame))
-    return replace(stream, from_file=True, files=(path,))
+    return replace(of_frame(str(path), frame), from_file=True, files=(path,))
 
 
 def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Collection[str] = ()) -> pd.DataFrame:
     """Return a table with the cells emptied and the kinds of columns that the user asks for."""
+    kinds: dict[str, Any] = dict(wish.kinds)
     for name in wish.missing:
         require_column(name, list(frame.columns), where)
-    kinds: dict[str, Any] = dict(wish.kinds)
     if wish.missing or wish.options.missing:
         codes = {name: wish.codes(name) for name in map(str, frame.columns)}
         frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, where)
         before = frame.isna().to_numpy().sum()
-        frame = emptied(frame, codes, where, wish.missing.keys() - emptied_already if wish.required else ())
+        frame = emptied(frame, codes, where, wish.missing.keys() - emptied_already)
         none = not emptied_already and frame.isna().to_numpy().sum() == before
-        if none and wish.options.missing and wish.required:
+        if none and wish.options.missing:
             said = " or ".join(map(str, wish.options.missing))
             of_one = option("missing", {"COL": ["VALUE"]})
             raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
@@ -282,7 +280,7 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
     import pyarrow.parquet as pq
 
     names: tuple[str, ...] = ()
-    rows, plain = 0, frozenset[str]()
+    rows, plain = dict.fromkeys(paths, 0), frozenset[str]()
     for path in paths:
         with _parquet(path) as file:
             schema = file.schema_arrow
@@ -297,26 +295,21 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
                 require_same(own, names, str(path), str(paths[0]), wanted)
             names = (*names, *(name for name in own if name not in names))
             plain |= written_out(schema)
-            rows += file.metadata.num_rows
-    if not rows:
+            rows[path] = file.metadata.num_rows
+    if not sum(rows.values()):
         raise NoRows(f"{where} has no rows; give at least one")
 
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield batches of some columns, after so many rows, each with its file's name."""
-        for path in paths:
-            with _parquet(path) as file:
-                if after >= file.metadata.num_rows:
-                    after -= file.metadata.num_rows
-                    continue
-                # words that are not stored as a dictionary by choice are read as codes, which takes far less time
-                words = sorted(written_out(file.schema_arrow).intersection(chosen))
-                size = _rows_at_once(file, chosen)
-            with pq.ParquetFile(path, read_dictionary=words) as coded, _damage(path):
-                for batch in after_rows(coded.iter_batches(size, columns=list(chosen)), after):
-                    yield str(path), batch.select(list(chosen))
-            after = 0
+    def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield batches of some columns of a file."""
+        with _parquet(path) as file:
+            # words that are not stored as a dictionary by choice are read as codes, which takes far less time
+            words = sorted(written_out(file.schema_arrow).intersection(chosen))
+            size = _rows_at_once(file, chosen)
+        with pq.ParquetFile(path, read_dictionary=words) as coded, _damage(path):
+            yield from coded.iter_batches(size, columns=chosen)
 
-    return Stream(where, names, rows, read, from_file=True, written=plain, files=tuple(paths))
+    read = reader(lambda: ((str(path), rows[path], partial(batches, path)) for path in paths))
+    return Stream(where, names, sum(rows.values()), read, from_file=True, written=plain, files=tuple(paths))
 
 
 def _rows_at_once(file: pq.ParquetFile, chosen: Sequence[str]) -> int:
@@ -418,19 +411,15 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
     if not isinstance(source, str | os.PathLike):
         return stream_of(source, wanted)
     path = os.fspath(source)
-    if os.path.isfile(path) and _read_at_once(Path(path)):
-        return _whole_file(Path(path), wish, wanted)
+    if os.path.isfile(path):
+        ending = _streamed_ending(Path(path))
+        if ending is None or (ending != ".parquet" and os.path.getsize(path) <= AT_ONCE):
+            return _whole_file(Path(path), wish, wanted)
     paths = files_of(path)
     endings = {_streamed_ending(one) or one.suffix for one in paths}
     if len(endings) > 1:
         raise InputError(f"{path} has files of several kinds, {listed(sorted(map(str, endings)))}; choose by a glob")
     return _parquet_stream(paths, path, wanted) if endings == {".parquet"} else text_stream(paths, path, wish, wanted)
-
-
-def _read_at_once(path: Path) -> bool:
-    """Return whether a file is too short for batches, or of a kind that has none."""
-    ending = _streamed_ending(path)
-    return ending is None or (ending != ".parquet" and path.stat().st_size <= AT_ONCE)
 
 
 def is_streamed(table: str, most_bytes: int | None) -> bool:

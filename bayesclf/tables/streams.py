@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from bayesclf.arrays import require_bytes
 from bayesclf.errors import InputError
@@ -48,14 +48,32 @@ def pieces(batch: Any) -> Iterator[Any]:
         yield rows[start : start + size]
 
 
-def after_rows(batches: Iterable[Any], rows: int) -> Iterator[Any]:
-    """Yield what batches of Arrow have after so many rows."""
-    for batch in batches:
-        if rows >= len(batch) > 0:
-            rows -= len(batch)
-            continue
-        kept, rows = batch if not rows else batch[rows:], 0
-        yield kept
+def _selected(batch: Any, names: Sequence[str]) -> Any:
+    """Return some columns of a batch of Arrow or pandas."""
+    return batch[list(names)] if isinstance(batch, pd.DataFrame) else batch.select(list(names))
+
+
+type Part = tuple[str, int | None, Callable[[list[str]], Iterable[Any]]]
+"""A part of a table: how messages call it, its rows, if they are known, and what reads some columns in batches."""
+
+
+def reader(parts: Callable[[], Iterable[Part]]) -> Callable[..., Iterator[tuple[str, Any]]]:
+    """Return the function of a stream that reads parts, each in pieces of at most as many rows as a batch may have."""
+
+    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, Any]]:
+        """Yield batches of some columns, after so many rows, and how messages call each."""
+        for where, rows, batches in parts():
+            if rows is not None and after >= rows > 0:
+                after -= rows
+                continue
+            for piece in (piece for batch in batches(list(chosen)) for piece in pieces(_selected(batch, chosen))):
+                if after >= len(piece) > 0:
+                    after -= len(piece)
+                    continue
+                yield where, piece[after:] if after else piece
+                after = 0
+
+    return read
 
 
 @dataclass(frozen=True)
@@ -162,29 +180,15 @@ def _categorical(column: Any, observed: bool) -> pd.Categorical:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.unify_dictionaries().combine_chunks()
-        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-    words = np.asarray(column.dictionary.to_pylist(), dtype=object)
-    codes = pc.fill_null(column.indices.cast(pa.int64()), len(words)).to_numpy(zero_copy_only=False)
-    known = np.array([word is not None for word in words], dtype=bool)
+    coded = pa.types.is_dictionary(column.type)
+    try:
+        words = pd.Categorical((column if coded else pc.dictionary_encode(column)).to_pandas())
+    except (ValueError, pa.ArrowInvalid):  # a level of a dictionary is missing, or there twice
+        return _categorical(column.cast(column.type.value_type), observed=True)
+    levels: Any = words.categories
     if observed:
-        known &= np.bincount(codes, minlength=len(words) + 1)[: len(words)] > 0
-    elif known.all() and len(set(words)) == len(words):
-        return pd.Categorical.from_codes(np.where(codes == len(words), -1, codes), pd.Index(words, dtype=object))
-    return pd.Categorical.from_codes(*_sorted_levels(words, codes, known))
-
-
-def _sorted_levels(
-    words: NDArray[Any], codes: NDArray[np.integer[Any]], kept: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], pd.Index]:
-    """Return codes (row) of the sorted kept words, −1 where a cell has none of them, and these words once each."""
-    levels, place = np.unique(words[kept], return_inverse=True)
-    moved = np.full(len(words) + 1, -1, dtype=np.intp)
-    moved[np.flatnonzero(kept)] = place
-    return moved[codes], pd.Index(levels, dtype=object)
+        levels = sorted(levels[np.bincount(words.codes.astype(np.intp) + 1, minlength=len(levels) + 1)[1:] > 0])
+    return words.set_categories(pd.Index(levels, dtype=object))
 
 
 @dataclass(frozen=True)
@@ -388,20 +392,20 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
     import pyarrow as pa
 
     if isinstance(source, pd.DataFrame):
-        return of_parts("the table", source.columns, lambda names: [("the table", source)], len(source))
+        return of_frame("the table", source)
     if hasattr(source, "partitions") and hasattr(source, "npartitions"):
         total = source.npartitions
-        return of_parts(
-            *("the dask.dataframe", source.columns),
-            lambda names: (
-                (f"partition {number + 1} of {total}", source[names].partitions[number].compute())
-                for number in range(total)
-            ),
-        )
+
+        def partition(number: int, names: list[str]) -> list[pd.DataFrame]:
+            """Return some columns of a partition."""
+            return [source[names].partitions[number].compute()]
+
+        parts: list[Part] = [(f"partition {n + 1} of {total}", None, partial(partition, n)) for n in range(total)]
+        return _stream("the dask.dataframe", source.columns, lambda: parts)
     found = _of_arrow(source)
     if found is not None:
         where, schema, rows, run = found
-        stream = of_parts(where, schema.names, lambda names: ((where, batch) for batch in run(names)), rows)
+        stream = _stream(where, schema.names, lambda: [(where, rows, run)], rows)
         return replace(stream, written=written_out(schema), again=not isinstance(source, pa.RecordBatchReader))
     if isinstance(source, Iterable) or callable(source):
         return _of_iterable(source, wanted)
@@ -411,25 +415,23 @@ def stream_of(source: Any, wanted: Wanted = ALL) -> Stream:
     )
 
 
-def of_parts(
-    where: str, columns: Iterable[Any], parts: Callable[[list[str]], Iterable[tuple[str, Any]]], rows: int | None = None
-) -> Stream:
-    """Return the stream of parts of some columns, each with how messages call it, a table of Arrow or of pandas."""
+def of_frame(where: str, frame: pd.DataFrame) -> Stream:
+    """Return the stream of a table in memory."""
+    return _stream(where, frame.columns, lambda: [(where, len(frame), _as_part(frame))], len(frame))
+
+
+def _as_part(frame: pd.DataFrame) -> Callable[[list[str]], list[pd.DataFrame]]:
+    """Return what reads a table in memory, whose columns have words for names then."""
+    return lambda names: [frame.set_axis(list(map(str, frame.columns)), axis=1)]
+
+
+def _stream(where: str, columns: Iterable[Any], parts: Callable[[], Iterable[Part]], rows: int | None = None) -> Stream:
+    """Return the stream of parts with some columns."""
     names = tuple(map(str, columns))
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{where} has several columns named {twice!r}; rename one")
-
-    def read(chosen: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, Any]]:
-        """Yield batches of some columns, after so many rows of the first part, and how messages call each."""
-        for part, table in parts(list(chosen)):
-            own = table.set_axis(list(map(str, table.columns)), axis=1) if isinstance(table, pd.DataFrame) else table
-            some = own[list(chosen)] if isinstance(own, pd.DataFrame) else own.select(list(chosen))
-            for piece in after_rows(pieces(some), after):
-                yield part, piece
-            after = 0
-
-    return Stream(where, names, rows, read)
+    return Stream(where, names, rows, reader(parts))
 
 
 def _of_arrow(source: Any) -> tuple[str, pa.Schema, int | None, Callable[[list[str]], Iterable[Any]]] | None:
@@ -483,16 +485,16 @@ def _of_iterable(source: Iterable[Any] | Callable[[], Iterable[Any]], wanted: Wa
             yield first
             yield from ahead
 
-    def parts(names: list[str]) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield the tables, and how messages call each."""
+    def parts() -> Iterator[Part]:
+        """Yield the tables as parts."""
         for number, table in enumerate(tables(), start=1):
             where = f"table {number} of the iterable"
             frame = _frame(table, where)
             require_same(map(str, frame.columns), stream.names, where, "the first one", wanted)
-            yield where, frame
+            yield where, None, _as_part(frame)
 
     columns = _frame(first, "the first table of the iterable").columns
-    stream = replace(of_parts("the iterable", columns, parts), again=again)
+    stream = replace(_stream("the iterable", columns, parts), again=again)
     return stream
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from bayesclf.tables.options import option
@@ -45,11 +45,12 @@ _SHAPES = {
 """Shapes of a number without its sign; a point or comma before three digits may be of thousands or decimal."""
 _SHAPE = re.compile("|".join(f"(?P<s{place}>{shape})" for place, shape in enumerate(_SHAPES.values())))
 _NAMES = tuple(_SHAPES)
+_DOTTED = re.compile(r"[-+]?" + _SHAPES["point?"])
 COMMA_SHAPES = {"comma", "points, comma", "points", "blanks, comma"}
 POINT_SHAPES = {"point", "commas, point", "commas", "blanks, point"}
 
-type Held = Literal["nothing", "whole", "digits", "number", "truth", "words"]
-"""What a column holds; digits are whole numbers that are declared to be words."""
+type Held = Literal["nothing", "whole", "number", "words"]
+"""What a column holds."""
 
 
 def written(word: str) -> tuple[str, str] | None:
@@ -61,7 +62,7 @@ def written(word: str) -> tuple[str, str] | None:
     (('$', 'commas, point'), ('%', 'point'), ('kg', 'whole'), ('', 'points, comma'), None)
     """
     if PLAIN.fullmatch(word):
-        return "", "whole" if word.lstrip("+-").isdecimal() else ("point?" if _dotted(word) else "point")
+        return "", "whole" if word.lstrip("+-").isdecimal() else ("point?" if _DOTTED.fullmatch(word) else "point")
     found = _SIGNED.fullmatch(word)
     if not found or (found["minus"] and found["inner"]) or (found["before"] and found["after"]):
         return None
@@ -72,10 +73,6 @@ def written(word: str) -> tuple[str, str] | None:
     if found["power"] and name not in ("whole", "point", "point?"):
         return None
     return found["before"] or found["after"] or "", name
-
-
-def _dotted(word: str) -> bool:
-    return bool(re.fullmatch(r"[-+]?" + _SHAPES["point?"], word))
 
 
 @dataclass(frozen=True)
@@ -258,31 +255,32 @@ class Survey:
         some = self.stripped if self.stripped < self.cells + self.blanks else 0  # of all they follow the separator
         rest = (dict(self.codes), self.blanks, some)
         digits = self.padded and self.whole and len(self.one_length) == 1 and kind != "number" and not self.words
+        words, numbers = Meaning("words", None, digits, *rest), Meaning("number", None, False, *rest)
         if kind in ("category", "text") or digits or self.words:
-            return Meaning("words", None, digits, *rest)
+            return words
         if not self.signs:
-            return Meaning("words" if self.codes else "nothing", None, False, *rest)
+            return words if self.codes else replace(words, held="nothing")
         shapes, signs = self.shapes.keys(), [sign for sign in self.signs if sign]
         sign = signs[0] if signs else ""
         few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
         if len(signs) > 1 or few:
             counts = self.signs.most_common()
             ways = [f"{f'with {own!r}' if own else 'without a sign'} ({counted(n, 'cell')})" for own, n in counts]
-            return Meaning("words", None, False, *rest, mixed=listed(ways, 4, last=" and "))
+            return replace(words, mixed=listed(ways, 4, last=" and "))
         if self.whole:
-            return Meaning("whole" if not self.gaps and not self.codes else "number", None, False, *rest)
+            return numbers if self.gaps or self.codes else replace(numbers, held="whole")
         comma, point = shapes & COMMA_SHAPES, shapes & POINT_SHAPES
         if (comma and point) or (decimal and not comma and not point and {"comma?", "point?"} <= shapes):
-            return Meaning("words", None, False, *rest, mixed="with decimal points and with decimal commas")
+            return replace(words, mixed="with decimal points and with decimal commas")
         if decimal == "," and point and not self.plain and not comma:
             decimal = "."
         mark = "," if comma or (decimal == "," and not point) else "."
         if self.plain and mark == ".":
-            return Meaning("number", None, False, *rest)
+            return numbers
         apart = {"commas", "commas, point", "comma?"} if mark == "." else {"points", "points, comma", "point?"}
         thousands = bool(shapes & apart) or any(shape.startswith("blanks") for shape in shapes)
         style = Style(mark, sign, thousands)
-        return Meaning("number", None if style == Style() else style, False, *rest)
+        return numbers if style == Style() else replace(numbers, style=style)
 
 
 _THOUSANDS = r"^[-+]?([1-9]\d{0,2}\.\d{3}|\d+)$"

@@ -250,7 +250,7 @@ def test_a_report_is_of_the_rows_with_a_label(partly):
     fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map"]
     command(*fit, "--output", "m.nc")
     said = command("report", "m.nc", "--table", path, "--output", "report.md").out
-    assert "note: 20 rows without a label left out" in said
+    assert "read: 20 rows of 60 without a label left out" in said
 
 
 @pytest.mark.parametrize("model", ["nb", "lr"])

@@ -73,12 +73,6 @@ class TestEncoding:
         encoder = Encoder()
         assert_equal(decoded(encoder, encoder.encode(table, "value"), path), table)
 
-    def test_one_array_is_set_aside_once(self):
-        array = np.ones(3)
-        encoder = Encoder()
-        encoder.encode([array, {"a": array}], "value")
-        assert len(encoder.arrays) == 1
-
     def test_every_listed_class_is_frozen_and_its_name_its_own(self):
         for name, cls in classes().items():
             assert cls.__name__ == name

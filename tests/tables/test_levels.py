@@ -6,7 +6,6 @@ import pytest
 
 import bayesclf as bc
 from bayesclf.errors import InputError
-from bayesclf.tables.levels import written_alike
 
 RNG = np.random.default_rng(4)
 TABLE = pd.DataFrame(
@@ -70,17 +69,6 @@ def test_a_column_of_a_number_and_its_word_keeps_both():
     assert answers[0, 0] > 0.7 > 0.3 > answers[1, 0]
     more = bc.CategoricalNB(2.0).fit(both, ["one", "word", "one", "word"] * 5)
     assert (clf + more).columns_ == clf.columns_
-
-
-def test_what_is_written_alike():
-    assert written_alike([True, 2, 2.0, 0.5, "x", None], ["TRUE", "2", "0.5", "None"]) == {
-        True: "TRUE",
-        2: "2",
-        0.5: "0.5",
-    }
-    assert written_alike(["true", "1", "1.0", "inf"], [True, 3, float("inf")]) == {"true": True, "inf": float("inf")}
-    assert written_alike([], [1]) == {}
-    assert written_alike([True], ["true", "True", "TRUE"]) == {True: "True"}
 
 
 def test_labels_of_another_type_are_named(file, tmp_path):

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf.errors import InputError
 from bayesclf.tables import columns
 from bayesclf.tables.numbers import Numbers
 
@@ -68,9 +67,3 @@ def test_an_empty_column_has_no_extremes():
     low, high = Numbers((np.full(3, np.nan), np.array([2.0, np.nan, 1.0])), 3).extremes
     assert low.tolist() == [np.inf, 1.0]
     assert high.tolist() == [-np.inf, 2.0]
-
-
-def test_infinite_cells_are_named_with_their_column():
-    table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": np.array([0.0, -np.inf, np.inf], dtype=np.float32)})
-    with pytest.raises(InputError, match=r"column 'b' has 2 infinite values \(inf; rows 2, 3\)"):
-        columns.read_numbers(table, ("a", "b"))
