@@ -17,16 +17,21 @@ def interrupt(signum: int, frame: FrameType | None) -> None:
 
 
 def main() -> None:
-    """Run the command line of this process, and end the process without waiting for its threads.
-
-    A thread of PyArrow that lets go of a Python file while the interpreter ends would abort the process.
-    """
+    """Run the command line in this process; raises `SystemExit` with its status."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, interrupt)
     from bayesclf.cli import main as run
 
+    run()
+
+
+def program() -> None:
+    """Run the command line, and end the process without waiting for its threads.
+
+    A thread of PyArrow that lets go of a Python file while the interpreter ends would abort the process.
+    """
     try:
-        run()
+        main()
     except SystemExit as end:  # stdout is flushed
         if sys.stderr is not None:
             with suppress(OSError):
@@ -35,4 +40,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    program()
