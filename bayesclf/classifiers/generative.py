@@ -379,7 +379,7 @@ class GenerativeClassifier(BayesClassifier):
 
     @override
     def hypotheses(self, source: str, class_prior: Any = None) -> Hypotheses | SeededHypotheses:
-        """Return a set of hypotheses as `BayesClassifier.hypotheses` does; of ``"tempered"`` they are values of T and b."""
+        """Return hypotheses as `BayesClassifier.hypotheses` does; of ``"tempered"`` they are values of T and b."""
         if not isinstance(source, str) or source != "tempered":
             return super().hypotheses(source, class_prior)
         model: Any = self._with_class_prior(class_prior)[0]

@@ -111,8 +111,13 @@ def compare(
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
         if found.leaders and text is None:
-            stdout().print(f"To fit {found.best[0]}: {_fit_command(context, found.best[0], engines)}", soft_wrap=True)
+            next_command = _fit_command(context, found.best[0], engines)
+            if next_command.isprintable() and len(next_command) <= LONGEST_COMMAND:
+                stdout().print(f"To fit {found.best[0]}: {next_command}", soft_wrap=True)
 
+
+LONGEST_COMMAND = 1000
+"""Characters of a command that is printed for pasting."""
 
 FIT_TOO = ("target", "seed", "drop", "kind", *options.READING)
 """Options of `compare` that `fit` has as well."""

@@ -201,7 +201,7 @@ def _counts(sizes: Sequence[float] | None, rows: int) -> list[int]:
     counts = []
     for size in np.atleast_1d(np.asarray(sizes, dtype=object)):
         whole = isinstance(size, Integral)
-        if isinstance(size, bool) or not (whole or (isinstance(size, Real) and float(size) <= 1)):
+        if isinstance(size, bool) or not (whole or (isinstance(size, Real) and 0 < float(size) <= 1)):
             raise InputError(f"a training size is a number of rows or a share between 0 and 1, not {size!r}")
         count = int(size) if whole else round(float(size) * rows)
         if not 2 <= count <= rows:

@@ -104,7 +104,7 @@ def test_levels_that_no_training_row_has_are_counted():
     assert finding.evidence.query("unseen_levels > 0")["row"].tolist() == [4]
 
 
-def test_two_peaks_and_counts_that_vary_too_much_are_unlike_the_model():
+def test_two_peaks_are_unlike_the_model():
     X, y = normal_rows(300)
     assert found(gaussian(X, y), "Y07").section == "passed"
     rng = np.random.default_rng(1)
@@ -116,10 +116,3 @@ def test_two_peaks_and_counts_that_vary_too_much_are_unlike_the_model():
     assert "transform the column; see" in found((by_evidence, (X, y)), "Y07").next_step
     as_named = bc.NaiveBayes({"x0": "gaussian"}, random_state=1).fit(X, y)
     assert "leave it out of blocks" in found((as_named, (X, y)), "Y07").next_step
-    rates = rng.gamma(1.0, size=(300, 3)) * np.where(y == "yes", 5, 3)[:, None]
-    counts = pd.DataFrame(rng.poisson(rates))
-    finding = found((bc.MultinomialNB(random_state=1).fit(counts, y), (counts, y)), "Y07")
-    assert "equal pairs of words in a document" in finding.reason
-    assert "BernoulliNB" in finding.next_step
-    fitting = pd.DataFrame(rng.multinomial(20, [0.2, 0.3, 0.5], size=300))
-    assert found((bc.MultinomialNB(random_state=1).fit(fitting, y), (fitting, y)), "Y07").section == "passed"
