@@ -169,9 +169,11 @@ def _against_best(comparison: Comparison, standing: Standing, shares: float | No
 
 
 def _boosting(comparison: Comparison) -> Iterable[str]:
-    """Say what gradient boosting would gain, if it is a line of the comparison."""
+    """Say what gradient boosting would gain, or why it is no line of the comparison."""
     boosting, best = (BOOSTING, NO_RULE), comparison.best
     if not comparison.rules_of(BOOSTING):
+        reasons = (reason for model, reason in failures(comparison) if model == BOOSTING)
+        yield from (f"Gradient boosting was left out: {reason.rstrip('.')}." for reason in reasons)
         return
     first = min(best, boosting, key=lambda key: mean(comparison, key, "log_loss"))
     _, found = standings(comparison, [best, boosting], against=first)
@@ -306,6 +308,8 @@ def _facts(comparison: Comparison, best: dict[Any, Any]) -> tuple[Fact, ...]:
 def _unavailable(comparison: Comparison) -> list[str]:
     models: dict[tuple[str, str, bool], list[str]] = {}
     for (model, reason), rules in failures(comparison).items():
+        if model == BOOSTING:  # `_boosting` tells it
+            continue
         left_out = model in comparison.left_out
         under = "" if left_out or rules == [NO_RULE] else f" under {joined(rules)}"
         models.setdefault((under, reason, left_out), []).append(first_upper(full_name(comparison, model)))
