@@ -171,22 +171,6 @@ def tree_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
     }
 
 
-def cell_problems() -> Iterator[Problem]:
-    """Yield tables with several columns of numbers."""
-    for name, X, y in chain(problems(1_000), keel()):
-        if X.select_dtypes("number").shape[1] > 1 and X.shape[1] <= 40:
-            yield name, X, y
-
-
-def cell_ways(X: pd.DataFrame, y: np.ndarray) -> Ways:
-    """Return forests of numbers in cells, the tree of Gaussian numbers, and naive Bayes."""
-    return {
-        "forests of cells": bc.BayesNetClassifier("all-forests", missing="level", random_state=1),
-        "one tree, Gaussian": bc.BayesNetClassifier(random_state=1),
-        "naive Bayes": bc.NaiveBayes(random_state=1),
-    }
-
-
 STUDIES = {
     "default_prior": Study(
         "Logistic regression with every default, against scikit-learn's tuned one",
@@ -205,7 +189,6 @@ STUDIES = {
         note=("T", lambda clf: float(clf.temper_["T"].mean())),
     ),
     "every_tree": Study("Averages over every forest, against naive Bayes, one tree and AODE", tree_problems, tree_ways),
-    "cells": Study("Every forest of numbers in cells, against one tree of Gaussian numbers", cell_problems, cell_ways),
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field, replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, NoReturn, cast, override
 
 import numpy as np
@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact
-from bayesclf.classifiers.training import ColumnBlock, Learnt, Training
-from bayesclf.constraints import Number, Whole, require
+from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.engines import MAP, MLE, Auto
 from bayesclf.engines.inference import ENGINES, Engine
 from bayesclf.errors import InputError, Refused, RefusedAttribute
@@ -23,7 +22,6 @@ from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
 from bayesclf.families.trees.every_tree import GRID
 from bayesclf.families.trees.one_dependence import NO_POSTERIOR, OneDependence
-from bayesclf.models import Model
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior.hypotheses import Hypotheses, SeededHypotheses
 from bayesclf.progress import Progress
@@ -64,7 +62,7 @@ class BayesNetClassifier(GenerativeClassifier):
     ``"mean"`` is the same. ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and ``"predictive"`` is
     exact, the sum over all trees. Training rows must be complete (`missing` = ``"level"`` makes a missing cell a level
     of its own). At prediction missing cells are summed out: exactly where they have few completions, else under each of
-    1,000 drawn trees. Columns of numbers are cut into `cells` at their quantiles, and these are categories.
+    1,000 drawn trees.
 
     Parameters
     ----------
@@ -83,10 +81,6 @@ class BayesNetClassifier(GenerativeClassifier):
         For ``"all-trees"`` and ``"all-forests"``: N', the weight of the prior in rows of each class, above 0, spread
         evenly over the cells of each pair of columns (BDeu). Several are averaged over by their evidence; None is
         1/2, 1, 2, …, 32.
-    cells : int or dict
-        For ``"all-trees"`` and ``"all-forests"``: into how many cells each column of numbers is cut, at the quantiles
-        of the training rows; or the cuts of each column by its name, from below, as `cells_` has them. Tables that are
-        read in parts need the latter.
 
     Attributes
     ----------
@@ -96,8 +90,6 @@ class BayesNetClassifier(GenerativeClassifier):
         P(two columns are joined | D), (feature, feature).
     equivalent_rows_ : Series
         Posterior probability of each of the `equivalent_rows`.
-    cells_ : dict
-        Where each column of numbers was cut; a cell includes its upper end.
 
     Examples
     --------
@@ -122,8 +114,6 @@ class BayesNetClassifier(GenerativeClassifier):
     alpha: float | Array | None = None
     basis: str = "simplex"
     equivalent_rows: float | Sequence[float] | None = None
-    cells: int | Mapping[str, Sequence[float]] = 5
-    _cuts: dict[str, tuple[float, ...]] = field(init=False)
 
     @property
     def edges_(self) -> tuple[Edge, ...]:
@@ -152,11 +142,6 @@ class BayesNetClassifier(GenerativeClassifier):
         grid = pd.Index(np.ravel(posterior.equivalent_rows), name="equivalent_rows")
         return pd.Series(posterior.node_probabilities, grid, name="probability")
 
-    @property
-    def cells_(self) -> dict[str, Sequence[float]]:
-        """Where each column of numbers is cut."""
-        return dict(self.cells) if isinstance(self.cells, Mapping) else dict(getattr(self, "_cuts", {}))
-
     def _trees(self, attribute: str) -> EveryTree:
         """Return the posterior over trees, or say why an attribute of it is absent."""
         check_is_fitted(self, "classes_")
@@ -180,53 +165,12 @@ class BayesNetClassifier(GenerativeClassifier):
     def _learns_unlabeled(self) -> bool:
         return not self._averages_trees
 
-    def _check_options(self) -> None:
-        super()._check_options()
-        if not (isinstance(self.cells, Mapping) and self.cells):
-            require(Whole(2), cells=self.cells)
-            return
-        for name, cuts in self.cells.items():
-            require(Number(array=True), **{f"cells[{name!r}]": cuts})
-            if (np.diff(cuts) <= 0).any():
-                raise InputError(f"cells[{name!r}] must be numbers that increase, not {cuts!r}")
-
-    @override
-    def _validated(self, X: Any, reset: bool) -> Any:
-        frame = super()._validated(X, reset)
-        known = not reset or isinstance(self.cells, Mapping)
-        return in_cells(frame, self.cells_) if self._averages_trees and known else frame
-
-    @override
-    def _make_model(self, rows: Training) -> Model:
-        if self._averages_trees and not isinstance(self.cells, Mapping):
-            self._cuts = quantiles(rows.frame, self.cells, rows.weight)
-            rows = replace(rows, frame=in_cells(rows.frame, self._cuts))
-        return super()._make_model(rows)
-
-    @override
-    def _gather(self, learnt: Learnt) -> None:
-        super()._gather(learnt)
-        self._cuts = getattr(self, "_cuts", {})
-
-    @override
-    def _require_continuable(self, done: str) -> None:
-        super()._require_continuable(done)
-        if self.cells_ and not isinstance(self.cells, Mapping):
-            raise Refused(
-                f"numbers were cut at quantiles of these rows, so that the fit cannot be {done}; fit with cells=… set "
-                "to the cells_ of this classifier"
-            )
-
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns; an average over trees takes categories only."""
         if isinstance(self.structure, str) and self._class_free:
             raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
         if self._averages_trees:
-            if numbers := numbers_in(frame):
-                raise Refused(
-                    f"rows in parts do not tell where to cut column {numbers[0]!r}; give cells={{column: cuts}}"
-                )
-            return (ColumnBlock(self._every_tree(), tuple(map(str, frame.columns))),)
+            return (ColumnBlock(self._every_tree(), categories(frame, "an average over all trees")),)
         network, names = self._network(), tuple(map(str, frame.columns))
         numbers = numbers_in(frame)
         if not numbers:
@@ -419,31 +363,6 @@ def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
     """Return the names of the columns that hold numbers; none where all of these are empty."""
     numbers = [name for name, kind in columns.kinds_of(frame).items() if kind == "number"]
     return tuple(numbers) if frame[numbers].notna().any(axis=None) else ()
-
-
-def quantiles(frame: pd.DataFrame, cells: int, weight: Array | None) -> dict[str, tuple[float, ...]]:
-    """Return where columns of numbers are cut into so many cells; each value is one where there are no more of them."""
-    out = {}
-    for name in numbers_in(frame):
-        column = frame[name].to_numpy(dtype=float, na_value=np.nan)
-        seen = ~np.isnan(column)
-        values, own = column[seen], None if weight is None else weight[seen]
-        different = np.unique(values)
-        shares = np.arange(1, cells) / cells
-        if len(different) > cells:
-            cuts = np.unique(np.quantile(values, shares, weights=own, method="inverted_cdf"))
-            different = np.append(cuts[cuts < different[-1]], np.inf)
-        out[name] = tuple(different[:-1].tolist())
-    return out
-
-
-def in_cells(frame: pd.DataFrame, cuts: Mapping[str, Sequence[float]]) -> pd.DataFrame:
-    """Return a table with columns of numbers as cells, named by what is between the cuts."""
-    import pandas as pd
-
-    numbers = [str(name) for name in frame.select_dtypes("number") if name in cuts]
-    cut = {name: pd.cut(frame[name], pd.Index([-np.inf, *cuts[name], np.inf])) for name in numbers}
-    return frame.assign(**{name: cells.cat.rename_categories(str) for name, cells in cut.items()})
 
 
 def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:

@@ -98,11 +98,13 @@ def test_exact_inference_refuses_gaps_and_level_takes_them(kind, play_tennis):
 # Fitting
 
 
-def test_numbers_are_refused_by_name(mixed_table):
+@pytest.mark.parametrize(
+    ("clf", "what"), [(JointBayes(), "a joint table"), (BayesNetClassifier("all-trees"), "an average over all trees")]
+)
+def test_numbers_are_refused_by_name(clf, what, mixed_table):
     X, y = mixed_table
-    refused = "a joint table takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"
-    with pytest.raises(Refused, match=refused):
-        JointBayes().fit(X[["age", "ward", "dose"]], y)
+    with pytest.raises(Refused, match=rf"{what} takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
+        clf.fit(X[["age", "ward", "dose"]], y)
 
 
 def test_edges_are_checked_by_the_classifier(play_tennis):
@@ -226,27 +228,6 @@ def test_all_trees_answer_under_every_rule(structure, options, votes):
     assert clf.equivalent_rows_.sum() == pytest.approx(1)
 
 
-def test_all_trees_take_numbers_as_cells_between_quantiles(rng):
-    X = pd.DataFrame({"a": rng.normal(size=90), "b": rng.integers(3, size=90), "c": rng.choice(["u", "v"], 90)})
-    y, weight = rng.integers(2, size=90), rng.integers(1, 4, size=90)
-    clf = BayesNetClassifier("all-forests", cells=4, random_state=1).fit(X, y, sample_weight=weight)
-    quartiles = np.quantile(np.repeat(X["a"], weight), [0.25, 0.5, 0.75], method="inverted_cdf")
-    assert clf.cells_ == {"a": tuple(quartiles), "b": (0.0, 1.0)}
-    by_hand = X.assign(a=np.searchsorted(quartiles, X["a"]).astype(str), b=X["b"].astype(str))
-    expected = BayesNetClassifier("all-forests", random_state=1).fit(by_hand, y, sample_weight=weight)
-    found = clf.predict_proba(X, rule="predictive")
-    np.testing.assert_allclose(found, expected.predict_proba(by_hand, rule="predictive"), rtol=1e-12)
-    np.testing.assert_array_equal(clf.predict(clf.sample(9)[0]).shape, 9)
-    parts = BayesNetClassifier("all-forests", cells=clf.cells_, random_state=1)
-    for part in (slice(0, 40), slice(40, 90)):
-        parts.partial_fit(X[part], y[part], sample_weight=weight[part])
-    np.testing.assert_allclose(parts.predict_proba(X, rule="predictive"), found, rtol=1e-12)
-    with pytest.raises(Refused, match="cannot be updated; fit with cells=… set to the cells_ of this classifier"):
-        clf.partial_fit(X, y)
-    with pytest.raises(Refused, match=r"where to cut column 'a'; give cells=\{column: cuts\}"):
-        BayesNetClassifier("all-trees").partial_fit(X, y)
-
-
 def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tennis):
     X, y = play_tennis.X, play_tennis.y
     clf = BayesNetClassifier("all-trees", equivalent_rows=6.0, random_state=1).fit(X, y)
@@ -272,8 +253,6 @@ def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tenni
         ({"structure": "all-trees", "alpha": 1.0}, "structure='all-trees' takes equivalent_rows instead of alpha"),
         ({"structure": "all-trees", "equivalent_rows": "many"}, "equivalent_rows must be a number or several"),
         ({"structure": "tan", "equivalent_rows": 1.0}, "equivalent_rows is for structure='all-trees' or 'all-forests'"),
-        ({"cells": {"a": "b"}}, r"cells\['a'\] must be a finite number"),
-        ({"cells": {"a": [2, 1]}}, r"cells\['a'\] must be numbers that increase, not \[2, 1\]"),
     ],
 )
 def test_options_of_one_structure_and_of_all_are_told_apart(options, message, play_tennis):
@@ -287,6 +266,8 @@ def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
         Refused, match="all trees are averaged over in closed form and have no PyMC model; use inference='exact'"
     ):
         BayesNetClassifier("all-trees", inference="nuts").fit(X, y)
+    with pytest.raises(Refused, match="takes categories, but numbers are in 'x0'"):
+        BayesNetClassifier("all-trees").fit([[0.5, 1.5], [1.0, 2.0]], [0, 1])
     with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
         BayesNetClassifier("all-trees").fit(*votes)
     assert not hasattr(BayesNetClassifier(random_state=1).fit(X, y), "edge_probabilities_")
