@@ -55,9 +55,9 @@ def bayes_optimal(hypotheses: HypothesisSet, rows: Rows) -> Array:
     return _averaged(hypotheses, rows, given_x=False)
 
 
-def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> Array:
+def _averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, numbers: Integers | None = None) -> Array:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and warn of rows that no hypothesis thinks possible."""
-    log_proba, impossible = average_proba(hypotheses, rows, given_x)
+    log_proba, impossible = average_proba(hypotheses, rows, given_x, numbers)
     warn_impossible(impossible)
     return log_proba
 
@@ -84,7 +84,7 @@ def predictive(hypotheses: HypothesisSet, rows: Rows) -> Array:
         return _averaged(hypotheses, rows, given_x=True)
     by_draws = np.flatnonzero(np.isnan(joint).any(axis=1))
     if len(by_draws):
-        joint[by_draws] = _averaged(hypotheses, rows[by_draws], given_x=True)
+        joint[by_draws] = _averaged(hypotheses, rows[by_draws], given_x=True, numbers=by_draws)
     impossible = np.isneginf(joint).all(axis=1)
     if impossible.any():
         warn_impossible(impossible)

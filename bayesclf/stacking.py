@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import decisions
@@ -45,7 +44,7 @@ ROW_BYTES = 64
 """Memory that a repeated row takes at least."""
 
 
-class StackedClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[misc]
+class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """P(y | x) = Σ_m w_m P_m(y | x): each model averages over its hypotheses, and stacking over the models.
 
     The weights maximize Σ_i log Σ_m w_m P_m(y_i | x_i, rows without i), the log score of left-out rows. They are not
@@ -126,22 +125,25 @@ class StackedClassifier(ClassifierMixin, _BaseComposition):  # type: ignore[misc
         self.cv = cv
         self.random_state = random_state
 
-    @property
-    def _named(self) -> list[tuple[str, Any]]:
-        """The models and their names, as scikit-learn has them."""
-        return list(self.models.items()) if isinstance(self.models, Mapping) else []
-
-    @_named.setter
-    def _named(self, models: list[tuple[str, Any]]) -> None:
-        self.models = dict(models)
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with `deep` also the models by their names, and theirs as ``name__parameter``."""
-        return self._get_params("_named", deep=deep)  # type: ignore[no-any-return]
+        params: dict[str, Any] = super().get_params(deep=deep)
+        own = set(params)
+        for name, model in self.models.items() if deep and isinstance(self.models, Mapping) else ():
+            if name not in own and "__" not in name:
+                params[name] = model
+                params |= {f"{name}__{key}": value for key, value in model.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters: own ones, whole models by their names, and those of models as ``name__parameter``."""
-        self._set_params("_named", **params)
+        if "models" in params:
+            self.models = params.pop("models")
+        if isinstance(self.models, Mapping):
+            whole = set(params).intersection(self.models).difference(super().get_params(deep=False))
+            if whole:
+                self.models = {**self.models, **{name: params.pop(name) for name in whole}}
+        super().set_params(**params)
         return self
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

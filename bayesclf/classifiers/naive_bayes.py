@@ -141,6 +141,8 @@ class NaiveBayes(GenerativeClassifier):
         require(FLAG, select=self.select)
         require(PROBABILITIES, inclusion=self.inclusion)
         require(Choice(("all", "column")), temper=self.temper)
+        if self.select and self.temper == "column":
+            raise InputError("temper='column' needs rows left out in closed form, which select=True has not; drop one")
         self._family_of_numbers()
         if not isinstance(self.alpha, str | LearntAlpha):
             require(Number(above=0), alpha=self.alpha)

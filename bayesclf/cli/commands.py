@@ -125,14 +125,17 @@ FIT_TOO = ("target", "seed", "drop", "kind", *options.READING)
 
 def _fit_command(context: typer.Context, model: str, engines: Mapping[str, str]) -> str:
     """Return the command line that fits one of the models to the same table and saves it."""
-    words = ["bayesclf", "fit", context.params["table"], "--model", model, "--output", f"{model}.nc"]
+    table = context.params["table"]
+    words = ["--model", model, "--output", f"{model}.nc"]
     words += ["--inference", engines[model]] * (engines[model] != AUTO)
     for own in context.command.params:
         given = context.params[own.name] if own.name in FIT_TOO else None
-        if given and given != own.default:
+        if given is not None and given != own.default:
             for value in given if isinstance(given, list | tuple) else [given]:
-                words += [own.opts[0], *([] if value is True else [str(value)])]
-    return shlex.join(words)
+                words += (
+                    [own.secondary_opts[0]] if value is False else [own.opts[0], *[str(value)] * (value is not True)]
+                )
+    return shlex.join(["bayesclf", "fit", *([*words, "--", table] if table.startswith("-") else [table, *words])])
 
 
 def _outputs(report: str | None, json: str | None, inputs: list[str]) -> dict[str, Path | None]:

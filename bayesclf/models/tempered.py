@@ -112,7 +112,7 @@ class LeftOut(Sized):
     @property
     def _by_column(self) -> Array:
         """Log densities, (row, outcome, column), in one column where T is that of all."""
-        return self.log_density.reshape(*self.log_density.shape[:2], -1)
+        return self.log_density if self.log_density.ndim == 3 else self.log_density[..., None]
 
     def parameters(self, theta: Array) -> Parameters:
         """Return T (draw), b (draw, outcome) and, of columns, τ (draw) and T_j (draw, column), from coordinates."""
@@ -223,7 +223,8 @@ class LeftOut(Sized):
 
 def tempered(log_density: Array, log_prior: Array, parameters: Parameters) -> Array:
     """Return log π + b + T·L, (draw, row, outcome), of log densities L; draws are next to each other."""
-    scores = log_density.reshape(*log_density.shape[:2], -1) @ weights(parameters).T
+    by_column = log_density if log_density.ndim == 3 else log_density[..., None]
+    scores = by_column @ weights(parameters).T
     scores += (log_prior + parameters["b"]).T
     return np.moveaxis(scores, 2, 0)
 

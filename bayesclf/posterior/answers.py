@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Integers
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.models.logistic.design import LinearScores
@@ -56,7 +56,9 @@ LEAST_WORK = 2**21
 """Numbers to compute below which threads cost more than they save."""
 
 
-def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> tuple[Array, NDArray[np.bool_]]:
+def average_proba(
+    hypotheses: HypothesisSet, rows: Rows, given_x: bool, numbers: Integers | None = None
+) -> tuple[Array, NDArray[np.bool_]]:
     """Return log Σ_s w_s P(k | x, h_s), (row, outcome), and whether a row is impossible under all hypotheses, (row).
 
     Arguments and errors are those of `average`; class priors are averaged where x has density 0 in every class. Scores
@@ -64,7 +66,7 @@ def average_proba(hypotheses: HypothesisSet, rows: Rows, given_x: bool) -> tuple
     """
     scores = hypotheses.linear_scores
     if scores is None or len(hypotheses) == 1:
-        found = averaged(hypotheses, rows, given_x, "log_proba", "impossible")
+        found = averaged(hypotheses, rows, given_x, "log_proba", "impossible", numbers=numbers)
         return found["log_proba"], found["impossible"] > NEARLY
     proba = _linear_mean(scores, rows)
     log_proba, impossible = _logarithms(proba), np.zeros(len(rows), dtype=bool)
@@ -315,8 +317,13 @@ WEIGHTS: tuple[Callable[[Answers], Array], ...] = (lambda some: some.log_mass, l
 """What tells how many draws have the weight."""
 
 
-def averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str) -> dict[str, Array]:
-    """Return some of the averages by name: over each part of the hypotheses, then over the parts."""
+def averaged(
+    hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str, numbers: Integers | None = None
+) -> dict[str, Array]:
+    """Return some of the averages by name: over each part of the hypotheses, then over the parts.
+
+    `numbers`: Positions of the rows in their table (row), for messages; by default they are the whole table.
+    """
     total: Part | None = None
     for part in hypotheses.parts():
         found = over_rows(part, rows, given_x, *WEIGHTS, *(SUMS[name] for name in names))
@@ -326,7 +333,7 @@ def averaged(hypotheses: HypothesisSet, rows: Rows, given_x: bool, *names: str) 
         total = own if total is None else total + own
     assert total is not None
     if given_x and hypotheses.generative:
-        require_effective_draws(hypotheses, total.log_mass, total.log_square)
+        require_effective_draws(hypotheses, total.log_mass, total.log_square, numbers=numbers)
     return total.averages
 
 
@@ -362,9 +369,12 @@ def _mixed(name: str, averages: tuple[Array, Array], weights: list[Array]) -> Ar
         return np.asarray(np.add(*(np.where(w > 0, values * w, 0.0) for values, w in by_weight)))
 
 
-def require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_square: Array, first: int = 0) -> None:
-    """Refuse Monte Carlo weights p(x | θ_s) that have degenerated onto a few draws; `first` is the first row's number.
+def require_effective_draws(
+    hypotheses: HypothesisSet, log_mass: Array, log_square: Array, first: int = 0, numbers: Integers | None = None
+) -> None:
+    """Refuse Monte Carlo weights p(x | θ_s) that have degenerated onto a few draws.
 
+    `first`: Position of the first row in the table. `numbers`: Positions of the rows, where they do not follow it.
     Effective draws are (Σ_s w_s)²/Σ_s w_s². A row that is impossible under all draws leaves their weights as they are.
     """
     draws = len(hypotheses)
@@ -375,8 +385,9 @@ def require_effective_draws(hypotheses: HypothesisSet, log_mass: Array, log_squa
     worst = int(ess.argmin())
     needed = min(MINIMUM_PREDICTIVE_ESS, draws / 2)
     if ess[worst] < needed:
+        row = first + worst if numbers is None else int(numbers[worst])
         raise Refused(
-            f"row {first + worst + 1} leaves {ess[worst]:.1f} effective draws of {draws} (limit {needed:.0f}) when "
+            f"row {row + 1} leaves {ess[worst]:.1f} effective draws of {draws} (limit {needed:.0f}) when "
             "weighted by p(x | θ); take more draws, or the rule 'bayes-optimal'"
         )
 

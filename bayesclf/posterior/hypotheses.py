@@ -189,13 +189,14 @@ class TemperedHypotheses(Hypotheses):
             found = of_rows[..., None]
         by_draws = np.flatnonzero(np.isnan(found).any(axis=(1, 2)))
         if len(by_draws):
-            if self.draws is None or found.shape[2] > 1:
+            if self.draws is None or "T_column" in self.parameters:
                 raise Refused(
                     "some rows have missing cells on which other numbers depend, where the rule 'tempered' has no "
                     "closed form; fill them in, or take the rule 'bayes-optimal'"
                 )
             scores = self.draws.log_weights[:, None, None] + self.draws.log_scores(rows[by_draws])
-            found[by_draws, :, 0] = logsumexp(scores, axis=0) - self.model.mean_log_class_prior()
+            log_prior = self.model.mean_log_class_prior()
+            found[by_draws, :, 0] = logsumexp(scores, axis=0) - np.where(np.isneginf(log_prior), 0, log_prior)
         return found
 
     @override

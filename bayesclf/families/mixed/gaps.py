@@ -88,7 +88,8 @@ def log_density(
             filled[:, gaps] = values
             term = of_categories(filled[:, category].astype(np.intp))
             term = term + of_numbers(used, filled, hidden) if used else term
-            density = term if density is None else np.logaddexp(density, term)
+            with np.errstate(invalid="ignore"):  # of terms without a closed form, which are NaN
+                density = term if density is None else np.logaddexp(density, term)
         total[:, rows] = density
     return total
 
