@@ -178,7 +178,7 @@ CI_PROB = 0.89
 FOR_ROOMS = frozenset(
     [
         *("encode", "frame", "hypotheses", "known_codes", "log_likelihood", "posterior_draws", "requested_rule"),
-        *("rows", "spread", "work", "get_metadata_routing"),
+        *("interval_rule", "rows", "spread", "work", "get_metadata_routing"),
     ]
 )
 """Methods that other rooms of the package or scikit-learn call, and few users: `dir` leaves them out."""
@@ -387,12 +387,12 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         return log_proba - log_proba.mean(axis=1, keepdims=True, where=possible)
 
     def predict_interval(
-        self, X: Any, ci_prob: float = CI_PROB, rule: str = "bayes-optimal", class_prior: Any = None
+        self, X: Any, ci_prob: float = CI_PROB, rule: str | None = None, class_prior: Any = None
     ) -> Array:
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
         It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
-        under ``"tempered"``.
+        under ``"tempered"``. There the answer itself has predictive densities, p(x | k, D), and may lie outside.
 
         Parameters
         ----------
@@ -400,24 +400,31 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             Table (row, feature).
         ci_prob : float
             Posterior probability between the bounds, in (0, 1).
-        rule : str
-            Weights of the hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"``
-            P(θ | D), each θ with one draw of T and b, by which log p(x | k, θ) is believed.
+        rule : str or None
+            By default the classifier's own, or ``"bayes-optimal"`` where that is a point or a draw. Weights of the
+            hypotheses: ``"bayes-optimal"`` P(θ | D), ``"predictive"`` P(θ | D, x); ``"tempered"`` P(θ | D), each θ with
+            one draw of T and b, by which log p(x | k, θ) is believed.
         class_prior : str, array, dict or None
             Other base rates than the training rows': (outcome), by label, or ``"uniform"``.
         """
         require(INSIDE, ci_prob=ci_prob)
-        rows = self.rows(X)
-        given_x = _given_x(rule)
-        return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x)
+        rows, rule = self.rows(X), self.interval_rule(rule)
+        return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x=rule == "predictive")
 
-    def uncertainty(self, X: Any, rule: str = "bayes-optimal", class_prior: Any = None) -> Uncertainty:
+    def uncertainty(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Uncertainty:
         """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
-        rows = self.rows(X)
-        given_x = _given_x(rule)
-        averages = averaging.average(self.spread(rule, class_prior), rows, given_x)
+        rows, rule = self.rows(X), self.interval_rule(rule)
+        averages = averaging.average(self.spread(rule, class_prior), rows, given_x=rule == "predictive")
         total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
         return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+
+    def interval_rule(self, rule: str | None) -> str:
+        """Return a rule that intervals can have; by default the own one, or Bayes-optimal."""
+        if rule is None:
+            own, _ = rules.resolve(self.requested_rule(None))
+            return own.name if own.name in INTERVAL_RULES else "bayes-optimal"
+        require(Choice(INTERVAL_RULES), rule=rule)
+        return rule
 
     def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
         """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
@@ -871,11 +878,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
         shown.estimator_class = type(self)
         return shown
-
-
-def _given_x(rule: str) -> bool:
-    require(Choice(INTERVAL_RULES), rule=rule)
-    return rule == "predictive"
 
 
 def decided(

@@ -43,12 +43,12 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
 
     Parameters
     ----------
-    idata
+    idata : DataTree or Dataset
         A DataTree with a group ``posterior``, as `pymc.sample` returns it for `to_pymc` or an extension of it, or this
         group alone: the parameters of `posterior_` (chain, draw, …), or the free variables of `to_pymc`, with their
         coordinates. Others are left out. If there are ``sample_stats`` of NUTS, the convergence of the chains is
         checked.
-    point
+    point : mapping or None
         What the rule ``map`` answers by: the same parameters without chain and draw, as `pymc.find_MAP` returns them.
 
     Raises

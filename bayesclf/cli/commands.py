@@ -132,9 +132,8 @@ def _fit_command(context: typer.Context, model: str, engines: Mapping[str, str])
         given = context.params[own.name] if own.name in FIT_TOO else None
         if given is not None and given != own.default:
             for value in given if isinstance(given, list | tuple) else [given]:
-                words += (
-                    [own.secondary_opts[0]] if value is False else [own.opts[0], *[str(value)] * (value is not True)]
-                )
+                words.append(own.secondary_opts[0] if value is False else own.opts[0])
+                words += [str(value)] * (not isinstance(value, bool))
     return shlex.join(["bayesclf", "fit", *([*words, "--", table] if table.startswith("-") else [table, *words])])
 
 

@@ -18,6 +18,7 @@ from bayesclf import decisions
 from bayesclf.arrays import Integers
 from bayesclf.attached import ComparisonMethods, with_methods
 from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Number, OrNone, Text, require
@@ -54,6 +55,9 @@ LONGER = (
     "no such limit"
 )
 """Why there is no line of gradient boosting."""
+
+OWN_PRIOR = "its fits have the classifier's own prior: the draws that were given are of all rows, and are not used"
+"""What a comparison says of a classifier with a given posterior."""
 
 MOST_REPEATS, MOST_ANSWERS = 5, 5_000
 """Most repeats, and most answers of a model in all, where the repeats are not given."""
@@ -442,7 +446,8 @@ def _comparison(
         sentences = cross_validation.gathered(
             [*remarks, *folds.remarks, *finished[name, -1][1]], [part.notes for part in parts]
         )
-        notes[name] = (*sentences, *cross_validation.distrust([part.problems for part in parts]))
+        own_prior = (OWN_PRIOR,) * is_given(models[name])
+        notes[name] = (*own_prior, *sentences, *cross_validation.distrust([part.problems for part in parts]))
         seconds[name] = float(np.mean([part.seconds for part in parts]))
     fitted = {name: finished[name, -1][0] for name in models if name not in left_out}
     return Comparison(

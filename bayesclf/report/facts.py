@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from bayesclf.arrays import Array, Integers
 from bayesclf.evaluation.judgments import Gain
 from bayesclf.report.tree import Table
-from bayesclf.wording import counted, joined, number, pair, percent
+from bayesclf.wording import AND_MORE, LISTED_NAMES, counted, joined, listed, number, pair, percent
 
 MOST_CLASSES = 6
 """Classes whose shares found are shown; of more, the classes that are found least often."""
@@ -200,10 +200,14 @@ def no_better(gain: Gain, score: Score, constant: str, counts: Array, classes: N
         f"Its labels are {compared(gain)} always predicting '{constant}': {percent(score.mean)} of the rows are right, "
         f"against {percent(score.baseline)}. "
     )
-    return (
-        f"{labels if gain.state != 'yes' else ''}The recall of '{classes[least]}' is {percent(recall[least])}. If some "
-        "errors are worse than others, predict with cost=… (--cost FILE)."
+    unfound = [f"'{label}'" for label in classes[recall == 0]]
+    found = (
+        f"It finds no row of {listed(unfound, LISTED_NAMES, AND_MORE)}"
+        if unfound
+        else f"The recall of '{classes[least]}' is {percent(recall[least])}"
     )
+    remedy = "If some errors are worse than others, predict with cost=… (--cost FILE)."
+    return f"{labels if gain.state != 'yes' else ''}{found}. {remedy}"
 
 
 def compared(gain: Gain, better: str = "better", worse: str = "worse") -> str:

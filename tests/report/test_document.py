@@ -379,7 +379,7 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
     half[:200] = False  # clearly better labels that find only half of a class may still find few of another
     third = np.where(half, "yes", np.where(np.arange(400) % 50 == 3, "few", "no"))
     found = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * half[:, None], third, rules=["map"])
-    assert verdict(found, found.table).cautions[0].startswith("The recall of 'few' is 0%. If some errors are worse")
+    assert verdict(found, found.table).cautions[0].startswith("It finds no row of 'few'. If some errors are worse")
     clear = compared({"nb": bc.GaussianNB()}, rare_rows + 9 * (RARE == "yes")[:, None], RARE, rules=["map"])
     assert verdict(clear, clear.table).cautions == ()
 

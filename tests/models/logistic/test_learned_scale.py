@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from scipy.special import expit, logit
 import bayesclf as bc
 from bayesclf.arrays import Array
 from bayesclf.engines import Laplace, laplace
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import LearnedScale, LogisticPrior
 
@@ -110,8 +111,9 @@ def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engin
     at = np.array([1.5, -3.0])
     exact, reference = by_prior_draws(X, y, at)
     settings = bc.engines.NUTS(draws=5000) if engine == "nuts" else Laplace(draws=5000, limit=1.0)
-    seed = 5 if name == "few" else 3  # of 20,000 draws on separable rows one or two may diverge, by some seeds
-    clf = bc.LogisticRegression(inference=settings, random_state=seed).fit(X, y)
+    with warnings.catch_warnings():  # on separable rows, one or two of 20,000 draws may diverge
+        warnings.filterwarnings("ignore", "[12] of 20000 draws diverged", ConvergenceWarning)
+        clf = bc.LogisticRegression(inference=settings, random_state=3).fit(X, y)
     tree = clf.posterior_
     posterior = tree["posterior"].to_dataset()
     log_s = np.log(posterior["prior_scale"])
