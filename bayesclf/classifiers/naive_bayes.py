@@ -142,7 +142,9 @@ class NaiveBayes(GenerativeClassifier):
         require(PROBABILITIES, inclusion=self.inclusion)
         require(Choice(("all", "column")), temper=self.temper)
         if self.select and self.temper == "column":
-            raise InputError("temper='column' needs rows left out in closed form, which select=True has not; drop one")
+            raise InputError(
+                "temper='column' needs rows left out in closed form, which select=True has not; leave one out"
+            )
         self._family_of_numbers()
         if not isinstance(self.alpha, str | LearntAlpha):
             require(Number(above=0), alpha=self.alpha)

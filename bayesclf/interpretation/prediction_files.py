@@ -235,6 +235,7 @@ def predict_stream(
     uncertainty: bool = False,
     missing: Mapping[str, Sequence[object]] | None = None,
     keep: Sequence[str] = (),
+    reading: Mapping[str, Any] | None = None,
     resume: bool = False,
     progress: Progress = None,
 ) -> int:
@@ -262,6 +263,8 @@ def predict_stream(
     keep : sequence of str
         Columns of the table that are written before the predictions. Columns that the model does not need are, too, if
         their names say that they name rows: "id", "uuid", "patient_id", "PassengerId".
+    reading : mapping of str or None
+        How files are read, as in `fit_stream`: ``{"separator": ";"}``.
     resume : bool
         Whether to keep the parts that an interrupted call has written to the folder, and to write the others.
         Model, rule and files must be the same; files are compared by names, sizes and times of the last change.
@@ -281,10 +284,11 @@ def predict_stream(
     """
     check_is_fitted(classifier, "classes_")
     require(OrNone(Instance(Mapping, "a mapping from columns")), missing=missing)
+    require(OrNone(Instance(Mapping, "a mapping")), reading=reading)
     decision, extras = Decision(rule, cost, reject, class_prior), Extras(interval, sets, uncertainty)
     require(Several("columns, such as ['name']"), keep=keep)
     given: dict[str, Any] = {"missing": missing, "keep": keep, "resume": resume, "progress": progress}
-    return write_predictions(classifier, source, output, decision, extras, **given).rows
+    return write_predictions(classifier, source, output, decision, extras, reading=reading, **given).rows
 
 
 def write_predictions(

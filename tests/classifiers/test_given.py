@@ -138,3 +138,12 @@ def test_another_posterior_is_refused(how, message, fitted):
     draws = fitted.posterior_["posterior"].to_dataset()
     with pytest.raises(InputError, match=message):
         fitted.with_posterior(changed(draws, how))
+
+
+def test_a_comparison_says_that_given_draws_are_not_used():
+    X, y = [[value] for value in range(12)], ["a", "b"] * 6
+    clf = bc.GaussianNB(random_state=1).fit(X, y)
+    models = {"given": clf.with_posterior(clf.posterior_), "own": clf}
+    found = bc.compare(models, X, y, rules=["bayes-optimal"], cv=2, repeats=1, boosting=False)
+    assert any("the draws that were given are of all rows" in note for note in found.notes["given"])
+    assert not any("draws that were given" in note for note in found.notes["own"])

@@ -132,6 +132,8 @@ def test_tempered_answers_to_rows_without_a_closed_form_average_the_densities_of
         found = clf.predict_proba(some, rule="tempered")
         np.testing.assert_allclose(found[0], expected, rtol=1e-9)
         np.testing.assert_allclose(found[1:], clf.predict_proba(some[1:], rule="tempered"), rtol=1e-12)
+    certain = BayesNetClassifier(EDGES, random_state=1, class_prior={"apple": 0.0, "pear": 1.0}).fit(X, y)
+    np.testing.assert_array_equal(certain.predict_proba(some), [[0.0, 1.0]] * 3)
 
 
 def test_levels_and_numbers_that_come_later(fruit):

@@ -7,7 +7,7 @@ from scipy.special import log_softmax, logsumexp
 from scipy.stats import multinomial, norm
 
 import bayesclf as bc
-from bayesclf.errors import Refused
+from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.leave_one_out import left_out
 from bayesclf.models.tempered import LeftOut
 from bayesclf.posterior.hypotheses import TemperedPosterior
@@ -235,3 +235,20 @@ def test_intervals_are_of_theta_with_t_and_b():
     average = clf.uncertainty(X[:5], rule="tempered")
     assert (average.epistemic >= 0).all()
     assert (found[..., 0] < clf.predict_proba(X[:5], rule="tempered")).all()
+
+
+def test_without_rows_left_out_the_prior_of_t_answers():
+    X, y = table(60)
+    clf = bc.NaiveBayes(select=True, random_state=1).fit(X, y)
+    assert any("no training row can be left out" in note for note in clf.notes_)
+    np.testing.assert_allclose(clf.predict_proba(X, rule="tempered").sum(axis=1), 1)
+    with pytest.raises(InputError, match="temper='column' needs rows left out"):
+        bc.NaiveBayes(select=True, temper="column").fit(X, y)
+
+
+def test_intervals_follow_the_rule_of_the_classifier():
+    X, y = table(60)
+    for rule, expected in ((None, "tempered"), ("predictive", "predictive"), ("map", "bayes-optimal")):
+        clf = bc.NaiveBayes(rule=rule, random_state=1).fit(X, y)
+        np.testing.assert_array_equal(clf.predict_interval(X[:3]), clf.predict_interval(X[:3], rule=expected))
+        np.testing.assert_array_equal(clf.uncertainty(X[:3]).total, clf.uncertainty(X[:3], rule=expected).total)
