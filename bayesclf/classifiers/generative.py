@@ -355,9 +355,7 @@ class GenerativeClassifier(BayesClassifier):
         if self.left_out_ is None:
             return "rows that came in parts are gone; fit and fit_stream learn how far to believe the model"
         if not len(self.left_out_.y):
-            return (
-                "no training row can be left out: each is alone in its class, or a family has no closed form"
-            )
+            return "no training row can be left out: each is alone in its class, or a family has no closed form"
         few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
         return f"{few} say too little of how far to believe it"
 

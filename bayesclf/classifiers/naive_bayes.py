@@ -143,7 +143,7 @@ class NaiveBayes(GenerativeClassifier):
         require(Choice(("all", "column")), temper=self.temper)
         if self.select and self.temper == "column":
             raise InputError(
-                "temper='column' needs rows left out in closed form, which select=True has not; leave one out"
+                "temper='column' needs rows left out in closed form, and select=True has none; take one of the two"
             )
         self._family_of_numbers()
         if not isinstance(self.alpha, str | LearntAlpha):
