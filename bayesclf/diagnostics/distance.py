@@ -112,9 +112,8 @@ def log_marginal(classifier: BayesClassifier, rows: Rows) -> Array:
     found = np.full(len(rows), np.nan) if joint is None else np.asarray(logsumexp(joint, axis=1))
     by_draws = np.flatnonzero(np.isnan(found))
     if len(by_draws):
-        hypotheses, own = classifier.hypotheses("posterior"), rows[by_draws]
-        parts = [averaging.conditional(hypotheses, own[block]).log_x for block in averaging.blocks(hypotheses, own)]
-        found[by_draws] = logsumexp(np.concatenate(parts), axis=1) - np.log(len(hypotheses))
+        joint = averaging.log_joint(classifier.hypotheses("posterior"), rows[by_draws])
+        found[by_draws] = logsumexp(joint, axis=1)
     return found
 
 

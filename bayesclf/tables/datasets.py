@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bayesclf.constraints import Choice, FileName, Instance, OrNone, Text, require
 from bayesclf.display import Display, Displayed
@@ -356,15 +356,16 @@ def _loaded(
     require(Choice(("drop", "error", "use")), unlabeled=unlabeled)
     name = os.fspath(name_or_path)
     wish = wish_of(reading, dtypes, missing, target)
-    frame, label, about, said_of_file = _find(name_or_path, wish)
+    found = _find(name_or_path, wish)
+    frame, about = found.frame, found.about
     columns = [str(column) for column in frame.columns]
-    chosen = label if target is None else label_among(columns, target)
+    chosen = found.target if target is None else label_among(columns, target)
     if chosen is None and needs_target:
         raise InputError(
             f"{name} does not say which column is the label; name it with {option('target', 'COL')}, "
             f"the columns are {listed(columns, LISTED_COLUMNS, IN_ALL)}"
         )
-    notes, from_file = said_of_file or (), said_of_file is not None
+    notes, from_file = found.notes or (), found.notes is not None
     useless: dict[str, str] = {}
     if chosen is not None:
         require_column(chosen, columns, name)
@@ -423,8 +424,16 @@ KNOWN = {"own": SHIPPED, "sklearn": SKLEARN_SETS, "openml": NAMED}
 """What is known of the tables of a place, by name."""
 
 
-type _Table = tuple[pd.DataFrame, str | None, About, tuple[str, ...] | None]
-"""A table as its place hands it over, the label column, where known, and what was done to read it, if it is a file."""
+class _Table(NamedTuple):
+    """A table as its place hands it over; without `target` the user has to name the label column.
+
+    `notes`: What was done to read it, if it is a file.
+    """
+
+    frame: pd.DataFrame
+    target: str | None
+    about: About
+    notes: tuple[str, ...] | None = None
 
 
 def _names(place: str) -> Collection[str]:
@@ -454,7 +463,7 @@ def _of_file(path: str | os.PathLike[str], description: str, wish: Wish) -> _Tab
     from bayesclf.tables.reading import read_file
 
     frame, notes = read_file(path, wish)
-    return frame, None, _about(frame, description, os.fspath(path)), notes
+    return _Table(frame, None, _about(frame, description, os.fspath(path)), notes)
 
 
 def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
@@ -463,7 +472,7 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
 
     if place == "openml" and prefixed:
         frame, target, about = _fetched(name)
-        return as_wished(frame, wish, name), target, about, None
+        return _Table(as_wished(frame, wish, name), target, about)
     if place == "folder":
         _check_folder()
         if not os.environ.get(FOLDER_VARIABLE):
@@ -475,7 +484,7 @@ def _named(place: str, name: str, wish: Wish, prefixed: bool = True) -> _Table:
     about = KNOWN[place][name]
     readers = {"sklearn": _of_sklearn, "openml": _read_named}
     frame = readers[place](name) if place in readers else read_table(folder() / about.file)
-    return as_wished(frame, wish, name), str(frame.columns[-1]), about, None
+    return _Table(as_wished(frame, wish, name), str(frame.columns[-1]), about)
 
 
 def _known(name: str, places: Sequence[str]) -> str:
@@ -611,10 +620,10 @@ def _of_folder(name: str, wish: Wish) -> _Table:
     from bayesclf.tables.columns import column_kind
 
     path = _folder_files()[name]
-    frame, _, about, notes = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish)
-    last = str(frame.columns[-1])
-    target = _label_column(frame) or (None if column_kind(frame[last]) == "text" else last)
-    return frame, target, about, notes
+    found = _of_file(path, f"the file {path.name} in the folder {path.parent}", wish)
+    last = str(found.frame.columns[-1])
+    target = _label_column(found.frame) or (None if column_kind(found.frame[last]) == "text" else last)
+    return found._replace(target=target)
 
 
 def _label_column(frame: pd.DataFrame) -> str | None:

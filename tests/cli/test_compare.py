@@ -50,6 +50,13 @@ def test_the_last_line_is_a_command_that_fits_the_model_to_use():
     assert [column.name for column in bc.load("nb.nc").columns_] == ["x"]
 
 
+def test_the_command_to_use_reads_the_table_as_it_was_read():
+    table("-odd.csv", "".join(f"{i % 7 - 3 * (i % 2)},{i % 5},{'pq'[i % 2]}\n" for i in range(60)))
+    options = ("--models", "nb", "--rules", "map", "--cv", "3", "--inference", "nb=map", "--target", "3", "--no-header")
+    line = command("compare", *options, "--", "-odd.csv").out.splitlines()[-1].partition(": ")[2]
+    assert "60 rows, 2 features" in command(*shlex.split(line)[1:]).out
+
+
 def test_networks_of_uncertain_structure_have_names():
     said = command("compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", "--cv", "2").out
     words = " ".join(said.split()).casefold()

@@ -223,6 +223,14 @@ def test_boosting_is_not_said_to_gain_where_the_model_is_true():
         assert re.search("Gradient boosting, for comparison, has a (clearly|probably) larger log loss", said)
 
 
+def test_boosting_that_takes_too_long_is_no_reason_for_distrust(monkeypatch):
+    monkeypatch.setattr("bayesclf.evaluation.comparison.BOOSTING_SECONDS", 0.0)
+    X, y = pd.DataFrame({"a": np.arange(60) % 7}), np.arange(60) % 2
+    judged = verdict(found := compared({"nb": bc.GaussianNB()}, X, y, rules=["map"], boosting=True), found.table)
+    assert sum("Gradient boosting was left out: it takes longer" in said for said in judged.findings) == 1
+    assert not any("oosting" in said for said in judged.cautions)
+
+
 def test_rows_behind_an_extreme_loss_are_counted():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 2
