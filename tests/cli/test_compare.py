@@ -51,7 +51,8 @@ def test_the_last_line_is_a_command_that_fits_the_model_to_use():
 
 
 def test_the_command_to_use_reads_the_table_as_it_was_read():
-    table("-odd.csv", "".join(f"{i % 7 - 3 * (i % 2)},{i % 5},{'pq'[i % 2]}\n" for i in range(60)))
+    rows = "".join(f"{'uw'[i % 2]},{'vz'[i % 3 % 2]},{'pq'[i % 2]}\n" for i in range(59))
+    table("-odd.csv", f"a,b,p\n{rows}")  # whose first row would be taken for names
     options = ("--models", "nb", "--rules", "map", "--cv", "3", "--inference", "nb=map", "--target", "3", "--no-header")
     line = command("compare", *options, "--", "-odd.csv").out.splitlines()[-1].partition(": ")[2]
     assert "60 rows, 2 features" in command(*shlex.split(line)[1:]).out

@@ -252,3 +252,11 @@ def test_logistic_regression_is_fitted_to_a_folder_as_in_memory(parts, monkeypat
         said = command("fit", source, *given, "m.nc").out
         assert "60 rows with a label in 2 classes were read in batches" in said
         np.testing.assert_allclose(bc.load("m.nc").predict_proba(words), expected, atol=1e-8)
+
+
+def test_predict_stream_reads_files_as_told():
+    X = pd.DataFrame({"a": np.arange(40) % 7, "b": np.tile(["u", "v"], 20)})
+    X.to_csv("odd.csv", sep="~", index=False)
+    clf = bc.NaiveBayes(random_state=1).fit(X, np.arange(40) % 2)
+    assert clf.predict_stream("odd.csv", "answers.csv", reading={"separator": "~"}) == 40
+    np.testing.assert_array_equal(pd.read_csv("answers.csv")["P(1)"], clf.predict_proba(X)[:, 1])

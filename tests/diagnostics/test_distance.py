@@ -7,7 +7,7 @@ from helpers.faults import gaussian, logistic, naive, normal_rows, word_rows
 from scipy import stats
 
 import bayesclf as bc
-from bayesclf.diagnostics.distance import exceedance, far_limit
+from bayesclf.diagnostics.distance import exceedance, far_limit, log_marginal
 from bayesclf.interpretation.prediction_files import far_numbers
 from bayesclf.models.logistic.design import training_columns
 
@@ -116,3 +116,9 @@ def test_two_peaks_are_unlike_the_model():
     assert "transform the column; see" in found((by_evidence, (X, y)), "Y07").next_step
     as_named = bc.NaiveBayes({"x0": "gaussian"}, random_state=1).fit(X, y)
     assert "leave it out of blocks" in found((as_named, (X, y)), "Y07").next_step
+
+
+def test_densities_of_rows_are_averaged_over_given_draws():
+    clf, (X, _) = gaussian(*normal_rows(200))
+    exact, drawn = (log_marginal(one, one.rows(X)) for one in (clf, clf.with_posterior(clf.posterior_)))
+    np.testing.assert_allclose(drawn, exact, atol=0.05)
