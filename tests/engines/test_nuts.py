@@ -341,24 +341,6 @@ def test_what_cannot_be_sampled_is_refused():
         compiled(model, "discrete")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"draws": 0}, "draws must be a whole number of at least 1"),
-        ({"tune": 10.0}, "tune must be"),
-        ({"draws": None}, "draws must be"),
-        ({"chains": True}, "chains must be"),
-        ({"cores": 0}, "cores must be"),
-        ({"max_treedepth": -1}, "max_treedepth must be"),
-        ({"target_accept": 1.0}, "must be a number between 0 and 1"),
-        ({"target_accept": float("nan")}, "must be a number between 0 and 1"),
-    ],
-)
-def test_settings_are_checked(settings, message):
-    with pytest.raises(InputError, match=message):
-        NUTS(**settings)
-
-
 def test_healthy_and_constant_draws_have_no_problems():
     x = healthy((4, 1000, 3))
     x[..., 1] = 2.5
