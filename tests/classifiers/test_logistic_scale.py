@@ -106,10 +106,6 @@ def test_without_columns_there_is_no_scale():
     assert "prior_scale" not in clf.posterior_["posterior"]
 
 
-def test_it_is_the_default():
-    assert bc.LogisticRegression().prior_scale == "learned"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",

@@ -63,6 +63,14 @@ ESTIMATORS = [
 ]
 SAMPLED = LogisticRegression(inference=NUTS(draws=50, tune=50, chains=2), random_state=0)
 
+SEEDED = {"random_state": 0}
+STACKS = [
+    bc.StackedClassifier({"own": GaussianNB(**SEEDED), "shared": GaussianNB("feature", **SEEDED)}, rule="predictive"),
+    bc.StackedClassifier(
+        {"gnb": GaussianNB(**SEEDED), "lr": LogisticRegression(prior_scale=2.5, inference="map", **SEEDED)}, cv=2
+    ),
+]
+
 CHECKS = 61
 """Checks of one classifier: scikit-learn leaves some out without a word when a tag is wrong."""
 
@@ -140,6 +148,8 @@ def left_out(estimator):
     names = NEEDS_ARRAY_API | {name for kind, name in OF_REAL_NUMBERS if type(estimator) is kind}
     if getattr(estimator, "rule", None) == bc.rules.Gibbs("label"):
         names |= DRAWN_LABEL
+    if isinstance(estimator, bc.StackedClassifier):
+        return names
     if estimator.inference == "exact" or estimator.missing == "error":
         names |= IN_OTHER_WORDS
     if isinstance(estimator, bc.LogisticRegression) and estimator.inference == "auto":
@@ -168,12 +178,14 @@ def test_every_classifier_is_checked():
     assert checked == kinds - NOT_OF_TABLES
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *STACKS], ids=lambda estimator: type(estimator).__name__)
 def test_the_number_of_checks(estimator):
     assert len(checks(estimator)) == CHECKS + FURTHER_CHECKS.get(type(estimator), 0)
 
 
-@pytest.mark.parametrize(("estimator", "check"), [*cases(ESTIMATORS), *cases(SETTINGS, pytest.mark.slow, QUIET)])
+@pytest.mark.parametrize(
+    ("estimator", "check"), [*cases(ESTIMATORS), *cases(STACKS), *cases(SETTINGS, pytest.mark.slow, QUIET)]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
