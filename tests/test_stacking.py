@@ -177,7 +177,7 @@ class TestRefusals:
 
 
 def test_parameters_of_a_stack_are_its_own_before_its_models():
-    stack = bc.StackedClassifier({"nb": bc.GaussianNB(), "cv": bc.GaussianNB()}).set_params(cv=3, nb=bc.AODE())
-    assert (stack.cv, type(stack.models["nb"]), type(stack.models["cv"])) == (3, bc.AODE, bc.GaussianNB)
+    stack = bc.StackedClassifier({"nb": bc.GaussianNB(), "cv": bc.GaussianNB()}).set_params(cv=3, nb=bc.CategoricalNB())
+    assert (stack.cv, type(stack.models["nb"]), type(stack.models["cv"])) == (3, bc.CategoricalNB, bc.GaussianNB)
     stack.set_params(models={"q": bc.GaussianNB()}, q__rule="map")
     assert (list(stack.models), stack.get_params()["q__rule"]) == (["q"], "map")

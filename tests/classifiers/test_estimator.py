@@ -29,7 +29,7 @@ TABLES = {
     "multinomial": np.round(np.abs(NUMBERS)),
     "bernoulli": (NUMBERS > 0).astype(float),
 }
-TABLES["tan"] = TABLES["aode"] = TABLES["joint"] = pd.DataFrame(
+TABLES["tan"] = TABLES["joint"] = pd.DataFrame(
     {"wind": ["weak", "strong"] * 10, "sky": ["sun", "sun", "rain", "sun"] * 5}
 )
 

@@ -9,7 +9,6 @@ import pytest
 import xarray as xr
 from helpers.classifiers import (
     CASES,
-    FIXED,
     GENERATIVE,
     LOGISTIC,
     MAIN_SUITE,
@@ -30,7 +29,7 @@ from bayesclf.rules import RULES, Gibbs
 
 def test_every_classifier_has_a_case():
     # Texts are not a table: tests/classifiers/test_text.py.
-    assert {case.kind for case in (*CASES, *FIXED)} == set(CLASSIFIERS.values()) - {bc.TextNB}
+    assert {case.kind for case in CASES} == set(CLASSIFIERS.values()) - {bc.TextNB}
 
 
 @every_case

@@ -7,7 +7,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bayesclf as bc
 from bayesclf.classifiers import (
-    AODE,
     CLASSIFIERS,
     BayesNetClassifier,
     BernoulliNB,
@@ -46,14 +45,10 @@ class BinnedTan(Binned, BayesNetClassifier):
     pass
 
 
-class BinnedAODE(Binned, AODE):
-    pass
-
-
 NOT_OF_TABLES = {TextNB}
 """Takes strings, as its input tags say, for which scikit-learn has no checks: its vectorizers have none either."""
 
-CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan, AODE: BinnedAODE}
+CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan}
 SHORT_CHAINS = {"inference": Auto(nuts=NUTS(draws=250, tune=250, chains=2))}
 """Exact as by default, but for the tables with missing cells, where these two take NUTS."""
 OPTIONS = {

@@ -121,8 +121,6 @@ def test_what_it_cannot_sample_is_refused(rng, mixed_table):
     numbers, labels = mixed_table
     with pytest.raises(Refused, match="the model is not generative"):
         bc.LogisticRegression(inference="augmentation").fit(numbers[["age"]], labels)
-    with pytest.raises(Refused, match="averaged one-dependence"):
-        bc.AODE(inference="augmentation").fit(X, y)
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

@@ -469,9 +469,8 @@ HALVES = np.full(11, 0.5)
 CANNOT = {
     "all trees": (
         lambda: bc.BayesNetClassifier("all-trees").fit(WORDS, OF_WORDS, **USE),
-        "not for averages over",
+        "not for averages over structures.* or fit BayesNetClassifier with edges",
     ),
-    "aode": (lambda: bc.AODE().fit(WORDS, OF_WORDS, **USE), "or fit BayesNetClassifier with edges"),
     "exact": (
         lambda: categorical(inference="exact").fit(WORDS, OF_WORDS, **USE),
         "Exact does not sum over their classes; use inference='augmentation', 'map' or 'mle'",
