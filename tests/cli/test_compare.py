@@ -283,17 +283,6 @@ def test_compare_refuses_in_one_sentence(refused, arguments, said):
     assert said in refused("compare", "t.csv", "--target", "class", *arguments.split())
 
 
-def test_files_that_cannot_be_read(refused, tmp_path):
-    Path("latin.csv").write_bytes(b"a,class\n1,\x81\n")
-    assert "neither UTF-8 nor cp1252" in refused("compare", "latin.csv", "--target", "class")
-    assert "is a folder" in refused("compare", str(tmp_path), "--target", "class")
-    assert "no file and no data set" in refused("compare", "irsi")
-    assert "does not exist" in refused("compare", "gone.csv", "--target", "class")
-    if os.geteuid() != 0:
-        Path(table("mine.csv", GOOD)).chmod(0)
-        assert "may not be read" in refused("compare", "mine.csv", "--target", "class")
-
-
 def test_numbers_as_labels():
     text = "a,class\n" + "".join(f"{i},{1 + i % 2}\n" for i in range(12))
     table("t.csv", text)
