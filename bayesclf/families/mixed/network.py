@@ -24,12 +24,11 @@ from bayesclf.families.base import (
     require_positive,
 )
 from bayesclf.families.mixed import gaps, regressions
-from bayesclf.families.mixed.gaps import CompletedRows, Network, require_estimate
+from bayesclf.families.mixed.gaps import Network
 from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
-from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.networks.structure import Edge
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
@@ -203,14 +202,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "class_free", class_free)
 
-    @override
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
-        """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
-        if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
-            return GroupedMoments.of(X, y, axes, sample_weight)
-        network = self.of_columns(axes).network
-        return GroupedMoments.of(X, y, axes, sample_weight, lambda seen: bool(network.hidden(seen).any()))
-
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
 
@@ -308,7 +299,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def mle(self, statistics: GroupedMoments) -> Parameters:
         """Return relative frequencies and least squares; raises `DoesNotExist` where rows are too few or collinear."""
         plain = replace(self, axes=statistics.axes)
-        require_estimate(plain.not_conjugate(statistics))
+        plain.not_conjugate(statistics)
         there = statistics.weight_of_cells() > 0
         of_all = [name in self.class_free for name in statistics.axes.features]
         require_each(np.where(of_all, there.any(axis=0), there), statistics.axes, "has no value")
@@ -317,31 +308,20 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
-        require_estimate(self.not_conjugate(statistics))
         posterior = self.posterior(statistics)
         theta = {} if self.of_categories is None else self.of_categories.map(statistics.of_categories())
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
         return {**theta, **regressions.flat(self.regressions, [(beta[None], sigma2[None]) for beta, sigma2 in values])}
 
+    @override
     def not_conjugate(self, statistics: GroupedMoments) -> str:
-        """Return the first column whose missing training cells couple the parameters."""
-        return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
-
-    @override
-    def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
-        require_whole(self.network.split(statistics)[1].n)
+        """Return nothing; raises `Refused` for missing cells that couple the parameters."""
+        self.network.require_complete(statistics.groups[:, 1:], statistics.seen)
         return ""
-
-    @override
-    def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
-        """Return the alternation between missing cells and parameters; raises `Refused` for too many completions."""
-        alpha = None if self.of_categories is None else np.asarray(self.of_categories.alpha)
-        return CompletedRows.of(self.network, alpha, self.of_numbers, statistics, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the posterior of the prior's family, for rows without missing cells that matter."""
-        require_conjugate(self.not_conjugate(statistics))
+        self.not_conjugate(statistics)
         parts = tuple(part.updated(Sums.of(own, statistics)) for own, part in self.parts())
         alpha = (
             self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.of_categories()).alpha
@@ -368,7 +348,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        require_conjugate(self.not_conjugate(statistics), NO_PYMC)
+        self.not_conjugate(statistics)
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.of_categories(), suffix)
 
@@ -414,7 +394,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         from bayesclf import pymc_models
 
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
-        require_conjugate(self.network.coupling(X, seen), "such rows have no PyMC model: leave them out")
+        self.network.require_complete(X, seen)
         columns: dict[int, Any] = {}
         if self.of_categories is not None:
             codes, tables = np.where(seen, X, MISSING)[:, category].astype(np.intp), self.of_categories

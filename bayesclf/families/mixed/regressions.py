@@ -183,20 +183,8 @@ class Sums:
         shape = (labels, own.count)
         tied = cls(n.reshape(shape), mean.reshape(*shape, -1), merged.reshape(*shape, len(scope), -1))
         # Rows of all classes tell of the regressions of all, and are repeated for each class.
-        return tied if not own.class_free else tied.repeated(len(axes.labels))
-
-    def repeated(self, labels: int) -> Self:
-        """Return the same for each class."""
-        return type(self)(*(np.repeat(values, labels, axis=0) for values in (self.n, self.mean, self.scatter)))
-
-    def added(self, other: Self) -> Self:
-        """Return the moments of the rows of both, by the update of Chan, Golub & LeVeque (1983)."""
-        n = self.n + other.n
-        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
-        away = other.mean - self.mean
-        mean = np.where((self.n > 0)[..., None], self.mean + share[..., None] * away, other.mean)
-        between = (self.n * share)[..., None, None] * away[..., :, None] * away[..., None, :]
-        return type(self)(n, mean, self.scatter + other.scatter + between)
+        repeated = (np.repeat(values, len(axes.labels) // labels, axis=0) for values in vars(tied).values())
+        return cls(*repeated)
 
     def squares(self, slopes: Array) -> Array:
         """Return the sum of squared deviations of x_of − Σ slope_i x_i from its mean, (outcome, configuration)."""
