@@ -15,7 +15,7 @@ from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import PageTable, observe_counts, page_tables, theta_of
 from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
-from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
+from bayesclf.families.terms import LinearDesign, LinearTerms
 from bayesclf.tables.numbers import BLOCK_CELLS, blocks_of
 
 
@@ -173,12 +173,6 @@ class Categorical(SimplexFamily[CategoricalStatistics]):
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_j log θ_{k, j, x_j}: one weight per level, log θ_kjl (CS4780)."""
         return LinearTerms.of_logs(parameters["theta"])
-
-    def contributions(self, X: Integers, parameters: Parameters, pair: Pair) -> Contributions:
-        """log θ_kl/θ_k′l of the observed level."""
-        return Contributions.of_cells(
-            self.axes.features, dirichlet.cells_of(X, self.axes.sizes), parameters["theta"], pair
-        )
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Integers:
         """Draw level codes (row, feature)."""

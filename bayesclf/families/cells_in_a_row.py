@@ -23,7 +23,7 @@ from bayesclf.families.cells import REAL, ColumnValues, ValueCounts
 from bayesclf.families.cuts import Bins, Segments
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine, listing
-from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
+from bayesclf.families.terms import LinearDesign, LinearTerms
 
 ROWS_PER_CELL = 5
 """Least number of pooled rows between quantiles that are neighbors."""
@@ -173,6 +173,11 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         return tuple(len(own.shares) for own in self.layout)
 
     @property
+    @override
+    def _sizes(self) -> tuple[int, ...]:
+        return self.sizes
+
+    @property
     def widths(self) -> Array:
         """What the probability of each cell is divided by to be a density, (cell)."""
         each = (np.ones(len(own.shares)) if own.widths is None else own.widths for own in self.layout)
@@ -243,12 +248,6 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
 
         return [own._replace(of=partial(of, own)) for own in self._of_bins.page_variables(suffix)]
 
-    @property
-    @override
-    def variant(self) -> str:
-        """Number of bins of each feature."""
-        return f"bins: {self._of_bins.axes.sizes}"
-
     def _log_shape(self, X: Any) -> Array:
         """Return the sum of the log densities of values relative to their cells, (row)."""
         return np.zeros(len(X))
@@ -281,10 +280,6 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         The factor Γ(A)/Γ(A + n_k) of each class, A the sum of the concentrations, is in it too.
         """
         return np.array([[own.log_evidence() for own in self.segments]])
-
-    def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
-        """log θ_kc/θ_k′c of the cell of each value."""
-        return Contributions.of_cells(self.axes.features, self._cells(X), parameters["theta"], pair)
 
     @property
     def _slices(self) -> tuple[slice, ...]:

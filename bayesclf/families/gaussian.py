@@ -29,7 +29,7 @@ from bayesclf.families.moments import Moments
 from bayesclf.families.normal_scores import LARGEST_LOG, NormalScores, StudentScores
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.template import log_rising
-from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.families.terms import Density, LinearDesign, LinearTerms
 
 type State = tuple[Any, ...]
 """m, κ, a and b, or the moments n, x̄ and S of cells."""
@@ -305,23 +305,12 @@ class Gaussian(Family[Moments]):
         part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
         return Density(densities.reshape(len(densities), -1), part_of)
 
-    def linear_design(self, statistics: Moments) -> LinearDesign:
-        """Measure from the pooled means."""
-        return LinearDesign(statistics.axes.features, (), statistics.pooled().mean[0])
-
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
         if 0 not in self._shared:
             raise Refused(f"{design} has a variance for each class; only variance='feature' or 'shared' is linear")
         distance, sigma2 = parameters["mu"] - design.centre, self._expand(parameters["sigma2"], offset=1)
         return LinearTerms(distance / sigma2, -0.5 * distance**2 / sigma2)
-
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """log σ_k′/σ_k − (x − μ_k)²/2σ_k² + (x − μ_k′)²/2σ_k′²."""
-        (z, _), mu = self._changed(X, self.axes), parameters["mu"]
-        sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
-        one, other = (-0.5 * (np.log(sigma2[:, k]) + (z - mu[:, k]) ** 2 / sigma2[:, k]) for k in pair)
-        return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(z), 0.0, one - other))
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""

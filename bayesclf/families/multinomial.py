@@ -183,14 +183,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
         """Draw counts (row, word) of documents of `length` words."""
         return self.sample_lengths(self.length, y, parameters, rng)
 
-    @override
-    def sample_like(self, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> Array:
-        """Draw counts (row, word) of documents as long as those of `X`; refused where a count is not a whole number."""
-        counts = dirichlet.canonical(X)
-        if (counts.data % 1).any():
-            raise Refused("a document whose counts are not whole numbers cannot be drawn")
-        return self.sample_lengths(np.ravel(counts.sum(axis=1)).astype(int), y, parameters, rng)
-
     def sample_lengths(
         self, lengths: int | Integers, y: Integers, parameters: Parameters, rng: np.random.Generator
     ) -> Array:

@@ -553,13 +553,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
             dims |= {"beta": ("outcome", "term"), "sigma2": ("outcome", "regression")}
         return dims
 
-    @property
-    @override
-    def variant(self) -> str:
-        """The tables' own, and names and shapes of the regressions."""
-        shapes = [(self.axes.features[own.of], own.width, own.sizes, own.class_free) for own in self.regressions]
-        return f"{'' if self.of_categories is None else self.of_categories.variant} {shapes}"
-
     def coords(self) -> dict[str, Any]:
         """Return the names of cells, such as "wind=weak | outlook=sunny", of terms and of regressions."""
         coords = {} if self.of_categories is None else self.of_categories.coords()

@@ -144,6 +144,11 @@ class GroupedMoments(Statistics):
         parts = self.groups[there], self.n[there], self.mean[there], self.scatter[there]
         return type(self)(self.axes, *parts).select(np.isin(np.arange(len(self.axes.features)), (i, j)))
 
+    @override
+    def centre(self) -> Array:
+        """Return the pooled means of the numbers; 0 of levels where all columns are categories."""
+        return super().centre() if are_categories(self.axes).all() else self.cells().centre()
+
     def where(self, some: Booleans) -> Self:
         """Return the moments of some of the groups, (group)."""
         return type(self)(self.axes, self.groups[some], self.n[some], self.mean[some], self.scatter[some])

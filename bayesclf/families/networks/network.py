@@ -329,12 +329,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
         """Return the axis words of θ."""
         return {"theta": ("outcome", "cell")}
 
-    @property
-    def variant(self) -> str:
-        """Names and shapes of the tables."""
-        tables = [(own.name, own.dims, own.shape) for own in self._page_tables("")]
-        return str(tables or self.layout(self.axes).simplexes)
-
     def coords(self) -> dict[str, Any]:
         """Return the cells' names, such as "wind=weak | outlook=sunny"."""
         return {"cell": self.layout(self.axes).names()}
