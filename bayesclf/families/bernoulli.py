@@ -14,11 +14,11 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, in_numbers
+from bayesclf.families.categorical import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import TEXTBOOK, LearntAlpha
 from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 
 ABSENT = "(all that is absent)"

@@ -16,10 +16,10 @@ from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.categorical import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import observe_counts
-from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
 STEPS = 16

@@ -28,10 +28,16 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.multivariate import covariance as covariances
-from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
 from bayesclf.families.multivariate.covariance import Whitening, cholesky, outer, shared_scatter, submatrix
-from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
 from bayesclf.families.multivariate.groups import GroupedMoments
+from bayesclf.families.multivariate.inverse_wishart import (
+    SPREAD,
+    CompletedScatters,
+    Freedom,
+    NormalInverseWishart,
+    Spectrum,
+    StudentMixture,
+)
 from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
