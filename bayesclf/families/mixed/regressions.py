@@ -243,7 +243,7 @@ class NormalInverseGamma:
     @property
     def correlated(self) -> bool:
         """Whether coefficients depend on each other given σ², as after rows."""
-        return np.count_nonzero(self.precision) > self.m.size
+        return bool(np.count_nonzero(self.precision) > self.m.size)
 
     def factor(self) -> Array:
         """Return F with FFᵀ = Λ⁻¹, (outcome, configuration, term, other term)."""
