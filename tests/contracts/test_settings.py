@@ -80,6 +80,19 @@ def test_parameters_of_classifiers(kind, name):
         refuses(name, fit, value)
 
 
+@pytest.mark.parametrize(
+    ("name", "word"),
+    [("class_prior", "uniform"), ("inference", "map"), ("missing", "level"), ("temper", "column"), ("rule", None)],
+)
+def test_words_in_capitals_are_taken_or_told(name, word):
+    clf = bc.NaiveBayes(**{name: (word or "map").upper()})
+    if word is None:
+        assert list(clf.fit(NUMBERS, LABELS).predict(NUMBERS[:1], rule="PREDICTIVE")) == ["a"]
+    else:
+        with pytest.raises(InputError, match=f"did you mean '{word}'"):
+            clf.fit(NUMBERS, LABELS)
+
+
 ENGINES = (bc.engines.Exact, bc.engines.NUTS, bc.engines.Laplace, bc.engines.Auto, bc.engines.MAP, bc.engines.MLE)
 OPTIMIZERS = (bc.engines.GradientAscent, bc.engines.ConjugateGradient, bc.engines.Newton)
 NUMERIC = ("limit", "target_accept", "step", "decay", "tolerance")
