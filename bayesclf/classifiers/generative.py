@@ -640,7 +640,7 @@ class GenerativeClassifier(BayesClassifier):
         """Set the fitted state that depends on labeled and other rows, engine and seed."""
         partly = self._partly_labeled(rows)
         self._renew(replace(partly.model, unlabeled=len(partly.rows)))
-        found = infer_partly(partly, self._requested_engine(), self.seed_)
+        found = infer_partly(partly, self.inference, self.seed_)
         self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
         self.convergence_problems_ = found.problems
         self.notes_.append(

@@ -497,7 +497,7 @@ class Alternation(Protocol):
 
 
 class WithoutPyMC:
-    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks, or has no posterior."""
+    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks."""
 
     _no_pymc: ClassVar[str]
     """Why there is none, and what to take."""

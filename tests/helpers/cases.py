@@ -36,7 +36,6 @@ from bayesclf.families import (
     Multinomial,
     MultivariateGaussian,
     NegativeBinomial,
-    OneDependence,
     Ordinal,
     Poisson,
 )
@@ -189,10 +188,6 @@ TREES = tuple(
 )
 """Families with a discrete parameter, the tree."""
 
-PLUG_INS = (TreesCase("one-dependence estimators", OneDependence(), Axes(LABELS, FEATURES, _LEVELS)),)
-"""Families without a posterior."""
-
-
 HISTOGRAMS = (
     HistogramCase("histogram", Histogram(), Axes(LABELS, FEATURES)),
     HistogramCase("histogram a=4, 3 quantiles", Histogram(4.0, 3), Axes(LABELS, FEATURES)),
@@ -209,5 +204,5 @@ ORDINALS = (
 DISCRETE = (*TREES, *HISTOGRAMS, *ORDINALS)
 """Families with a discrete parameter."""
 
-EVERY = (*CASES, *DISCRETE, *PLUG_INS)
+EVERY = (*CASES, *DISCRETE)
 """A family without an entry here fails the contract."""
