@@ -30,12 +30,14 @@ ROWS = 64
 SMALLEST_EXPONENT = -64.0
 """Probability ratios below e to this power are replaced by it: a difference far below rounding."""
 SQUARINGS = 7
+SMALLEST_ANGLE = 1e-9
+"""Width of a slice in which rounding has left no point that is high enough: the chain stays where it is."""
 OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5}
 """Where weights separate the classes, the likelihood is a wall behind which the log density falls linearly, by all rows
 together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
 
-def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
+def row_blocks(likelihood: Likelihood) -> tuple[Array, ...]:
     """Return rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
     X = likelihood.X
     if not isinstance(X, np.ndarray):
@@ -43,7 +45,7 @@ def row_blocks(likelihood: Likelihood) -> tuple[Array, Integers, Array]:
     blocks = -(-len(X) // ROWS)
     filled = (0, blocks * ROWS - len(X))
     cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, X.shape[1]).transpose(0, 2, 1)
-    return cells, np.pad(likelihood.y, filled), np.pad(likelihood.weight, filled)
+    return cells, *(np.pad(own, filled).reshape(blocks, ROWS) for own in (likelihood.y, likelihood.weight))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +132,24 @@ class LogisticDensity:
         )
         return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in data)
 
+    def slices(self, rng: np.random.Generator, steps: int, thin: int) -> tuple[Array, int]:
+        """Run a Markov chain; return every `thin`-th of its states (draw, coordinate), and the number of evaluations.
+
+        See `slices`.
+        """
+        center, unit = self._moments
+        count = self.size - 2 * self.scaled
+        at, log_q = np.zeros((1 + steps, 2)), np.zeros(1 + steps)
+        if self.scaled:
+            at, log_q = self.lattice.density.draw(rng, 1 + steps)
+        scales = np.ascontiguousarray((at - center) / unit)
+        noise = rng.standard_normal((1 + steps, count))
+        x = np.concatenate([scales[0], noise[0]]) if self.scaled else noise[0]
+        draws = np.empty((steps // thin, self.size))
+        seed = int(rng.integers(2**31))
+        evaluations = compiled_slices()(x, scales[1:], log_q, noise[1:], thin, seed, draws, self._arrays)
+        return draws, evaluations
+
     @property
     def _moments(self) -> tuple[Array, Array]:
         """Means and sds of (log s, logit ρ), or 0 and 1 where these are no coordinates."""
@@ -159,32 +179,132 @@ def compiled() -> Any:
 
 
 def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
-    """Write log p(log s, logit ρ, γ, D), up to a constant, and its gradient, of x = (log s, logit ρ, z).
-
-    The first two are in units of their posterior, and γ = m + D R z. D = s √(1 − ρ + ρ e) are the prior's scales. The
-    modes m and the roots R are interpolated between the nodes of a `Lattice`. Where no scale is learned, x is z, and
-    one node has m and R.
+    """Write `joint` and its gradient at x: what nutpie calls.
 
     `size`: Number of entries of x and of the gradient. `x`, `gradient`, `value`: Pointers to x, and to where gradient
     and value are written. `data`: Pointers to the arrays of a `LogisticDensity`, in its order.
 
     Returns: 0; 1 where the value is not finite.
     """
-    sizes = data[0]
+    sizes = nb.carray(data[0], 7)
     vectors, columns, blocks = types.intp(sizes[0]), types.intp(sizes[1]), types.intp(sizes[2])
-    rows, others, scaled, learns = types.intp(sizes[3]), types.intp(sizes[4]), sizes[5] > 0, sizes[6] > 0
-    first = 2 if scaled else 0
-    count = size - first
-    place = nb.carray(data[1], 11)  # first (2), step (2), center (2), unit (2), log median, spread, fixed ρ
-    values, learned = nb.carray(data[2], columns), nb.carray(data[3], columns)
-    sd, mean, offset = nb.carray(data[4], columns), nb.carray(data[5], (vectors, columns)), nb.carray(data[6], columns)
-    inward, contrast = nb.carray(data[7], (vectors, vectors)), nb.carray(data[8], (vectors, vectors))
-    order = nb.carray(data[9], count)
-    modes = nb.carray(data[10], (rows, others, count))
-    roots = nb.carray(data[11], (rows, others, count, count))
-    X = nb.carray(data[12], (blocks, columns, ROWS))
-    y, weight = nb.carray(data[13], (blocks, ROWS)), nb.carray(data[14], (blocks, ROWS))
-    at, slope_at = nb.carray(x, size), nb.carray(gradient, size)
+    rows, others, count = types.intp(sizes[3]), types.intp(sizes[4]), types.intp(size - 2 * sizes[5])
+    value[0] = joint(
+        nb.carray(x, size),
+        nb.carray(gradient, size),
+        True,
+        sizes,
+        nb.carray(data[1], 11),
+        nb.carray(data[2], columns),
+        nb.carray(data[3], columns),
+        nb.carray(data[4], columns),
+        nb.carray(data[5], (vectors, columns)),
+        nb.carray(data[6], columns),
+        nb.carray(data[7], (vectors, vectors)),
+        nb.carray(data[8], (vectors, vectors)),
+        nb.carray(data[9], count),
+        nb.carray(data[10], (rows, others, count)),
+        nb.carray(data[11], (rows, others, count, count)),
+        nb.carray(data[12], (blocks, columns, ROWS)),
+        nb.carray(data[13], (blocks, ROWS)),
+        nb.carray(data[14], (blocks, ROWS)),
+    )
+    return 0 if math.isfinite(value[0]) else 1
+
+
+@cache
+def compiled_slices() -> Any:
+    """Return `slices` in machine code, kept on disk."""
+    numbers = types.float64[::1]
+    table, cube, quartic = types.float64[:, ::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1]
+    kinds = (*[numbers] * 5, table, numbers, table, table, numbers, cube, quartic, cube, table, table)
+    signature = types.int64(numbers, table, numbers, table, types.int64, types.int64, table, types.Tuple(kinds))
+    return nb.njit(signature, cache=True, nogil=True, **COMPILER)(slices)
+
+
+def slices(
+    x: Array, scales: Array, log_q: Array, noise: Array, thin: int, seed: int, draws: Array, arrays: Any
+) -> int:
+    """Run a Markov chain from x, and write every `thin`-th state into `draws` (draw, coordinate).
+
+    A step takes (log s, logit ρ) from an approximation q of their posterior, at the same z, by Metropolis and Hastings.
+    Then z moves on an ellipse through z and noise, by slice sampling: what it may do is bounded by the posterior alone,
+    not by a step size. Both are likely to go far as z is nearly standard normal whatever the scales are.
+
+    `scales`: Proposals (step, 2). `log_q`: log q of x's own, and of these, (1 + step). `noise`: (step, coordinate).
+
+    Returns: How often the density was evaluated.
+
+    See Murray, Adams and MacKay (2010), *Elliptical slice sampling*, AISTATS. Fagan, Bhandari and Cunningham (2016),
+    *Elliptical slice sampling with expectation propagation*, UAI.
+    """
+    np.random.seed(seed)
+    steps, count = noise.shape
+    first = len(x) - count
+    ahead, unused = x.copy(), x.copy()
+    value, of_q, evaluations = joint(x, unused, False, *arrays), log_q[0], 1
+    for step in range(steps):
+        if first:
+            ahead[:first], ahead[first:] = scales[step], x[first:]
+            found = joint(ahead, unused, False, *arrays)
+            evaluations += 1
+            if math.log(np.random.random()) < (found - log_q[1 + step]) - (value - of_q):
+                value, of_q = found, log_q[1 + step]
+                x[:first] = ahead[:first]
+        ahead[:first] = x[:first]
+        z, other = x[first:], noise[step]
+        level = value + 0.5 * np.sum(z**2) + math.log(np.random.random())
+        angle = 2 * math.pi * np.random.random()
+        low, high = angle - 2 * math.pi, angle
+        while high - low > SMALLEST_ANGLE:
+            ahead[first:] = z * math.cos(angle) + other * math.sin(angle)
+            found = joint(ahead, unused, False, *arrays)
+            evaluations += 1
+            if found + 0.5 * np.sum(ahead[first:] ** 2) > level:
+                x[first:], value = ahead[first:], found
+                break
+            if angle < 0:
+                low = angle
+            else:
+                high = angle
+            angle = low + (high - low) * np.random.random()
+        if (1 + step) % thin == 0:
+            draws[step // thin] = x
+    return evaluations
+
+
+@inlined
+def joint(
+    at: Array,
+    slope_at: Array,
+    sloped: bool,
+    sizes: Array,
+    place: Array,
+    values: Array,
+    learned: Array,
+    sd: Array,
+    mean: Array,
+    offset: Array,
+    inward: Array,
+    contrast: Array,
+    order: Array,
+    modes: Array,
+    roots: Array,
+    X: Array,
+    y: Array,
+    weight: Array,
+) -> float:
+    """Return log p(log s, logit ρ, γ, D), up to a constant, at x = (log s, logit ρ, z); write its gradient if `sloped`.
+
+    The first two are in units of their posterior, and γ = m + D R z. D = s √(1 − ρ + ρ e) are the prior's scales. The
+    modes m and the roots R are interpolated between the nodes of a `Lattice`. Where no scale is learned, x is z, and
+    one node has m and R.
+
+    `place`: First node (2), step (2), center (2), unit (2), log median, spread, and a ρ that is fixed.
+    """
+    (vectors, columns), (rows, others, count) = mean.shape, modes.shape
+    scaled, learns, size = sizes[5] > 0, sizes[6] > 0, len(at)
+    first = size - count
     log_scale = place[4] + place[6] * at[0] if scaled else place[0]
     logit = place[5] + place[7] * at[1] if scaled else place[1]
     rho = 1 / (1 + math.exp(-logit)) if learns else place[10]
@@ -274,7 +394,9 @@ def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
         for m in range(vectors):
             for c in range(columns):
                 theta[k, c] += contrast[k, m] * gamma[m, c]
-    total += log_likelihood(theta, X, y, weight, of_theta)
+    total += log_likelihood(theta, X, y, weight, of_theta, sloped)
+    if not sloped:
+        return total
     for m in range(vectors):
         for k in range(vectors):
             for c in range(columns):
@@ -296,8 +418,7 @@ def log_density(size: Any, x: Any, gradient: Any, value: Any, data: Any) -> int:
                 )
     if scaled:
         slope_at[0], slope_at[1] = of_scale * place[6], (of_logit * place[7] if learns else -at[1])
-    value[0] = total
-    return 0 if math.isfinite(total) else 1
+    return total
 
 
 @inlined
@@ -327,8 +448,11 @@ def _add(times: float, a: Array, length: int, to: Array) -> None:
 
 
 @inlined
-def log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array) -> float:
-    """Return Σ w log P(y | x, θ) and add its gradient to `slope`; X (block, column, row), y and weight (block, row)."""
+def log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array, sloped: bool) -> float:
+    """Return Σ w log P(y | x, θ) and, if `sloped`, add its gradient to `slope`.
+
+    X (block, column, row), y and weight (block, row).
+    """
     vectors, columns = theta.shape
     scores, product = np.empty((vectors, ROWS)), np.empty((vectors, columns))
     work = np.empty((3, ROWS))
@@ -336,10 +460,11 @@ def log_likelihood(theta: Array, X: Array, y: Array, weight: Array, slope: Array
     for block in range(len(X)):
         np.dot(theta, X[block], scores)
         total += _residuals(scores, y[block], weight[block], work)
-        np.dot(scores, X[block].T, product)
-        for k in range(vectors):
-            for j in range(columns):
-                slope[k, j] += product[k, j]
+        if sloped:
+            np.dot(scores, X[block].T, product)
+            for k in range(vectors):
+                for j in range(columns):
+                    slope[k, j] += product[k, j]
     return total
 
 
