@@ -115,10 +115,10 @@ class LogisticRegression(BayesClassifier):
         Whether `prior_mean` and `prior_scale` are per sd of a number, or, if False, per unit.
     missing : {"impute", "error"}
         ``"impute"``, the rule above, or ``"error"``.
-    inference : {"auto", "nuts", "laplace", "map", "mle"} or Engine
-        ``"auto"``, ``"nuts"``, ``"laplace"``, ``"map"``, ``"mle"``, or settings: ``bayesclf.engines.NUTS(…)``. `auto`
-        is Laplace where its check says that this is as good as exact, and NUTS otherwise; `notes_` says which, and
-        `inference_` is the engine that was used. `bayesclf.engines.Auto` has the settings of both.
+    inference : {"auto", "slice", "nuts", "laplace", "map", "mle"} or Engine
+        An engine's name, or its settings such as ``bayesclf.engines.NUTS(…)``. `auto` is Laplace where its check says
+        that this is as good as exact, and slice sampling otherwise; `notes_` says which, and `inference_` is the engine
+        that was used. `bayesclf.engines.Auto` has the settings of both.
     rule : str, Gibbs or None
         Default rule of the predictions; None is Bayes-optimal where there is a posterior, else the point estimate.
     random_state : int, Generator or None

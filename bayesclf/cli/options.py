@@ -28,7 +28,7 @@ DEFAULT_MODELS = "nb,lr"
 NAMES = {
     "models": "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joint, lr, all-trees, all-forests",
     "rules": "mle, map, mean, bayes-optimal, predictive, tempered, gibbs",
-    "engines": "auto, mle, map, exact, augmentation, nuts, laplace",
+    "engines": "auto, mle, map, exact, augmentation, nuts, slice, laplace",
 }
 """Names for the help, written out so that it need not import the models; a test compares them."""
 

@@ -5,6 +5,7 @@ from bayesclf.engines.inference import MAP, MLE, Auto, Exact
 from bayesclf.engines.laplace import Laplace
 from bayesclf.engines.nuts import NUTS
 from bayesclf.engines.optimizers import ConjugateGradient, GradientAscent, Newton, Trace
+from bayesclf.engines.slices import Slice
 
 __all__ = [
     "MAP",
@@ -17,6 +18,7 @@ __all__ = [
     "GradientAscent",
     "Laplace",
     "Newton",
+    "Slice",
     "Trace",
 ]
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bayesclf.arrays import Array, Parameters, require_number
 from bayesclf.constraints import Instance, OrNone, Whole, require
 from bayesclf.display import Concise, Sized
-from bayesclf.engines import augmentation, laplace, nuts
+from bayesclf.engines import augmentation, laplace, nuts, slices
 from bayesclf.engines.augmentation import Augmentation
 from bayesclf.engines.convergence import MIN_ESS_PER_CHAIN, convergence_problems
 from bayesclf.engines.laplace import MOST_PER_DRAW, Laplace, LaplaceSample
 from bayesclf.engines.nuts import NUTS, STATISTICS, TUNE
 from bayesclf.engines.optimizers import OPTIMIZERS, ZERO, GradientAscent, Optimizer, Trace, in_own_units
+from bayesclf.engines.slices import Slice
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, InputError, Refused, warn
 from bayesclf.models import Model
 from bayesclf.models.generative import GenerativeModel
@@ -37,20 +38,19 @@ FINITE_VARIANCE = 0.5
 
 @dataclass(frozen=True, repr=False)
 class Auto(Concise):
-    """Exact where the posterior has a closed form, else data augmentation, else Laplace if as good as exact, else NUTS.
+    """Exact where the posterior has a closed form, else augmentation, else Laplace if as good as exact, else chains.
 
     Data augmentation is for models that have a closed form but for missing cells of the training rows. Laplace is as
     good as exact if the k̂ of its importance weights is within the limit, with at least one effective proposal per
-    draw: the error of an average is then at most √2 times that of independent draws. A chain has 250 draws where NUTS
-    would take more than about half a minute for logistic regression with a learned scale. If these take too long, draws
-    are from a normal distribution, of which too few are effective: `notes_` has their k̂, and `convergence_problems_`
-    their number.
+    draw: the error of an average is then at most √2 times that of independent draws. Otherwise logistic regression is
+    sampled by `Slice`, or where that would take more than about half a minute, drawn from a normal distribution. Too
+    few of these draws are effective: `notes_` has their number. Other models are sampled by `NUTS`.
 
     Parameters
     ----------
     laplace : Laplace
         Its settings; at a limit up to 0.5 the weights have a finite variance.
-    nuts, augmentation
+    nuts, slice, augmentation
         Their settings.
 
     References
@@ -65,11 +65,13 @@ class Auto(Concise):
 
     laplace: Laplace = field(default_factory=lambda: Laplace(limit=FINITE_VARIANCE))
     nuts: NUTS = field(default_factory=NUTS)
+    slice: Slice = field(default_factory=Slice)
     augmentation: Augmentation = field(default_factory=Augmentation)
 
     def __post_init__(self) -> None:
         require(Instance(Laplace), laplace=self.laplace)
         require(Instance(NUTS), nuts=self.nuts)
+        require(Instance(Slice), slice=self.slice)
         require(Instance(Augmentation), augmentation=self.augmentation)
 
 
@@ -80,7 +82,10 @@ COMPARISON_NUTS = NUTS(draws=500, tune=300, target_accept=0.9)
 """NUTS where only predictions are wanted: 2,000 draws put the Monte Carlo error of P at 1/45 of its posterior sd."""
 
 COMPARISON_AUTO = Auto(
-    replace(Auto().laplace, draws=COMPARISON_NUTS.draws), COMPARISON_NUTS, Augmentation(draws=COMPARISON_NUTS.draws)
+    replace(Auto().laplace, draws=COMPARISON_NUTS.draws),
+    COMPARISON_NUTS,
+    Slice(draws=COMPARISON_NUTS.draws),
+    Augmentation(draws=COMPARISON_NUTS.draws),
 )
 """`auto` for the same purpose, with as many draws from whichever engine it takes."""
 
@@ -93,46 +98,36 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
-def _learns(model: Model) -> TypeGuard[LogisticModel]:
-    return isinstance(model, LogisticModel) and model.learns
+def attempt(model: Model, settings: Auto, seed: int) -> tuple[Draws, Engine, str]:
+    """Draw by Laplace where that is as good as exact, which a few proposals say first, else by chains.
 
-
-def attempt(model: Model, settings: Laplace, nuts_settings: NUTS, seed: int) -> tuple[LaplaceSample | NUTS, str]:
-    """Draw by Laplace where that is as good as exact; a few proposals first say how many it would take.
-
-    Returns: The draws, or with which settings NUTS should draw; and for the user, how the posterior is drawn and why.
+    Returns: The draws, the engine that made them, and for the user, how the posterior is drawn and why.
     """
-    wanted = settings.draws * settings.chains
+    engine = settings.laplace
     try:
-        require_room(model, settings)
+        require_room(model, engine)
         rng = np.random.default_rng(seed)
         pilot = laplace.pilot(model, rng)
     except (DoesNotExist, Refused) as reason:
-        return nuts_settings, f"the posterior was sampled by NUTS: {reason}"
+        return _chains(model, settings.nuts, seed), settings.nuts, f"the posterior was sampled by NUTS: {reason}"
     if laplace.promises(pilot):
-        proposals = laplace.enough(model, settings, rng, pilot)
-        if proposals.khat <= settings.limit and proposals.ess >= wanted:
+        proposals = laplace.enough(model, settings.laplace, rng, pilot)
+        if (
+            proposals.khat <= settings.laplace.limit
+            and proposals.ess >= settings.laplace.draws * settings.laplace.chains
+        ):
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
-            return laplace.resample(proposals, settings, rng), f"{how}: {_worth(proposals)}"
-    how = "the posterior was sampled by NUTS, as draws around its mode (Laplace) would not be as good"
-    if not _learns(model):
-        return nuts_settings, how
-    affordable = shortened(model, nuts_settings)
-    if affordable is None:
-        return roughly(model, settings, seed)
-    if affordable.draws < nuts_settings.draws:
-        how += f"; by {affordable.draws} draws a chain, as {nuts_settings.draws:,} would take too long"
-    return affordable, how
-
-
-def roughly(model: LogisticModel, settings: Laplace, seed: int) -> tuple[LaplaceSample, str]:
-    """Draw around the modes or from the nearest normal, whichever is better, where NUTS would take too long."""
-    rng = np.random.default_rng(seed)
-    ways = [(own, laplace.pilot(own, rng)) for own in (model, model.near_normal())]
-    own, pilot = min(ways, key=lambda way: way[1].khat)
-    proposals = laplace.propose(own, ROUGH * settings.draws * settings.chains, rng, pilot.of_z)
-    how = "the posterior was drawn from a normal (Laplace), as NUTS would take too long, and may be off"
-    return laplace.resample(proposals, settings, rng, COUNTING), f"{how}: {_worth(proposals)}"
+            sample = laplace.resample(proposals, settings.laplace, rng)
+            return _laplace(sample, settings.laplace), settings.laplace, f"{how}: {_worth(proposals)}"
+    why = "as draws around its mode (Laplace) would not be as good"
+    if not isinstance(model, LogisticModel):
+        return _chains(model, settings.nuts, seed), settings.nuts, f"the posterior was sampled by NUTS, {why}"
+    if slice_work(model, settings.slice) <= MOST_WORK:
+        how = f"the posterior was sampled by chains on slices, {why}"
+        return _sliced(model, settings.slice, seed), settings.slice, how
+    proposals = laplace.propose(model, ROUGH * engine.draws * engine.chains, rng, pilot.of_z)
+    how = "the posterior was drawn around its mode (Laplace), as chains would take too long, and may be off"
+    return _laplace(laplace.resample(proposals, engine, rng, COUNTING), engine), engine, f"{how}: {_worth(proposals)}"
 
 
 def _worth(proposals: laplace.Proposals) -> str:
@@ -141,23 +136,30 @@ def _worth(proposals: laplace.Proposals) -> str:
 
 ROUGH, COUNTING = 2, 0.5
 """Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
-STEPS_OF_A_DRAW = 15
-"""Gradients for each draw that NUTS is taken to need before it has run."""
-SHORTER = 250, 200
-"""Draws of a chain, and draws before them, where more would take too long."""
+MOST_WORK = 6e10
+"""Multiplications that chains may take, half a minute."""
+LOOKS = 5
+"""Evaluations of the density for each step of a chain on slices."""
+PATIENT = 4
+"""How many times as many steps there are for each draw of a second run, if the first has not converged."""
 
 
-def shortened(model: LogisticModel, settings: NUTS) -> NUTS | None:
-    """Return settings with which NUTS takes no more than `MOST_WORK`: those given, or fewer draws, or None."""
-    draws, tune = SHORTER
-    fewer = replace(settings, draws=min(draws, settings.draws), tune=min(tune, settings.tune or tune))
-    return next((own for own in (settings, fewer) if nuts_work(model, own) <= MOST_WORK), None)
+def slice_work(model: LogisticModel, engine: Slice) -> float:
+    """Return how many multiplications chains on slices are taken to need: of the rows, and of the nodes' roots."""
+    size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
+    steps = engine.chains * (engine.tune + engine.draws) * engine.thin
+    return LOOKS * steps * (len(model.y) * size + 2.0 * size**2)
 
 
-def nuts_work(model: LogisticModel, settings: NUTS) -> float:
-    """Return how many multiplications NUTS is taken to need."""
-    draws = settings.chains * (settings.draws + (settings.tune or nuts.TUNE_STANDARDISED))
-    return draws * STEPS_OF_A_DRAW * gradient_work(model)
+def _sliced(model: LogisticModel, engine: Slice, seed: int) -> Draws:
+    """Return the draws of chains on slices, of longer ones where these have not converged."""
+    model.require_rows()
+    density = model.propagated().density()
+    sampled = slices.sample(density, engine, seed)
+    longer = replace(engine, thin=PATIENT * engine.thin)
+    if slice_work(model, longer) <= MOST_WORK and _problems(model, joined(sampled.draws), engine, sampled.stats):
+        sampled = slices.sample(density, longer, seed)
+    return checked_chains(model, joined(sampled.draws), engine, engine.chains, sampled.stats)
 
 
 MOST_CHECKED = 500
@@ -226,7 +228,7 @@ class MAP(Concise):
         require(OPTIMIZER, optimizer=self.optimizer)
 
 
-type Engine = MLE | MAP | Exact | Augmentation | NUTS | Laplace | Auto
+type Engine = MLE | MAP | Exact | Augmentation | NUTS | Slice | Laplace | Auto
 
 ENGINES: dict[str, type[Engine]] = {
     "mle": MLE,
@@ -234,11 +236,12 @@ ENGINES: dict[str, type[Engine]] = {
     "exact": Exact,
     "augmentation": Augmentation,
     "nuts": NUTS,
+    "slice": Slice,
     "laplace": Laplace,
 }
 """Engines by name; `auto` takes one of them for each model (`Auto`)."""
 
-MARKOV_CHAINS = (Augmentation, NUTS)
+MARKOV_CHAINS = (Augmentation, NUTS, Slice)
 """Engines whose draws depend on each other, so that convergence has to be checked."""
 
 
@@ -295,7 +298,7 @@ def _exact_in_memory(model: Model) -> Exact:
 
 def named_engine(inference: str | Engine) -> Engine:
     """Return the engine of a name, or the one given; raises `InputError` for others."""
-    if isinstance(inference, MLE | MAP | Exact | Augmentation | NUTS | Laplace | Auto):
+    if isinstance(inference, MLE | MAP | Exact | Augmentation | NUTS | Slice | Laplace | Auto):
         return inference
     if not isinstance(inference, str):
         raise InputError(
@@ -312,43 +315,50 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
     """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
-    sample, note = attempt(model, engine.laplace, engine.nuts, seed)
-    if isinstance(sample, NUTS):
-        try:
-            return Inferred(sample, draw(model, sample, seed, bounded=True), (note,))
-        except nuts.TooLongError:
-            assert _learns(model)
-            sample, note = roughly(model, engine.laplace, seed)
-    return Inferred(engine.laplace, _laplace(sample, engine.laplace), (note,))
+    draws, chosen, note = attempt(model, engine, seed)
+    return Inferred(chosen, draws, (note,))
 
 
-def draw(model: Model, engine: Engine, seed: int, bounded: bool = False) -> Draws | None:
-    """Draw from the posterior; None for the engines that are point estimates.
-
-    With `bounded`, `nuts.TooLongError` is raised where NUTS takes more than `MOST_WORK` for a scale that is learned.
-    """
-    if isinstance(engine, Laplace | NUTS) and (reason := model.improper()):
-        raise Refused(reason)
-    if isinstance(engine, NUTS):
-        _require_few(model)
-    if isinstance(engine, Exact | Augmentation | Laplace | NUTS):
-        require_room(model, engine)
-    if isinstance(engine, MARKOV_CHAINS) and not model.dims():  # a known class prior and no informative column
-        return Draws({}, engine.chains)
+def draw(model: Model, engine: Engine, seed: int) -> Draws | None:
+    """Draw from the posterior; None for the engines that are point estimates."""
     match engine:
         case Exact():
+            require_room(model, engine)
             return _exact(model, engine, seed)
         case Laplace():
+            _require_proper(model)
+            require_room(model, engine)
             return _laplace(laplace.sample(model, engine, seed), engine)
-        case Augmentation():
-            parameters = augmentation.sample(model, engine, seed)
-            return checked_chains(model, parameters, engine, engine.chains)
-        case NUTS():
-            return _nuts(model, engine, seed, bounded)
+        case Augmentation() | NUTS() | Slice():
+            return _chains(model, engine, seed)
         case Auto():
             return infer(model, engine, seed).draws
         case _:
             return None
+
+
+def _chains(model: Model, engine: Augmentation | NUTS | Slice, seed: int) -> Draws:
+    """Return the draws of Markov chains; their convergence is always checked: nobody expects its warnings."""
+    if not isinstance(engine, Augmentation):
+        _require_proper(model)
+        _require_few(model)
+    require_room(model, engine)
+    if not model.dims():  # a known class prior and no informative column
+        return Draws({}, engine.chains)
+    match engine:
+        case Augmentation():
+            return checked_chains(model, augmentation.sample(model, engine, seed), engine, engine.chains)
+        case NUTS():
+            return _nuts(model, engine, seed)
+        case Slice():
+            if not isinstance(model, LogisticModel):
+                raise Refused("slices are for logistic regression; use inference='nuts' instead")
+            return _sliced(model, engine, seed)
+
+
+def _require_proper(model: Model) -> None:
+    if reason := model.improper():
+        raise Refused(reason)
 
 
 def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
@@ -383,42 +393,22 @@ def _require_few(model: Model) -> None:
         raise Refused(f"the model has {size}; take inference={others}, or fewer columns")
 
 
-def _nuts(model: Model, engine: NUTS, seed: int, bounded: bool) -> Draws:
-    """Sample by NUTS and always check convergence: its warnings matter most where nobody expects them."""
-    most = MOST_WORK / gradient_work(model) if bounded and _learns(model) else np.inf
-    sampled, parameters = _sampled(model, engine, seed, most)
-    if _learns(model) and engine.target_accept is None:
-        work = int(sampled.stats["n_steps"].sum()) * gradient_work(model)
-        if _problems(model, parameters, engine, sampled.stats) and KEPT * STEEPER * work <= MOST_WORK:
-            sampled, parameters = _sampled_patiently(model, engine, seed)
-    return checked_chains(model, parameters, engine, engine.chains, sampled.stats)
-
-
-PATIENT, KEPT, STEEPER = 0.97, 3, 2
-"""If the first run has not converged: acceptance rate of a second, one in how many of its draws is kept, and how much
-more work each draw is likely to be. Where weights separate the classes, a larger scale makes the likelihood steeper:
-steps that suit most scales are too long for the largest."""
-MOST_WORK = 6e10
-"""Multiplications that NUTS may take, half a minute, and a second run thereafter."""
-
-
-def gradient_work(model: LogisticModel) -> float:
-    """Return multiplications for one gradient of the joint density: of the rows, and of the nodes' roots."""
-    size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
-    return 2.0 * len(model.y) * size + 6.0 * size**2
-
-
-def _sampled_patiently(model: Model, engine: NUTS, seed: int) -> tuple[nuts.Sample, Parameters]:
-    """Return every `KEPT`-th draw of a longer run in smaller steps."""
-    longer = replace(engine, target_accept=PATIENT, draws=KEPT * engine.draws, tune=engine.tune or nuts.TUNE)
-    sampled, _ = _sampled(model, longer, seed)
-    kept = {name: values[:, ::KEPT] for name, values in sampled.draws.items()}
-    stats = sampled.stats.isel(draw=slice(None, None, KEPT))
-    return nuts.Sample(kept, stats.assign_coords(draw=np.arange(engine.draws))), joined(kept)
+def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
+    """Sample by NUTS; logistic regression in coordinates in which its posterior is nearly normal."""
+    if isinstance(model, LogisticModel):
+        sampled = nuts.sample_machine_code(model.density(), engine, seed)
+        return checked_chains(model, joined(sampled.draws), engine, engine.chains, sampled.stats)
+    assert isinstance(model, GenerativeModel)
+    sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
+    return checked_chains(model, model.from_pymc(joined(sampled.draws)), engine, engine.chains, sampled.stats)
 
 
 def checked_chains(
-    model: Model, parameters: Parameters, engine: Augmentation | NUTS, chains: int, stats: xr.Dataset | None = None
+    model: Model,
+    parameters: Parameters,
+    engine: Augmentation | NUTS | Slice,
+    chains: int,
+    stats: xr.Dataset | None = None,
 ) -> Draws:
     """Return the draws of Markov chains, with warnings where these have not converged."""
     problems = _problems(model, parameters, engine, stats)
@@ -428,23 +418,13 @@ def checked_chains(
 
 
 def _problems(
-    model: Model, parameters: Parameters, engine: Augmentation | NUTS, stats: xr.Dataset | None
+    model: Model, parameters: Parameters, engine: Augmentation | NUTS | Slice, stats: xr.Dataset | None
 ) -> tuple[str, ...]:
     posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
     name = type(engine).__name__
     if isinstance(engine, NUTS):
         return convergence_problems(posterior, stats, engine.max_treedepth, name)
     return convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
-
-
-def _sampled(model: Model, engine: NUTS, seed: int, most_steps: float = np.inf) -> tuple[nuts.Sample, Parameters]:
-    """Return the draws as NUTS has them, and as the model's parameters."""
-    if isinstance(model, LogisticModel):
-        sampled = nuts.sample_machine_code(model.density(), engine, seed, most_steps)
-        return sampled, joined(sampled.draws)
-    assert isinstance(model, GenerativeModel)
-    sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
-    return sampled, model.from_pymc(joined(sampled.draws))
 
 
 def joined(draws: Mapping[str, Any]) -> dict[str, Array]:
@@ -496,7 +476,7 @@ NUMBER = 8
 """Bytes of a number."""
 
 
-def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS) -> None:
+def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS | Slice) -> None:
     """Raise `Refused` where the draws of an engine would take too much memory; the message says how many would not.
 
     Exact draws that are stored as a seed keep the class prior alone. Laplace draws proposals, and NUTS also those by
@@ -509,7 +489,7 @@ def require_room(model: Model, engine: Exact | Augmentation | Laplace | NUTS) ->
         case NUTS():
             each = 2 * parameters + len(STATISTICS)
             require_number(NUMBER * each * engine.chains, Refused, tune=engine.tune or TUNE)
-        case Augmentation():
+        case Augmentation() | Slice():
             each = 2 * parameters
         case _:
             seeded = NUMBER * parameters * engine.draws * engine.chains > POSTERIOR_BYTES

@@ -81,8 +81,7 @@ class NUTS(Concise):
         Number of independent chains; fewer than two cannot show whether they agree.
     target_accept : float or None
         Mean acceptance rate that the step size is adapted to, in (0, 1); nearer to 1 means smaller steps. None is 0.8,
-        or 0.9 for logistic regression whose prior scale is learned; there a run that has not converged is followed by
-        one at 0.97 with three times the draws, of which every third is kept.
+        or 0.9 for logistic regression whose prior scale is learned.
     max_treedepth : int
         A draw takes at most 2 to this power leapfrog steps.
     cores : int or None
@@ -148,18 +147,12 @@ def sample(model: pm.Model, settings: NUTS, seed: int, *, signature: Hashable) -
         return Sample(functions.constrain(model, x), stats)
 
 
-class TooLongError(Exception):
-    """The chains take more steps than they may."""
-
-
-def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int, most_steps: float = np.inf) -> Sample:
+def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int) -> Sample:
     """Draw from the target of a log density that is machine code, by nutpie.
 
-    `density`: The log density, in coordinates in which its target is nearly standard normal. `most_steps`: How many
-    gradients all chains may take.
+    `density`: The log density, in coordinates in which its target is nearly standard normal.
 
-    Raises `InputError` where the log density is not finite at the start. Raises `TooLongError` where the chains take
-    more steps than they may, however fast the machine is.
+    Raises `InputError` where the log density is not finite at the start.
     """
     settings = replace(
         settings,
@@ -169,7 +162,7 @@ def sample_machine_code(density: LogisticDensity, settings: NUTS, seed: int, mos
     )
     model = nutpie_model(density, _jittered(np.zeros(density.size)))
     with shown("sampling", None, settings.progress) as tell:
-        x, stats = _run_nutpie(model, settings, seed, tell, density.nutpie_options, most_steps)
+        x, stats = _run_nutpie(model, settings, seed, tell, density.nutpie_options)
     return Sample(density.parameters(x, np.random.default_rng(seed)), stats)
 
 
@@ -254,7 +247,6 @@ def _run_nutpie(
     seed: int,
     tell: Tell,
     options: Mapping[str, Any] = MappingProxyType({}),
-    most_steps: float = np.inf,
 ) -> tuple[Array, xr.Dataset]:
     """Return nutpie's draws of its one variable, (chain, draw, coordinate), and their statistics."""
     import nutpie
@@ -287,20 +279,13 @@ def _run_nutpie(
             with suppress(TimeoutError):
                 trace = run.wait(timeout=UPDATE_SECONDS)
             tell("sampling", sum(chain.finished_draws for chain in chains) if trace is None else total, total)
-            _require_few_steps(sum(chain.total_num_steps for chain in chains), most_steps)
         draws, stats = trace.get_arrow_trace()
-        _require_few_steps(sum(int(_column(chain, "n_steps").sum()) for chain in stats), most_steps)
         return _read(draws, stats)
     except BaseException as error:
         run.cancel()
         if "initialization points failed" in str(error):
             raise InputError(NO_START) from error
         raise
-
-
-def _require_few_steps(steps: int, most: float) -> None:
-    if steps > most:
-        raise TooLongError
 
 
 def _column(batch: Any, name: str) -> NDArray[Any]:

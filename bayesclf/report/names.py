@@ -43,6 +43,7 @@ ENGINES = {
     "Exact": "posterior in closed form ({draws} where a rule averages over parameters)",
     "Augmentation": "posterior by data augmentation ({chains}, {draws} in all)",
     "NUTS": "posterior by NUTS ({chains}, {draws} in all)",
+    "Slice": "posterior by elliptical slice sampling ({chains}, {draws} in all)",
     "Laplace": "posterior by a normal distribution around its mode with importance weights ({draws})",
 }
 """How a posterior was found, by the engine's class."""

@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from bayesclf.arrays import Array, Integers, Parameters
+from bayesclf.arrays import Array, Parameters
 from bayesclf.models.logistic.likelihood import Likelihood
 from bayesclf.models.logistic.nodes import STEPS, Lattice
 
@@ -37,7 +37,7 @@ OPTIONS: Mapping[str, Any] = {"adaptation": "draw_diag", "max_energy_error": 1e5
 together. A step across it is a proposal that is rejected, and no sign of a part that is not explored."""
 
 
-def row_blocks(likelihood: Likelihood) -> tuple[Array, ...]:
+def row_blocks(likelihood: Likelihood) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return rows as (block, column, row), codes and weights (block, row), filled up with rows of weight 0."""
     X = likelihood.X
     if not isinstance(X, np.ndarray):
@@ -45,7 +45,8 @@ def row_blocks(likelihood: Likelihood) -> tuple[Array, ...]:
     blocks = -(-len(X) // ROWS)
     filled = (0, blocks * ROWS - len(X))
     cells = np.pad(X, (filled, (0, 0))).reshape(blocks, ROWS, X.shape[1]).transpose(0, 2, 1)
-    return cells, *(np.pad(own, filled).reshape(blocks, ROWS) for own in (likelihood.y, likelihood.weight))
+    y, weight = (np.pad(own, filled).reshape(blocks, ROWS) for own in (likelihood.y, likelihood.weight))
+    return cells, y, weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,23 +133,30 @@ class LogisticDensity:
         )
         return tuple(np.ascontiguousarray(array, dtype=np.float64) for array in data)
 
-    def slices(self, rng: np.random.Generator, steps: int, thin: int) -> tuple[Array, int]:
-        """Run a Markov chain; return every `thin`-th of its states (draw, coordinate), and the number of evaluations.
+    def proposed(self, rng: np.random.Generator) -> Array:
+        """Return a state for `slices` to start from: log q of its scales, and coordinates (1 + coordinate)."""
+        scales, log_q = self._proposed_scales(rng, 1)
+        return np.concatenate([log_q, scales[0], rng.standard_normal(self.size - scales.shape[1])])
 
-        See `slices`.
+    def slices(self, state: Array, draws: Array, thin: int, rng: np.random.Generator) -> int:
+        """Write the log density and every `thin`-th state of a Markov chain into `draws` (draw, 1 + coordinate).
+
+        `state`: As of `proposed`; afterward, where the chain is.
+
+        Returns: How often the density was evaluated.
         """
+        steps = thin * len(draws)
+        scales, log_q = self._proposed_scales(rng, steps)
+        noise = rng.standard_normal((steps, self.size - scales.shape[1]))
+        return int(compiled_slices()(state, scales, log_q, noise, thin, rng, draws, self._arrays))
+
+    def _proposed_scales(self, rng: np.random.Generator, steps: int) -> tuple[Array, Array]:
+        """Return coordinates of (log s, logit ρ) from an approximation of their posterior, if any, and log q (step)."""
+        if not self.scaled:
+            return np.empty((steps, 0)), np.zeros(steps)
+        at, log_q = self.lattice.density.draw(rng, steps)
         center, unit = self._moments
-        count = self.size - 2 * self.scaled
-        at, log_q = np.zeros((1 + steps, 2)), np.zeros(1 + steps)
-        if self.scaled:
-            at, log_q = self.lattice.density.draw(rng, 1 + steps)
-        scales = np.ascontiguousarray((at - center) / unit)
-        noise = rng.standard_normal((1 + steps, count))
-        x = np.concatenate([scales[0], noise[0]]) if self.scaled else noise[0]
-        draws = np.empty((steps // thin, self.size))
-        seed = int(rng.integers(2**31))
-        evaluations = compiled_slices()(x, scales[1:], log_q, noise[1:], thin, seed, draws, self._arrays)
-        return draws, evaluations
+        return np.ascontiguousarray((at - center) / unit), log_q
 
     @property
     def _moments(self) -> tuple[Array, Array]:
@@ -218,43 +226,43 @@ def compiled_slices() -> Any:
     numbers = types.float64[::1]
     table, cube, quartic = types.float64[:, ::1], types.float64[:, :, ::1], types.float64[:, :, :, ::1]
     kinds = (*[numbers] * 5, table, numbers, table, table, numbers, cube, quartic, cube, table, table)
-    signature = types.int64(numbers, table, numbers, table, types.int64, types.int64, table, types.Tuple(kinds))
+    signature = types.int64(numbers, table, numbers, table, types.int64, types.npy_rng, table, types.Tuple(kinds))
     return nb.njit(signature, cache=True, nogil=True, **COMPILER)(slices)
 
 
 def slices(
-    x: Array, scales: Array, log_q: Array, noise: Array, thin: int, seed: int, draws: Array, arrays: Any
+    state: Array, scales: Array, log_q: Array, noise: Array, thin: int, rng: Any, draws: Array, arrays: Any
 ) -> int:
-    """Run a Markov chain from x, and write every `thin`-th state into `draws` (draw, coordinate).
+    """Run a Markov chain, and write log density and coordinates of every `thin`-th state into `draws`.
 
     A step takes (log s, logit ρ) from an approximation q of their posterior, at the same z, by Metropolis and Hastings.
-    Then z moves on an ellipse through z and noise, by slice sampling: what it may do is bounded by the posterior alone,
-    not by a step size. Both are likely to go far as z is nearly standard normal whatever the scales are.
+    Then z moves on an ellipse through z and noise, by slice sampling. Both go far, as the posterior of z is nearly
+    standard normal whatever the scales are.
 
-    `scales`: Proposals (step, 2). `log_q`: log q of x's own, and of these, (1 + step). `noise`: (step, coordinate).
+    `state`: log q and coordinates, (1 + coordinate). `scales`: Proposals (step, 2), or (step, 0) where no scale is
+    learned. `log_q`: Of these, (step). `noise`: Standard normal, (step, entry of z).
 
     Returns: How often the density was evaluated.
 
     See Murray, Adams and MacKay (2010), *Elliptical slice sampling*, AISTATS. Fagan, Bhandari and Cunningham (2016),
     *Elliptical slice sampling with expectation propagation*, UAI.
     """
-    np.random.seed(seed)
-    steps, count = noise.shape
-    first = len(x) - count
+    steps, first = scales.shape
+    x = state[1:]
     ahead, unused = x.copy(), x.copy()
-    value, of_q, evaluations = joint(x, unused, False, *arrays), log_q[0], 1
+    value, evaluations = joint(x, unused, False, *arrays), 1
     for step in range(steps):
         if first:
             ahead[:first], ahead[first:] = scales[step], x[first:]
             found = joint(ahead, unused, False, *arrays)
             evaluations += 1
-            if math.log(np.random.random()) < (found - log_q[1 + step]) - (value - of_q):
-                value, of_q = found, log_q[1 + step]
+            if math.log(rng.random()) < (found - log_q[step]) - (value - state[0]):
+                value, state[0] = found, log_q[step]
                 x[:first] = ahead[:first]
         ahead[:first] = x[:first]
         z, other = x[first:], noise[step]
-        level = value + 0.5 * np.sum(z**2) + math.log(np.random.random())
-        angle = 2 * math.pi * np.random.random()
+        level = value + 0.5 * np.sum(z**2) + math.log(rng.random())
+        angle = 2 * math.pi * rng.random()
         low, high = angle - 2 * math.pi, angle
         while high - low > SMALLEST_ANGLE:
             ahead[first:] = z * math.cos(angle) + other * math.sin(angle)
@@ -267,9 +275,10 @@ def slices(
                 low = angle
             else:
                 high = angle
-            angle = low + (high - low) * np.random.random()
+            angle = low + (high - low) * rng.random()
         if (1 + step) % thin == 0:
-            draws[step // thin] = x
+            draws[step // thin, 0] = value
+            draws[step // thin, 1:] = x
     return evaluations
 
 

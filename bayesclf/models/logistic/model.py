@@ -40,13 +40,13 @@ from bayesclf.models.logistic.newton import (
     Optimum,
     answered,
     maximize,
-    nearest_normal,
     newton,
     newton_steps,
     together,
 )
-from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice, Node
+from bayesclf.models.logistic.nodes import NODE_CONVERGED, Found, Lattice
 from bayesclf.models.logistic.prior import LogisticPrior, UnseenPrior, WeightPrior, against_reference, of_outcomes
+from bayesclf.models.logistic.propagation import Propagation
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.numbers import blocks_of
 from bayesclf.wording import counted
@@ -62,6 +62,8 @@ SKIPPED, NEAR = 16, 0.1
 """Every so many rows say first where the mode is, up to this last step in posterior sds."""
 MODERATE_LOG_ODDS = 30.0
 """Maximum likelihood is accepted without a check of separability only if all log-odds are below this."""
+MOST_PROPAGATED = 1e9
+"""Nodes × rows × parameters² up to which normals with the moments of the posterior are looked for."""
 LARGEST_LOGIT = 30.0
 """Logits of ρ are cut here, where ρ is 0 or 1 but for rounding."""
 
@@ -377,14 +379,29 @@ class LogisticModel:
         log_ratio = self._searched.values(gamma) + log_prior + log_determinant - log_q - log_t
         return self._of_coordinates(gamma, at, rng), log_ratio, z
 
-    def near_normal(self) -> LogisticModel:
-        """Return the model with proposals by one normal, that nearest to the posterior at the mode of s and ρ."""
-        node = self.lattice.best
-        objective = self._objective_at(node.at)
-        mean, precision = nearest_normal(objective, node.gamma, objective.derivatives(node.gamma)[2])
-        only = Node.of(self.weight_prior, node.at, (objective.value(mean), mean, precision))
+    def propagated(self) -> LogisticModel:
+        """Return the model with the normals of `Propagation` at the nodes, which have the moments of the posterior.
+
+        Itself where these would take too long, do not exist, or need rows that it does not hold.
+        """
+        nodes, size = len(self.lattice.nodes), self.lattice.modes.shape[-1]
+        if not isinstance(self.X, np.ndarray) or nodes * len(self.y) * size**2 > MOST_PROPAGATED:
+            return self
+        rows, contrast = self._likelihood, np.eye(len(self.labels) - 1)
+        if self.learns:
+            rows, contrast = self._reduced, self.weight_prior.contrast if self.symmetric else contrast
+        propagation = Propagation(rows, contrast)
+
+        def find(at: list[Array], starts: list[Array]) -> list[Found]:
+            """Return the normal at each (log s, logit ρ)."""
+            return [propagation.normal(self._objective_at(each), start) for each, start in zip(at, starts, strict=True)]
+
+        first = next(iter(self.lattice.nodes.values()))
         model = replace(self)
-        vars(model)["lattice"] = replace(self.lattice, only=only)
+        try:
+            vars(model)["lattice"] = Lattice.explored(self.weight_prior, find, first.gamma)
+        except (FloatingPointError, np.linalg.LinAlgError):
+            return self
         return model
 
     def log_evidence(self) -> float:

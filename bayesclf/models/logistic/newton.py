@@ -100,37 +100,6 @@ def newton(
     return answered(newton_steps(start, give_up, kept_below, converged), objective)
 
 
-NEAR_STEPS, NEAR_DRAWS, NEAR_RATE = 12, 8, 0.5
-"""Steps to the nearest normal, pairs of draws that each looks at, and what share of the way it goes."""
-
-
-def nearest_normal(objective: Objective, mode: Array, curvature: Array) -> tuple[Array, Array]:
-    """Return mean (outcome, column) and precision of the normal q of least KL(q, p), p being exp of the objective.
-
-    Its mean is where the average gradient under q is 0, and its precision the average of minus the Hessian; both are
-    looked for from the mode, with averages over fixed draws. Where rows are separable, q keeps away from where the
-    likelihood falls, which the curvature at the mode does not see.
-
-    See Opper and Archambeau (2009), The variational Gaussian approximation revisited, Neural Computation 21,
-    doi:10.1162/neco.2008.08-07-592.
-    """
-    rng = np.random.default_rng(0)
-    mean, precision = mode, curvature
-    for step in range(NEAR_STEPS):
-        z = rng.standard_normal((NEAR_DRAWS, mode.size))
-        lower = np.linalg.cholesky(precision)
-        off = linalg.solve_triangular(lower, np.concatenate([z, -z]).T, lower=True, trans="T").T
-        slope, average = np.zeros_like(mean), np.zeros_like(precision)
-        for each in off:
-            _, own, H = objective.derivatives(mean + each.reshape(mean.shape))
-            slope += own / len(off)
-            average += H / len(off)
-        rate = NEAR_RATE if step < NEAR_STEPS // 2 else NEAR_RATE / 2  # averages differ from step to step
-        precision = (1 - rate) * precision + rate * average
-        mean = mean + rate * linalg.solve(precision, slope.ravel(), assume_a="pos").reshape(mean.shape)
-    return mean, precision
-
-
 @dataclass(frozen=True, eq=False)
 class Look:
     """What a search wants to know of its objective at θ (outcome, column): all of it, or less."""

@@ -76,14 +76,12 @@ class Node:
 class Lattice:
     """Nodes on a lattice of (log s, logit ρ), those that hold all but a trifle of the posterior.
 
-    `prior`: Of s, ρ and the weights. `nodes`: By place; (0, 0) is log s at its prior median and ρ = ½. `only`: A node
-    whose center and root stand for those of all others, if any.
+    `prior`: Of s, ρ and the weights. `nodes`: By place; (0, 0) is log s at its prior median and ρ = ½.
     """
 
     prior: WeightPrior
     find: FindModes
     nodes: Mapping[Place, Node]
-    only: Node | None = None
 
     @classmethod
     def explored(cls, prior: WeightPrior, find: FindModes, start: Array) -> Lattice:
@@ -170,7 +168,7 @@ class Lattice:
     def single(self) -> bool:
         """Whether one node has to do."""
         places = len(self.axes[0]) * len(self.axes[1])
-        return self.only is not None or places * self.filled[0][0].root.size > LARGEST_LATTICE
+        return places * self.filled[0][0].root.size > LARGEST_LATTICE
 
     @cached_property
     def modes(self) -> Array:
@@ -185,7 +183,7 @@ class Lattice:
     @property
     def _used(self) -> list[list[Node]]:
         """Nodes whose centers and roots the coordinates are of."""
-        return [[self.only or self.best]] if self.single else self.filled
+        return [[self.best]] if self.single else self.filled
 
     def moved(self, at: Array, z: Array) -> tuple[Array, Array]:
         """Return γ (draw, contrast, 1 + direction) of (log s, logit ρ) (draw, 2) and z (draw, parameter).

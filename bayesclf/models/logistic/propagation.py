@@ -1,9 +1,13 @@
-"""Expectation propagation: the normal whose moments agree with the posterior's, one row at a time."""
+"""Expectation propagation: the normal whose moments agree with those of the posterior, one row at a time.
+
+Where rows are separable, the posterior of the weights is a normal that is cut off by walls, far from its mode. The
+curvature at the mode sees no wall; moments do.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
@@ -11,154 +15,151 @@ from scipy.special import logsumexp, ndtri
 from scipy.stats import qmc
 
 from bayesclf.arrays import Array
-from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, MappedLikelihood, log_normalizer
+from bayesclf.models.logistic.likelihood import Likelihood, LogPosterior, log_normalizer
 from bayesclf.models.logistic.nodes import Found
 
-AXIS = ((7.0, 101),)
-"""Half width and number of points along one axis and along two, at which the likelihood of a row is averaged."""
-POINTS = 256
-"""Points along more axes."""
+POINTS, REACH = 101, 7.0
+"""Points at which the likelihood of a row is averaged along one axis, and how many sds they reach from the mean."""
+POINTS_OF_MORE = 256
+"""Points along several axes."""
 SWEEPS, STEP, SETTLED = 12, 0.6, 0.1
-"""Most sweeps over the rows, how far each goes, and the change of a row's mean and log sd that ends them, in sds."""
+"""Most sweeps over the rows, the share of the way to its new site that each goes, and the change of a row's mean in sds
+and log variance that ends them."""
 LEAST = 1e-6
 """Share of the precision of a row's scores that the other rows keep at least."""
 
 
-_SITES = {}
-_COUNT = []
-@cache
-def normal_points(size: int) -> tuple[Array, Array]:
-    """Return points (point, size) and log weights (point) that stand for a standard normal, of covariance I."""
-    if size <= len(AXIS):
-        reach, number = AXIS[size - 1]
-        axis = np.linspace(-reach, reach, number)
-        points = np.stack(np.meshgrid(*[axis] * size, indexing="ij"), axis=-1).reshape(-1, size)
-        log_weight = -0.5 * np.sum(points**2, axis=1)
-        return points, log_weight - logsumexp(log_weight)
-    points = ndtri(qmc.Sobol(size, rng=0).random(POINTS))
-    points = points - points.mean(axis=0)
-    points = linalg.solve_triangular(np.linalg.cholesky(points.T @ points / POINTS), points.T, lower=True).T
-    return np.asarray(points), np.full(POINTS, -np.log(POINTS))
+@dataclass(frozen=True, eq=False)
+class Normals:
+    """A normal of φ = γ x for each row: means m (row, contrast), and roots R of covariances R Rᵀ (row, c, c)."""
+
+    mean: Array
+    root: Array
+
+    @property
+    def log_mass(self) -> Array:
+        """½ mᵀ Σ⁻¹ m + ½ log |Σ|, (row): the log integral of its factor, up to a constant."""
+        scaled = np.linalg.solve(self.root, self.mean[..., None])[..., 0]
+        return np.asarray(0.5 * np.sum(scaled**2, axis=1) + np.linalg.slogdet(self.root)[1])
+
+    def without(self, tau: Array, nu: Array) -> Normals:
+        """Return the normals of the other rows: each without the row's own site exp(ν·φ − ½ φᵀτφ)."""
+        turned = self.root.swapaxes(1, 2)
+        own, turn = np.linalg.eigh(np.eye(nu.shape[1]) - turned @ tau @ self.root)
+        root = (self.root @ turn) / np.sqrt(np.maximum(own, LEAST))[:, None, :]
+        linear = np.linalg.solve(self.root @ turned, self.mean[..., None]) - nu[..., None]
+        return Normals((root @ (root.swapaxes(1, 2) @ linear))[..., 0], root)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a likelihood in the coordinates of the prior's contrasts.
+class Propagation:
+    """Normals near the posterior under several priors, each found from the sites of one nearby.
 
-    `likelihood`: Of dense rows. `contrast`: M, (vector, contrast): scores are M φ, with φ = γ x.
+    `likelihood`: Of dense rows. `contrast`: M, (vector, contrast): the scores of a row are M φ, with φ = γ x.
     """
 
     likelihood: Likelihood
     contrast: Array
+    known: dict[bytes, tuple[Array, Array]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, likelihood: Likelihood | MappedLikelihood) -> Rows:
-        """Return the rows of a likelihood that is searched."""
-        if isinstance(likelihood, Likelihood):
-            return cls(likelihood, np.eye(likelihood.vectors))
-        own = likelihood.likelihood
-        assert isinstance(own, Likelihood) and likelihood.columns is None
-        return cls(own, np.eye(own.vectors) if likelihood.contrast is None else likelihood.contrast)
+    @cached_property
+    def points(self) -> tuple[Array, Array]:
+        """Points (point, contrast) and log weights (point) that stand for a standard normal."""
+        size = self.contrast.shape[1]
+        if size == 1:
+            axis = np.linspace(-REACH, REACH, POINTS)
+            return axis[:, None], -0.5 * axis**2 - logsumexp(-0.5 * axis**2)
+        u = ndtri(qmc.Sobol(size, rng=0).random(POINTS_OF_MORE))
+        u -= u.mean(axis=0)
+        root = np.linalg.cholesky(u.T @ u / len(u))  # of covariance I to the last digit
+        return np.asarray(linalg.solve_triangular(root, u.T, lower=True).T), np.full(len(u), -np.log(len(u)))
 
-    def log_likelihood(self, phi: Array) -> Array:
-        """Return w log P(y | φ) of φ (contrast, row, point), (row, point)."""
-        scores, y = np.tensordot(self.contrast, phi, 1), self.likelihood.y
-        own = np.where(y >= 0, scores[np.maximum(y, 0), np.arange(len(y))].T, 0.0).T
-        own -= log_normalizer(scores, axis=0)
-        return own * self.likelihood.weight[:, None]
+    def normal(self, objective: LogPosterior, start: Array) -> Found:
+        """Return mean (contrast, column) and precision of the normal, and a value that makes its log p(D) Laplace's.
 
-    def expansion(self, gamma: Array) -> tuple[Array, Array]:
-        """Return the sites whose value, slope and curvature are the likelihood's at γ: τ and ν."""
-        phi = self.likelihood.X @ gamma.T
+        Each row's likelihood has a site, a factor exp(ν·φ − ½ φᵀτφ). The normal with that likelihood in place of the
+        site has the mean and covariance of φ that it has with all sites.
+
+        `objective`: Log posterior of γ. `start`: γ (contrast, column) near its mode, or a mean found before.
+
+        Raises `FloatingPointError` or `LinAlgError` where a number overflows or a precision is not positive.
+
+        See Minka (2001), *Expectation propagation for approximate Bayesian inference*, UAI. Kuss and Rasmussen (2005),
+        *Assessing approximate inference for binary Gaussian process classification*, JMLR 6.
+        """
+        X, prior, shape = np.asarray(self.likelihood.X), objective.prior, start.shape
+        of_prior, pull = prior.precision(), prior.gradient(np.zeros(shape)).ravel()
+        tau, nu = self.known.get(start.tobytes()) or self._expansion(start)
+        for sweep in range(SWEEPS):
+            lower = np.linalg.cholesky(self._precision(tau) + of_prior)
+            gamma = linalg.cho_solve((lower, True), (nu.T @ X).ravel() + pull).reshape(shape)
+            inverse = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).reshape(-1, *shape)
+            spread = (inverse @ X.T).T  # (row, contrast, parameter)
+            own = Normals(X @ gamma.T, np.linalg.cholesky(spread @ spread.swapaxes(1, 2)))
+            others = own.without(tau, nu)
+            log_total, aimed = self._with_likelihood(others)
+            log_sites = log_total + others.log_mass - own.log_mass
+            moved = np.linalg.solve(own.root, (aimed.mean - own.mean)[..., None])
+            wider = 2 * (np.linalg.slogdet(aimed.root)[1] - np.linalg.slogdet(own.root)[1])
+            if sweep == SWEEPS - 1 or np.sqrt((moved**2).sum(axis=1)).max() + np.abs(wider).max() < SETTLED:
+                break
+            new_tau, new_nu = _sites(others, aimed)
+            tau, nu = tau + STEP * (new_tau - tau), nu + STEP * (new_nu - nu)
+        self.known[gamma.tobytes()] = tau, nu
+        quadratic = np.einsum("na,nab,nb->", own.mean, tau, own.mean)
+        value = float(prior.log_density(gamma[None])[0] + np.sum(nu * own.mean) - 0.5 * quadratic + log_sites.sum())
+        if not np.isfinite(value):
+            raise FloatingPointError
+        return value, gamma, lower @ lower.T
+
+    def _expansion(self, gamma: Array) -> tuple[Array, Array]:
+        """Return the sites τ and ν that have the value, slope and curvature of the likelihoods at γ."""
+        phi, y, weight = self.likelihood.X @ gamma.T, self.likelihood.y, self.likelihood.weight
         scores = phi @ self.contrast.T
         P = np.exp(scores - log_normalizer(scores)[:, None])
-        residual = -P
-        members = np.flatnonzero(self.likelihood.y >= 0)
-        residual[members, self.likelihood.y[members]] += 1
-        weight = self.likelihood.weight
         curvature = P[:, :, None] * (np.eye(P.shape[1]) - P[:, None, :])
         tau = weight[:, None, None] * (self.contrast.T @ curvature @ self.contrast)
-        return tau, np.einsum("nab,nb->na", tau, phi) + weight[:, None] * (residual @ self.contrast)
+        residual = (y[:, None] == np.arange(P.shape[1])) - P
+        return tau, (tau @ phi[..., None])[..., 0] + weight[:, None] * (residual @ self.contrast)
 
-    def precision(self, tau: Array) -> Array:
+    def _precision(self, tau: Array) -> Array:
         """Return Σ τ ⊗ x xᵀ, (contrast · column, contrast · column)."""
-        X = self.likelihood.X
-        columns, contrasts = X.shape[1], self.contrast.shape[1]
-        out = np.empty((contrasts, columns, contrasts, columns))
+        X, contrasts = np.asarray(self.likelihood.X), tau.shape[1]
+        out = np.empty((contrasts, X.shape[1], contrasts, X.shape[1]))
         for a in range(contrasts):
             for b in range(a + 1):
                 out[a, :, b] = out[b, :, a] = (X.T * tau[:, a, b]) @ X
-        return out.reshape(contrasts * columns, -1)
+        return out.reshape(contrasts * X.shape[1], -1)
 
-
-def normal(objective: LogPosterior, start: Array) -> Found:
-    """Return log p(D) in the form of a value at the mean, the mean (contrast, column), and the precision.
-
-    Each row's likelihood has a site, a normal factor exp(ν·φ − ½ φᵀτφ), such that the normal with that row's likelihood
-    in place of its site has the mean and covariance of the normal with all sites. Where rows are separable, the
-    posterior is a normal cut off by walls, far from its mode: the curvature there sees no wall, and moments do.
-
-    `objective`: Log posterior of dense rows. `start`: γ (contrast, column), near which the search starts.
-
-    Raises `FloatingPointError` where a number overflows, or a precision is not positive.
-
-    See Minka (2001), *Expectation propagation for approximate Bayesian inference*, UAI. Kuss and Rasmussen (2005),
-    *Assessing approximate inference for binary Gaussian process classification*, JMLR 6.
-    """
-    rows = Rows.of(objective.likelihood)
-    X, shape = rows.likelihood.X, start.shape
-    of_prior = objective.prior.precision()
-    pull = objective.prior.gradient(np.zeros(shape)).ravel()
-    points, log_weight = normal_points(shape[0])
-    pairs = (points[:, :, None] * points[:, None, :]).reshape(len(points), -1)
-    known = _SITES.get(start.tobytes())
-    tau, nu = known or rows.expansion(start)
-    for sweep in range(SWEEPS):
-        lower = np.linalg.cholesky(rows.precision(tau) + of_prior)
-        gamma = linalg.cho_solve((lower, True), (nu.T @ X).ravel() + pull).reshape(shape)
-        mean = X @ gamma.T
-        inverse = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).reshape(-1, *shape)
-        spread = np.einsum("pad,nd->nap", inverse, X, optimize=True)
-        covariance = spread @ spread.swapaxes(1, 2)
-        # the other rows: the normal without the site of this one, as a mean and a root of the covariance
-        root = np.linalg.cholesky(covariance)
-        own, turn = np.linalg.eigh(np.eye(shape[0]) - root.swapaxes(1, 2) @ tau @ root)
-        root = (root @ turn) / np.sqrt(np.maximum(own, LEAST))[:, None, :]
-        without = np.einsum("nab,ncb,nc->na", root, root, np.linalg.solve(covariance, mean[..., None])[..., 0] - nu)
-        # its moments with the likelihood of the row, in units of that root
-        log_likelihood = rows.log_likelihood(without.T[:, :, None] + root.swapaxes(0, 1) @ points.T) + log_weight
-        top = log_likelihood.max(axis=1, keepdims=True)
-        share = np.exp(log_likelihood - top)
-        total = share.sum(axis=1)
-        share /= share.sum(axis=1, keepdims=True)
+    def _with_likelihood(self, others: Normals) -> tuple[Array, Normals]:
+        """Return the log mass (row) and the moments of normals times the likelihood of their row."""
+        points, log_weight = self.points
+        size, y = points.shape[1], self.likelihood.y
+        phi = others.mean.T[:, :, None] + others.root.swapaxes(0, 1) @ points.T
+        scores = np.tensordot(self.contrast, phi, 1)
+        log_share = np.where(y >= 0, scores[np.maximum(y, 0), np.arange(len(y))].T, 0.0).T
+        log_share -= log_normalizer(scores, axis=0)
+        log_share *= self.likelihood.weight[:, None]
+        log_share += log_weight
+        top = log_share.max(axis=1, keepdims=True)
+        share = np.exp(log_share - top)
+        total = share.sum(axis=1, keepdims=True)
+        share /= total
         center = share @ points
-        square = (share @ pairs).reshape(-1, shape[0], shape[0])
-        square -= center[:, :, None] * center[:, None, :]
-        log_total = np.log(total) + top[:, 0]
-        log_site = log_total + _log_mass(without, root) - _log_mass(mean, np.linalg.cholesky(covariance))
-        moved = without + np.einsum("nab,nb->na", root, center) - mean
-        far = np.sqrt(np.einsum("na,nab,nb->n", moved, np.linalg.inv(covariance), moved)).max()
-        wider = 2 * np.linalg.slogdet(root)[1] + np.linalg.slogdet(square)[1] - np.linalg.slogdet(covariance)[1]
-        far += np.abs(wider).max()
-        # the sites that have these moments
-        own, turn = np.linalg.eigh(square)
-        own = 1 / np.maximum(own, LEAST)
-        out = np.linalg.inv(root).swapaxes(1, 2) @ turn
-        new_tau = (out * np.maximum(own - 1, 0.0)[:, None, :]) @ out.swapaxes(1, 2)
-        new_nu = np.einsum("nab,nb,ncb,nc->na", out, own, turn, center) + np.einsum("nab,nb->na", new_tau, without)
-        if far < SETTLED or sweep == SWEEPS - 1:
-            break
-        tau, nu = tau + STEP * (new_tau - tau), nu + STEP * (new_nu - nu)
-    _SITES[gamma.tobytes()] = tau, nu
-    _COUNT.append(sweep)
-    sites = np.sum(nu * mean) - 0.5 * np.einsum("na,nab,nb->", mean, tau, mean) + log_site.sum()
-    value = float(objective.prior.log_density(gamma[None])[0] + sites)
-    if not np.isfinite(value):
-        raise FloatingPointError
-    return value, gamma, lower @ lower.T
+        square = share @ (points[:, :, None] * points[:, None, :]).reshape(len(points), -1)
+        covariance = square.reshape(-1, size, size) - center[:, :, None] * center[:, None, :]
+        root = np.linalg.cholesky(covariance + LEAST * np.eye(size))
+        mean = others.mean + (others.root @ center[..., None])[..., 0]
+        return (np.log(total) + top)[:, 0], Normals(mean, others.root @ root)
 
 
-def _log_mass(mean: Array, root: Array) -> Array:
-    """Return ½ mᵀ Σ⁻¹ m + ½ log |Σ| of means m (row, size) and roots of Σ (row, size, size), (row)."""
-    scaled = np.linalg.solve(root, mean[..., None])[..., 0]
-    return np.asarray(0.5 * np.sum(scaled**2, axis=1) + np.linalg.slogdet(root)[1])
+def _sites(others: Normals, aimed: Normals) -> tuple[Array, Array]:
+    """Return the sites τ and ν with which the normals of the other rows have the moments that are aimed at."""
+    ours, theirs = np.linalg.inv(aimed.root), np.linalg.inv(others.root)
+    precision = ours.swapaxes(1, 2) @ ours
+    tau = precision - theirs.swapaxes(1, 2) @ theirs
+    if tau.shape[1] > 1 or (tau < 0).any():  # never negative but for rounding and few points
+        own, turn = np.linalg.eigh(tau)
+        tau = (turn * np.maximum(own, 0.0)[:, None, :]) @ turn.swapaxes(1, 2)
+    pull = precision @ (aimed.mean - others.mean)[..., None] + tau @ others.mean[..., None]
+    return tau, pull[..., 0]

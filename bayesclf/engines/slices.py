@@ -1,0 +1,88 @@
+"""Draws of logistic regression by elliptical slice sampling around a normal that has the posterior's moments."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayesclf.arrays import Array
+from bayesclf.constraints import Whole, require
+from bayesclf.display import Concise
+from bayesclf.engines.nuts import Sample
+from bayesclf.posterior.answers import available
+
+if TYPE_CHECKING:
+    from bayesclf.models.logistic.density import LogisticDensity
+
+DRAWS_AT_ONCE = 50
+"""Draws of a chain for which random numbers are made at once."""
+
+
+@dataclass(frozen=True, repr=False)
+class Slice(Concise):
+    """Markov chain Monte Carlo of logistic regression by elliptical slice sampling.
+
+    The weights move on ellipses around a normal distribution that has the moments of their posterior, by expectation
+    propagation, given s and ρ. Where these are learned, they are proposed from an approximation of their posterior. It
+    takes no step size: where weights separate the classes, the posterior ends at walls, at which the steps of NUTS
+    become short.
+
+    Parameters
+    ----------
+    draws : int
+        Number of draws that each chain keeps.
+    tune : int
+        Number of draws before them, which are dropped: a chain forgets where it started.
+    chains : int
+        Number of independent chains; fewer than two cannot show whether they agree.
+    thin : int
+        Steps of a chain for each draw that is kept.
+
+    References
+    ----------
+    Murray, Adams and MacKay (2010), *Elliptical slice sampling*, AISTATS. Fagan, Bhandari and Cunningham (2016),
+    *Elliptical slice sampling with expectation propagation*, UAI.
+
+    Examples
+    --------
+    >>> Slice(draws=500).chains
+    4
+    """
+
+    draws: int = 1000
+    tune: int = 100
+    chains: int = 4
+    thin: int = 4
+
+    def __post_init__(self) -> None:
+        require(Whole(1), draws=self.draws, chains=self.chains, thin=self.thin)
+        require(Whole(0), tune=self.tune)
+
+
+def sample(density: LogisticDensity, settings: Slice, seed: int) -> Sample:
+    """Draw from the target of a log density, in coordinates in which that is nearly standard normal."""
+    import xarray as xr
+
+    seeds = np.random.SeedSequence(seed).spawn(settings.chains + 1)
+    with ThreadPoolExecutor(available()) as pool:  # the chains hold no lock
+        found = list(pool.map(partial(_chain, density, settings), seeds[1:]))
+    x = np.stack([states for states, _ in found])[:, settings.tune :]
+    stats = xr.Dataset(
+        {"lp": (("chain", "draw"), x[:, :, 0]), "n_steps": ("chain", [steps for _, steps in found])},
+        {"chain": np.arange(settings.chains), "draw": np.arange(settings.draws)},
+    )
+    return Sample(density.parameters(x[:, :, 1:], np.random.default_rng(seeds[0])), stats)
+
+
+def _chain(density: LogisticDensity, settings: Slice, seed: np.random.SeedSequence) -> tuple[Array, int]:
+    """Return log density and coordinates of a chain's draws (draw, 1 + coordinate), and how often it was evaluated."""
+    rng = np.random.default_rng(seed)
+    draws, evaluations = np.empty((settings.tune + settings.draws, 1 + density.size)), 0
+    state = density.proposed(rng)
+    for first in range(0, len(draws), DRAWS_AT_ONCE):
+        evaluations += density.slices(state, draws[first : first + DRAWS_AT_ONCE], settings.thin, rng)
+    return draws, evaluations
