@@ -56,7 +56,7 @@ class Slice(Concise):
     draws: int = 1000
     tune: int = 100
     chains: int = 4
-    thin: int = 4
+    thin: int = 6
 
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains, thin=self.thin)
@@ -69,20 +69,18 @@ def sample(density: LogisticDensity, settings: Slice, seed: int) -> Sample:
 
     seeds = np.random.SeedSequence(seed).spawn(settings.chains + 1)
     with ThreadPoolExecutor(available()) as pool:  # the chains hold no lock
-        found = list(pool.map(partial(_chain, density, settings), seeds[1:]))
-    x = np.stack([states for states, _ in found])[:, settings.tune :]
+        x = np.stack(list(pool.map(partial(_chain, density, settings), seeds[1:])))[:, settings.tune :]
     stats = xr.Dataset(
-        {"lp": (("chain", "draw"), x[:, :, 0]), "n_steps": ("chain", [steps for _, steps in found])},
+        {"lp": (("chain", "draw"), x[:, :, 0]), "n_steps": (("chain", "draw"), x[:, :, 1].astype(np.int64))},
         {"chain": np.arange(settings.chains), "draw": np.arange(settings.draws)},
     )
-    return Sample(density.parameters(x[:, :, 1:], np.random.default_rng(seeds[0])), stats)
+    return Sample(density.parameters(x[:, :, 2:], np.random.default_rng(seeds[0])), stats)
 
 
-def _chain(density: LogisticDensity, settings: Slice, seed: np.random.SeedSequence) -> tuple[Array, int]:
-    """Return log density and coordinates of a chain's draws (draw, 1 + coordinate), and how often it was evaluated."""
+def _chain(density: LogisticDensity, settings: Slice, seed: np.random.SeedSequence) -> Array:
+    """Return the draws of a chain (draw, 2 + coordinate), as `LogisticDensity.slices` has them."""
     rng = np.random.default_rng(seed)
-    draws, evaluations = np.empty((settings.tune + settings.draws, 1 + density.size)), 0
-    state = density.proposed(rng)
+    draws, state = np.empty((settings.tune + settings.draws, 2 + density.size)), density.proposed(rng)
     for first in range(0, len(draws), DRAWS_AT_ONCE):
-        evaluations += density.slices(state, draws[first : first + DRAWS_AT_ONCE], settings.thin, rng)
-    return draws, evaluations
+        density.slices(state, draws[first : first + DRAWS_AT_ONCE], settings.thin, rng)
+    return draws

@@ -138,17 +138,17 @@ class LogisticDensity:
         scales, log_q = self._proposed_scales(rng, 1)
         return np.concatenate([log_q, scales[0], rng.standard_normal(self.size - scales.shape[1])])
 
-    def slices(self, state: Array, draws: Array, thin: int, rng: np.random.Generator) -> int:
-        """Write the log density and every `thin`-th state of a Markov chain into `draws` (draw, 1 + coordinate).
+    def slices(self, state: Array, draws: Array, thin: int, rng: np.random.Generator) -> None:
+        """Write every `thin`-th state of a Markov chain into `draws` (draw, 2 + coordinate).
+
+        The first two are the log density, and how often it was evaluated for the draw.
 
         `state`: As of `proposed`; afterward, where the chain is.
-
-        Returns: How often the density was evaluated.
         """
         steps = thin * len(draws)
         scales, log_q = self._proposed_scales(rng, steps)
         noise = rng.standard_normal((steps, self.size - scales.shape[1]))
-        return int(compiled_slices()(state, scales, log_q, noise, thin, rng, draws, self._arrays))
+        compiled_slices()(state, scales, log_q, noise, thin, rng, draws, self._arrays)
 
     def _proposed_scales(self, rng: np.random.Generator, steps: int) -> tuple[Array, Array]:
         """Return coordinates of (log s, logit ρ) from an approximation of their posterior, if any, and log q (step)."""
@@ -233,7 +233,7 @@ def compiled_slices() -> Any:
 def slices(
     state: Array, scales: Array, log_q: Array, noise: Array, thin: int, rng: Any, draws: Array, arrays: Any
 ) -> int:
-    """Run a Markov chain, and write log density and coordinates of every `thin`-th state into `draws`.
+    """Run a Markov chain, and write every `thin`-th state into `draws`, as `LogisticDensity.slices` does.
 
     A step takes (log s, logit ρ) from an approximation q of their posterior, at the same z, by Metropolis and Hastings.
     Then z moves on an ellipse through z and noise, by slice sampling. Both go far, as the posterior of z is nearly
@@ -241,8 +241,6 @@ def slices(
 
     `state`: log q and coordinates, (1 + coordinate). `scales`: Proposals (step, 2), or (step, 0) where no scale is
     learned. `log_q`: Of these, (step). `noise`: Standard normal, (step, entry of z).
-
-    Returns: How often the density was evaluated.
 
     See Murray, Adams and MacKay (2010), *Elliptical slice sampling*, AISTATS. Fagan, Bhandari and Cunningham (2016),
     *Elliptical slice sampling with expectation propagation*, UAI.
@@ -277,9 +275,10 @@ def slices(
                 high = angle
             angle = low + (high - low) * rng.random()
         if (1 + step) % thin == 0:
-            draws[step // thin, 0] = value
-            draws[step // thin, 1:] = x
-    return evaluations
+            draws[step // thin, 0], draws[step // thin, 1] = value, evaluations
+            draws[step // thin, 2:] = x
+            evaluations = 0
+    return 0
 
 
 @inlined
