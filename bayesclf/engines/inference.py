@@ -98,33 +98,24 @@ def for_predictions(work: int) -> Auto | Laplace:
     return COMPARISON_AUTO if work <= WORK_LIMIT else COMPARISON_LAPLACE
 
 
-def attempt(model: Model, settings: Auto, seed: int) -> tuple[Draws, Engine, str]:
+def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Engine, str]:
     """Draw by Laplace where that is as good as exact, which a few proposals say first, else by chains.
 
     Returns: The draws, the engine that made them, and for the user, how the posterior is drawn and why.
     """
+    _require_proper(model)
     engine = settings.laplace
-    try:
-        require_room(model, engine)
-        rng = np.random.default_rng(seed)
-        pilot = laplace.pilot(model, rng)
-    except (DoesNotExist, Refused) as reason:
-        return _chains(model, settings.nuts, seed), settings.nuts, f"the posterior was sampled by NUTS: {reason}"
+    require_room(model, engine)
+    rng = np.random.default_rng(seed)
+    pilot = laplace.pilot(model, rng)
     if laplace.promises(pilot):
-        proposals = laplace.enough(model, settings.laplace, rng, pilot)
-        if (
-            proposals.khat <= settings.laplace.limit
-            and proposals.ess >= settings.laplace.draws * settings.laplace.chains
-        ):
+        proposals = laplace.enough(model, engine, rng, pilot)
+        if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
-            sample = laplace.resample(proposals, settings.laplace, rng)
-            return _laplace(sample, settings.laplace), settings.laplace, f"{how}: {_worth(proposals)}"
-    why = "as draws around its mode (Laplace) would not be as good"
-    if not isinstance(model, LogisticModel):
-        return _chains(model, settings.nuts, seed), settings.nuts, f"the posterior was sampled by NUTS, {why}"
+            return _laplace(laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
     if slice_work(model, settings.slice) <= MOST_WORK:
-        how = f"the posterior was sampled by chains on slices, {why}"
-        return _sliced(model, settings.slice, seed), settings.slice, how
+        how = "the posterior was sampled by chains on slices, as draws around its mode (Laplace) would not be as good"
+        return _chains(model, settings.slice, seed), settings.slice, how
     proposals = laplace.propose(model, ROUGH * engine.draws * engine.chains, rng, pilot.of_z)
     how = "the posterior was drawn around its mode (Laplace), as chains would take too long, and may be off"
     return _laplace(laplace.resample(proposals, engine, rng, COUNTING), engine), engine, f"{how}: {_worth(proposals)}"
@@ -283,7 +274,7 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
         auto = Auto() if isinstance(inference, str) else inference
         if not model.not_augmentable():
             return auto.augmentation
-        return auto if isinstance(model, laplace.LaplaceModel) else auto.nuts
+        return auto if isinstance(model, LogisticModel) else auto.nuts
     return named_engine(inference)
 
 
@@ -315,6 +306,7 @@ def infer(model: Model, engine: Engine, seed: int) -> Inferred:
     """Draw from the posterior by the engine given, or by the one that `Auto` chooses."""
     if not isinstance(engine, Auto):
         return Inferred(engine, draw(model, engine, seed))
+    assert isinstance(model, LogisticModel)  # `resolve` has chosen for the others
     draws, chosen, note = attempt(model, engine, seed)
     return Inferred(chosen, draws, (note,))
 

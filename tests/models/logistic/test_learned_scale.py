@@ -104,13 +104,14 @@ def by_prior_draws(X: Array, y: Any, at: Array) -> tuple[dict[str, float], dict[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("engine", ["nuts", "laplace"])
+@pytest.mark.parametrize("engine", ["nuts", "slice", "laplace"])
 def test_twenty_thousand_draws_agree_with_a_million_prior_draws(name: str, engine: str) -> None:
     """E log s, sd log s, E ρ and P, within four of their stated Monte Carlo errors and the reference's own."""
     X, y = two_columns(name)
     at = np.array([1.5, -3.0])
     exact, reference = by_prior_draws(X, y, at)
-    settings = bc.engines.NUTS(draws=5000) if engine == "nuts" else Laplace(draws=5000, limit=1.0)
+    engines = {"nuts": bc.engines.NUTS(draws=5000), "slice": bc.engines.Slice(draws=5000)}
+    settings = engines.get(engine, Laplace(draws=5000, limit=1.0))
     with warnings.catch_warnings():  # on separable rows, one or two of 20,000 draws may diverge
         warnings.filterwarnings("ignore", "[12] of 20000 draws diverged", ConvergenceWarning)
         clf = bc.LogisticRegression(inference=settings, random_state=3).fit(X, y)

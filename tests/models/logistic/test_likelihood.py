@@ -13,7 +13,6 @@ from bayesclf.arrays import Array
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import likelihood
 from bayesclf.models.logistic.likelihood import LogPosterior
-from bayesclf.models.logistic.newton import nearest_normal
 
 
 class TestDerivatives:
@@ -56,22 +55,6 @@ class TestDerivatives:
         parts = replace(model._likelihood)
         assert len(parts._parts) > 1
         np.testing.assert_allclose(parts.derivatives(model._mode)[2], curvature, rtol=1e-10, atol=1e-12)
-
-
-def test_the_nearest_normal_has_no_average_gradient_left() -> None:
-    """Its mean is where the average gradient under it is 0, and its precision the average curvature."""
-    model = mixed_model(3)
-    objective = LogPosterior(model._likelihood, model.weight_prior)
-    mode = model._mode
-    mean, precision = nearest_normal(objective, mode, objective.derivatives(mode)[2])
-    root = np.linalg.inv(np.linalg.cholesky(precision))
-    draws = np.random.default_rng(1).standard_normal((4_000, mode.size)) @ root
-    found = [objective.derivatives(mean + one.reshape(mean.shape)) for one in draws]
-    step = root @ np.mean([slope.ravel() for _, slope, _ in found], axis=0)
-    at_mode = root @ np.mean([objective.gradient(mode + one.reshape(mean.shape))[1].ravel() for one in draws], axis=0)
-    assert np.linalg.norm(step) < 0.3 * np.linalg.norm(at_mode)
-    curvature = root @ np.mean([H for *_, H in found], axis=0) @ root.T
-    np.testing.assert_allclose(np.linalg.eigvalsh(curvature), 1, atol=0.15)
 
 
 class TestNode:
