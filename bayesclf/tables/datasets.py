@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.tables.columns import ColumnKind
-    from bayesclf.tables.options import ReadOptions, Wish
+    from bayesclf.tables.options import Wish
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -348,7 +348,7 @@ def _loaded(
 ) -> Dataset:
     from bayesclf.tables.columns import LISTED_COLUMNS, require_column
     from bayesclf.tables.options import label_among, option, wish_of
-    from bayesclf.tables.remarks import left_out
+    from bayesclf.tables.remarks import cut, decided, renamed, require_classes
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
@@ -370,11 +370,15 @@ def _loaded(
     if chosen is not None:
         require_column(chosen, columns, name)
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
-        frame, said = _as_classes(frame, chosen, wish.options, from_file)
-        notes = (*said, *notes, *remark)
+        if wish.options.classes:
+            frame = frame.assign(**{chosen: cut(frame[chosen], wish.options.classes)})
+        require_classes(frame[chosen])
+        notes = (*notes, *remark)
     if from_file:
-        useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
-        notes = (*said, *notes)
+        said = decided(frame, chosen, wish.options, {*wish.options.keep, *wish.kinds}, name)
+        useless, notes = said.left_out, (*said.notes, *notes)
+        if said.slips:
+            frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
     said_of_it = (about.description, about.source, about.creators, about.license, about.changes, about.note)
     return Dataset(name, frame, chosen or "", *said_of_it, notes, useless)
 
@@ -516,21 +520,6 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     if labeled[target].dtype.kind == "f" and (labeled[target] % 1 == 0).all():  # as missing ones made floats of them
         labeled[target] = labeled[target].astype("int64")
     return labeled, (some,)
-
-
-def _as_classes(
-    frame: pd.DataFrame, target: str, options: ReadOptions, from_file: bool
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table whose labels are classes, and what was done."""
-    from bayesclf.tables.remarks import cut, mended_labels, renamed
-
-    y = frame[target]
-    if options.classes:
-        return frame.assign(**{target: cut(y, options.classes)}), []
-    if not from_file or options.labels_as_written or y.dtype.kind in "iufb":
-        return frame, []
-    slips, notes = mended_labels(y)
-    return (frame.assign(**{target: renamed(y, slips)}) if slips else frame), notes
 
 
 def _of_sklearn(name: str) -> pd.DataFrame:
