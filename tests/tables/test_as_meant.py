@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.kept_tables import TABLES
 
 import bayesclf as bc
 from bayesclf import datasets
@@ -192,6 +193,32 @@ def test_quantities_are_no_labels_from_any_door(tmp_path):
         bc.NaiveBayes().fit_stream(path, "size")
     clf = bc.NaiveBayes(inference="map").fit_stream(path, "size", reading={"classes": [20.0]})
     assert dict(zip(clf.classes_, clf.class_count_, strict=True)) == {"below 20": 20, "from 20": 20}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_well_known_tables_are_read_as_if_cleaned(table, tmp_path):
+    text, target, clean = TABLES[table](np.random.default_rng(0))
+    (tmp_path / "t.csv").write_text(text)
+    empty = {"Sex": ["NA"]} if table == "penguins" else None  # as the note advises
+    found = datasets.read(tmp_path / "t.csv", target, missing=empty)
+    cells = [own[list(clean)].astype(object).fillna("") for own in (found.frame, clean)]
+    pd.testing.assert_frame_equal(*cells, check_dtype=False)
+    assert set(clean.columns) - {target} <= set(found.X.columns)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", TABLES)
+def test_well_known_tables_are_answered_as_if_cleaned(table, tmp_path):
+    text, target, clean = TABLES[table](np.random.default_rng(0))
+    (tmp_path / "t.csv").write_text(text)
+    found = datasets.read(tmp_path / "t.csv", target)
+    best = [
+        bc.compare([bc.NaiveBayes(), bc.LogisticRegression()], X, y, random_state=0, boosting=False)
+        .table["log_loss"]
+        .min()
+        for X, y in ((found.X, found.y), (clean.drop(columns=target), clean[target]))
+    ]
+    assert abs(best[0] - best[1]) < 0.01
 
 
 def test_what_is_said_undoes_what_was_done(tmp_path):
