@@ -41,7 +41,7 @@ from bayesclf.classifiers.labels import (
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
 from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
-from bayesclf.constraints import INSIDE, Choice, require
+from bayesclf.constraints import INSIDE, Choice, Instance, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
 from bayesclf.engines.inference import Draws, Engine
@@ -456,17 +456,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def _infer(self, model: Model) -> None:
         """Set the fitted state that depends on model, engine and seed."""
         self._renew(model)
-        engine = inference.resolve(self._requested_engine(), model)
+        engine = inference.resolve(self.inference, model)
         if isinstance(engine, MAP | MLE) and engine.optimizer is not None:
             self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
         self.draws_, self.inference_ = inferred.draws, inferred.engine
         self.notes_ += inferred.notes
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
-
-    def _requested_engine(self) -> str | Engine:
-        """Return the engine to infer by."""
-        return self.inference
 
     def _watch(self, name: str, optimizer: Optimizer) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
@@ -884,6 +880,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
         shown.estimator_class = type(self)
         return shown
+
+
+FITTED = Instance(BayesClassifier, "a fitted bayesclf classifier")
+"""What functions of a classifier take."""
 
 
 def decided(
