@@ -68,13 +68,6 @@ def test_one_column_has_no_correlation(table):
     assert clf.posterior_["map"]["prior_correlation"] == 0
 
 
-def test_files_keep_the_settings(table, tmp_path):
-    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": 4.0}, correlation=0.3)
-    other = bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
-    other.save(tmp_path / "given.nc")
-    assert bc.load(tmp_path / "given.nc").model_.prior.prior_scale == settings
-
-
 def test_weights_of_unseen_levels_have_the_scale_of_their_draw(clf):
     parameters = clf.hypotheses("posterior").parameters
     z = parameters["unseen"][:, 0, 0] / parameters["prior_scale"]

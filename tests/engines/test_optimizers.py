@@ -136,16 +136,6 @@ def test_closed_forms_have_no_optimizer():
         bc.GaussianNB(inference=bc.engines.MAP(bc.engines.Newton())).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
 
-def test_a_watched_fit_can_be_saved(rows, tmp_path):
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton()), random_state=0).fit(
-        *rows
-    )
-    clf.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    np.testing.assert_array_equal(loaded.trace_.objective, clf.trace_.objective)
-    assert loaded.trace_.certificate == clf.trace_.certificate
-
-
 @pytest.mark.parametrize(
     "settings", [{"step": 0.0}, {"step": np.inf}, {"batch": 0}, {"decay": -1.0}, {"passes": 0}, {"start": 0}]
 )
@@ -279,15 +269,3 @@ def test_a_growth_without_bound_never_counts_as_convergence():
     assert trace.gradient_norm[-1] <= 1e-2
     assert trace.certificate.steps < 10_000
     assert not trace.certificate.converged
-
-
-def test_growing_weights_predict_and_are_saved(tmp_path):
-    ascent = bc.engines.GradientAscent(step=0.1, passes=50, start="zero")
-    with pytest.warns(ConvergenceWarning, match="separable"):
-        clf = bc.LogisticRegression(inference=bc.engines.MLE(ascent)).fit(*SEPARABLE)
-    clf.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    assert loaded.inference.optimizer == ascent
-    assert loaded.trace_.certificate == clf.trace_.certificate
-    np.testing.assert_array_equal(loaded.predict_proba([[0.5]]), clf.predict_proba([[0.5]]))
-    assert len(clf.trace_.objective) == 51

@@ -179,8 +179,8 @@ PRIORS = tuple(case for case in CASES if not getattr(case.family, "unbiased", Fa
 
 def structure_of(case):
     """Return what the PyMC graph of a family depends on; the hyperparameters are data."""
-    family = case.family
-    return family.name, case.prior.variant, getattr(family, "variance", None), getattr(family, "covariance", None)
+    variables = [(own.name, own.dims) for own in case.prior.page_variables("")]
+    return case.family.name, str(case.prior.dims()), str(variables)
 
 
 BY_STRUCTURE = {structure_of(case): case for case in PRIORS}

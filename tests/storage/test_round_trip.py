@@ -59,16 +59,24 @@ VARIANTS = {
     "blocks": bc.NaiveBayes(
         {("u", "v"): Gaussian("feature"), "sky": Categorical(3)}, missing="level", class_prior=2, random_state=2
     ),
+    "trees of numbers": bc.BayesNetClassifier("all-trees", missing="level", random_state=3),
     "weights": bc.LogisticRegression(
         prior_scale={"u": 1.0}, intercept_scale=math.inf, prior_form="reference", inference="map"
     ),
+    "selected": bc.NaiveBayes(select=True, random_state=1),
+    "families by evidence": bc.NaiveBayes(families="auto", random_state=1),
+    "class-free": bc.BayesNetClassifier([("wind", "sky")], class_free=["wind"], random_state=1),
+    "learned scale": bc.LogisticRegression(
+        prior_scale=bc.LearnedScale(0.5, 1.0, {"u": 0.3}, correlation=0.3), inference="map"
+    ),
+    "watched": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton()), random_state=1),
 }
 
 GENERATIVE = [name for name, clf in VARIANTS.items() if hasattr(clf, "partial_fit")]
 
 
 def table(clf):
-    return TABLES[type(clf).__name__]
+    return MIXED if getattr(clf, "structure", "") == "all-trees" else TABLES[type(clf).__name__]
 
 
 MAIN_SUITE = ("NaiveBayes", "TextNB", "LogisticRegression", "mle")
