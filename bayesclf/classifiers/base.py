@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from itertools import takewhile
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -302,8 +302,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 self._infer(self._make_model(rows))
             else:
                 self._infer_partly(rows)
-            categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
-            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, categories)
+            words: list[str] = []
+            if not sparse.issparse(X):
+                categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
+                words += columns.about_words(rows.frame, categories)
             if hasattr(self, "feature_names_in_") and not columns.is_described(X):
                 words += about_useless(rows.frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
@@ -732,14 +734,16 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if self.draws_ is None:
             raise self._without_draws()
         coords = self.model_.shown_coords()
-        parameters = self.model_.shown(self.draws_.parameters)
+        seeded = self.draws_.seeded
+        drawn = self.draws_.parameters if seeded is None else seeded.class_prior(cast("Any", self.model_).posterior())
+        parameters = self.model_.shown(drawn)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if not dims:
             dataset.attrs["not_held"] = NO_PARAMETER
         elif len(held) < len(dims):
             dataset.attrs["not_held"] = (
-                f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
+                f"{len(seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
                 "keep in memory; they are made from a seed when predictions need them"
             )
         return dataset
