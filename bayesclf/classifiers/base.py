@@ -116,10 +116,6 @@ NO_PAGE = "#"
 """Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
 
 
-def _is_cached(value: object) -> bool:
-    return isinstance(value, cached_property)
-
-
 SHOWN = 5
 """Rows that a display of uncertainties names."""
 
@@ -732,7 +728,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def _draws_of(self, dims: dict[str, tuple[str, ...]]) -> xr.Dataset:
         """Return the draws of what has these axes by name."""
         if self.draws_ is None:
-            raise self._without_draws()
+            raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
         coords = self.model_.shown_coords()
         seeded = self.draws_.seeded
         drawn = self.draws_.parameters if seeded is None else seeded.class_prior(cast("Any", self.model_).posterior())
@@ -747,10 +743,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 "keep in memory; they are made from a seed when predictions need them"
             )
         return dataset
-
-    def _without_draws(self) -> Refused:
-        """Return why there are none."""
-        return Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
 
     def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
         """Return the PyMC model of labels and rows, to read, to sample and to extend.
@@ -867,7 +859,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         return [name for name in names if fitted or name.startswith("_") or not name.endswith("_")]
 
     def __getstate__(self) -> dict[str, Any]:
-        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
+        members = (member for cls in type(self).__mro__ for member in vars(cls).items())
+        computed = {name for name, value in members if isinstance(value, cached_property)}
         return {name: value for name, value in super().__getstate__().items() if name not in computed}
 
     def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:

@@ -198,7 +198,7 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         """Measure from the share of rows in which the feature is present."""
         pooled = statistics.pooled()
         share = pooled.successes[0] / np.maximum(pooled.n[0], 1)
-        return LinearDesign(statistics.axes.features, (), share, threshold=self.threshold)
+        return LinearDesign(statistics.axes.features, (), share)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_i log(1 − θ_ik) + x_i log θ_ik/(1 − θ_ik) (Mitchell, exercise 3)."""

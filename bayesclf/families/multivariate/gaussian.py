@@ -508,7 +508,7 @@ class MultivariateGaussian(Family[GroupedMoments]):
 
     def linear_design(self, statistics: GroupedMoments) -> LinearDesign:
         """Measure from the pooled means; the columns depend on each other."""
-        return LinearDesign(statistics.axes.features, (), statistics.cells().pooled().mean[0], complete=True)
+        return LinearDesign(statistics.axes.features, (), statistics.cells().pooled().mean[0])
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
