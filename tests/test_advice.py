@@ -77,16 +77,6 @@ ADVICE = {
         "fit with inference='auto', or use the rule 'map'",
         lambda: (bc.NaiveBayes(inference="auto").fit(X, Y).predict_interval(X), POINT.predict_proba(X, rule="map")),
     ),
-    "a point's importance weights": (
-        lambda: bc.AODE().fit(X[["s"]], Y).loo(X[["s"]], Y, rule="bayes-optimal"),
-        "take the rule 'map' or 'mle'",
-        lambda: [bc.AODE().fit(X[["s"]], Y).loo(X[["s"]], Y, rule=rule) for rule in ("map", "mle")],
-    ),
-    "no posterior at all": (
-        lambda: bc.AODE().fit(X[["s"]], Y).predict_proba(X[["s"]], rule="gibbs"),
-        "take the rule 'predictive', 'map' or 'mle'",
-        lambda: [bc.AODE(rule=rule).fit(X[["s"]], Y).predict_proba(X[["s"]]) for rule in ("predictive", "map", "mle")],
-    ),
     "a class that comes late": (
         lambda: bc.NaiveBayes().partial_fit(X, Y).partial_fit(X[:1], ["r"]),
         r"name all that can occur at the first call, classes=\[…\], or fit these rows apart and add",

@@ -105,7 +105,7 @@ def linear(self: Any, attribute: str) -> tuple[Array, Array]:
     """Return weights and intercept at x = 0, or say why there are none."""
     model = fitted_model(self, attribute)
     try:
-        designs = tuple(block.family.linear_design(block.statistics).from_zero() for block in model.blocks)
+        designs = tuple(design.from_zero() for design in _designs(model))
         found = _weights(model, self.hypotheses(self._source).parameters, designs)
     except (DoesNotExist, Refused) as reason:
         raise AttributeError(f"{attribute} does not exist: {reason}") from reason
@@ -288,7 +288,7 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
     require(Choice(("means", "zero")), intercept_at=intercept_at)
     check_is_fitted(self, "classes_")
     model: GenerativeModel = self.model_
-    designs = tuple(block.family.linear_design(block.statistics) for block in model.blocks)
+    designs = _designs(model)
     if intercept_at == "zero":
         designs = tuple(design.from_zero() for design in designs)
     weights: dict[str, Weights | DoesNotExist] = {}
@@ -308,6 +308,14 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
         centre=np.concatenate([design.centre for design in designs] or [np.zeros(0)]),
         weights=weights,
         chains=1 if self.draws_ is None else self.draws_.chains,
+    )
+
+
+def _designs(model: GenerativeModel) -> tuple[LinearDesign, ...]:
+    """Return the columns of each block, numbers measured from their training means."""
+    return tuple(
+        LinearDesign(block.statistics.axes.features, block.statistics.axes.levels, block.statistics.centre())
+        for block in model.blocks
     )
 
 

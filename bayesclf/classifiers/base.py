@@ -451,17 +451,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def _infer(self, model: Model) -> None:
         """Set the fitted state that depends on model, engine and seed."""
         self._renew(model)
-        engine = inference.resolve(self._requested_engine(), model)
+        engine = inference.resolve(self.inference, model)
         if isinstance(engine, MAP | MLE) and engine.optimizer is not None:
             self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
         self.draws_, self.inference_ = inferred.draws, inferred.engine
         self.notes_ += inferred.notes
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
-
-    def _requested_engine(self) -> str | Engine:
-        """Return the engine to infer by."""
-        return self.inference
 
     def _watch(self, name: str, optimizer: Optimizer) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""

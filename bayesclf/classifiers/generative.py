@@ -454,10 +454,7 @@ class GenerativeClassifier(BayesClassifier):
                 unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
                 columns.require_not_tiny(X, block.names)
-            family: Any = block.family
-            if self.prior is not None and family.kind == "mixed":
-                family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
-            statistics.append(family.statistics(X, y, learnt.axes(block), weight))
+            statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
         lengths = None
         if self._draws_lengths:
             lengths = DocumentLengths.of(np.ravel(cells[0].sum(axis=1)), y, weight, len(self.classes_))
@@ -636,7 +633,7 @@ class GenerativeClassifier(BayesClassifier):
         """Set the fitted state that depends on labeled and other rows, engine and seed."""
         partly = self._partly_labeled(rows)
         self._renew(replace(partly.model, unlabeled=len(partly.rows)))
-        found = infer_partly(partly, self._requested_engine(), self.seed_)
+        found = infer_partly(partly, self.inference, self.seed_)
         self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
         self.convergence_problems_ = found.problems
         self.notes_.append(

@@ -531,8 +531,6 @@ def reweighted(clf: BayesClassifier, training: TrainingRows, given_x: bool) -> R
     Statistics and Computing 27 (2017), doi:10.1007/s11222-016-9696-4.
     """
     hypotheses = clf.hypotheses("posterior")
-    if clf.draws_ is None:
-        raise Refused("a point estimate has no draws to weight; take the rule 'map' or 'mle'")
     if len(hypotheses) < LEAST_DRAWS:
         raise Refused(
             f"{len(hypotheses)} draws are too few for Pareto-smoothed importance weights, which need {LEAST_DRAWS}; "

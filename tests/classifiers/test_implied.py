@@ -10,7 +10,7 @@ from scipy.special import softmax
 
 import bayesclf as bc
 from bayesclf.engines import Exact
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.families import Bernoulli, Gaussian, Multinomial
 from bayesclf.posterior import averaging, hypotheses
 
@@ -148,12 +148,6 @@ def test_infinite_weights_do_not_exist_but_the_others_do(play_tennis):
     implied = bc.CategoricalNB(**EXACT).fit(X, y).to_logistic()  # no day of "no" was overcast
     assert "probability 0 makes a logistic weight infinite" in implied.posterior_["mle"].attrs["does_not_exist"]
     assert np.isfinite(implied.weights["map"].weight).all()
-
-
-def test_the_place_of_the_intercept_is_checked(mixed_table):
-    clf, _ = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
-    with pytest.raises(InputError, match="intercept_at must be one of 'means', 'zero', not 'median'"):
-        clf.to_logistic("median")
 
 
 def test_bernoulli_weights_are_those_of_mitchells_exercise_3(rng):

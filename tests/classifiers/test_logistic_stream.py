@@ -195,9 +195,3 @@ def test_rows_that_cannot_be_used_are_said(table):
             bc.LogisticRegression(prior_scale=200.0, inference=inference, random_state=1).fit_stream(few, "y")
     point = bc.LogisticRegression(prior_scale=200.0, inference="map").fit_stream(few, "y")
     assert point.predict(few[["x"]], rule="map").tolist() == list("aaabbb")
-
-
-def test_the_model_says_how_many_rows_there_were(table):
-    rows = table[["dose", "ward", "y"]]
-    clf = bc.LogisticRegression(prior_scale=1.0, inference="map").fit_stream(batches(rows), "y")
-    assert repr(clf.model_) == "StreamedModel(3 classes, rows of weight 400, 8 columns)"

@@ -1,6 +1,5 @@
 """Documents: the two event models by other routes, sparse tables, raw text, posteriors too large to keep in memory."""
 
-import itertools
 from functools import cache
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn import naive_bayes
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Axes, Multinomial
 from bayesclf.posterior import answers
 from bayesclf.posterior import hypotheses as hypothesis_set
 from bayesclf.rules import RULES
@@ -68,13 +66,6 @@ def test_predictive_of_a_document_is_polyas():
     joint = gammaln(total) - gammaln(total + x.sum()) + (gammaln(alpha + x) - gammaln(alpha)).sum(axis=1)
     found = clf.predict_log_proba([x], rule="predictive")[0]
     np.testing.assert_allclose(found, joint - logsumexp(joint), atol=1e-10)
-
-
-@pytest.mark.parametrize("length", [1, 2, 4])
-def test_predictive_of_all_documents_of_a_length_adds_up_to_one(length):
-    family = Multinomial(np.array([[0.7, 2.0, 3.5]]), axes=Axes(("k",), ("a", "b", "c")))
-    sequences = np.array([np.bincount(words, minlength=3) for words in itertools.product(range(3), repeat=length)])
-    np.testing.assert_allclose(np.exp(family.log_predictive(sequences.astype(float))).sum(), 1.0, rtol=1e-12)
 
 
 # The two-level categorical

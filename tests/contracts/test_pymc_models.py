@@ -163,14 +163,6 @@ def test_rows_drawn_given_the_posterior_keep_a_strong_association():
 
 
 @pytest.mark.slow
-def test_the_mode_of_pymc_is_that_of_the_classifier(mixed_table):
-    X, y = mixed_table[0][["ward", "fever"]], mixed_table[1]
-    clf = bc.CategoricalNB(alpha=2.0, class_prior="uniform", random_state=1).fit(X, y)
-    given = clf.with_posterior(clf.posterior_, pm.find_MAP(model=clf.to_pymc(X, y), progressbar=False))
-    np.testing.assert_allclose(given.predict_proba(X, "map"), clf.predict_proba(X, "map"), atol=1e-3)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lr scale", "gnb shared"])
 def test_other_rows_are_set_by_their_data(name, mixed):
     """The page of other rows has the likelihood that a model of them has; P of logistic regression is its own."""

@@ -80,7 +80,9 @@ def test_parameters_of_classifiers(kind, name):
         refuses(name, fit, value)
 
 
-ENGINES = (bc.engines.Exact, bc.engines.NUTS, bc.engines.Laplace, bc.engines.Auto, bc.engines.MAP, bc.engines.MLE)
+ENGINES = tuple(
+    getattr(bc.engines, name) for name in ("Exact", "NUTS", "Laplace", "Augmentation", "Auto", "MAP", "MLE")
+)
 OPTIMIZERS = (bc.engines.GradientAscent, bc.engines.ConjugateGradient, bc.engines.Newton)
 NUMERIC = ("limit", "target_accept", "step", "decay", "tolerance")
 
