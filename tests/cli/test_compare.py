@@ -60,7 +60,7 @@ def test_the_command_to_use_reads_the_table_as_it_was_read():
 
 
 def test_networks_of_uncertain_structure_have_names():
-    said = command("compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", "--cv", "2").out
+    said = command("compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", *FEW_FITS).out
     words = " ".join(said.split()).casefold()
     assert all(f"({name}, exact)" in words for name in ("tan", "all-trees", "all-forests"))
     assert all(name in words for name in ("belief network of any tree", "belief network of any forest"))
@@ -69,7 +69,7 @@ def test_networks_of_uncertain_structure_have_names():
 def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     rows = [f"r{i:03d},{i % 7},{'yes' if i * i % 7 > 2 else 'no'}" for i in range(120)]
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
-    base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", "--cv", "3"]
+    base = ["compare", "named.csv", "--target", "y", "--models", "nb", "--rules", "map", *FEW_FITS]
     words = " ".join(command(*base).out.split())
     assert words.startswith("read: column 'id' has a different value in almost every row and is left out (--keep id")
     assert "M08" not in words
@@ -92,7 +92,7 @@ def test_what_is_odd_in_a_column_is_told_once_and_on_the_page_by_the_rows_of_the
     table("odd.csv", "\n".join(["wet;y", *rows]) + "\n")
     note = "column 'wet' is read as categories because of 'k.A.' (rows 6, 21); leave those cells empty"
     base = ("odd.csv", "--target", "y")
-    compared = command("compare", *base, "--models", "nb", "--rules", "map", "--cv", "3", "--report", "page.html").out
+    compared = command("compare", *base, "--models", "nb", "--rules", "map", *FEW_FITS, "--report", "page.html").out
     assert " ".join(compared.split()).count(note) == 1
     words = " ".join("".join(Page(Path("page.html").read_text(encoding="utf-8")).text).split())
     assert words.index("What not to trust here") < words.index(f"{note[:1].upper()}{note[1:]}")
