@@ -25,9 +25,10 @@ MODEL_LINES = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 
 @style.figure
 def learning_curve(
-    table: pd.DataFrame,
+    curve: LearningCurve | pd.DataFrame,
+    metric: str = "log_loss",
     *,
-    ylabel: str = "test error",
+    ylabel: str | None = None,
     xlabel: str = "training rows",
     ax: Axes | None = None,
 ) -> Figure:
@@ -38,11 +39,13 @@ def learning_curve(
 
     Parameters
     ----------
-    table : DataFrame
-        One row per curve and size: `model`, `rule`, `m` (training rows), `mean`, and for a band `se`, its standard
-        error.
+    curve : LearningCurve or DataFrame
+        Result of `bayesclf.learning_curve`, with bands of one standard error. Or a table with one row per curve and
+        size: `model`, `rule`, `m` (training rows), `mean`, and for a band `se`, its standard error.
+    metric : {"log_loss", "error", "brier"}
+        The score of a `LearningCurve`.
     ylabel, xlabel
-        What the axes show, with units.
+        What the axes show, with units. By default the y-axis names the metric.
     ax : matplotlib Axes or None
         Axes to draw on.
 
@@ -54,18 +57,20 @@ def learning_curve(
     Raises
     ------
     InputError
-        For a table without rows or without one of the columns.
+        For a table without rows or without one of the columns, or where no rule has a finite score at any size.
 
     References
     ----------
     Ng & Jordan, *On Discriminative vs. Generative Classifiers*, NIPS 2002, Figure 1.
     """
+    table, what = (curve.of(metric), METRICS[metric]) if isinstance(curve, LearningCurve) else (curve, "score")
     lacking = [name for name in NEEDED if name not in table]
-    if lacking or table.empty:
+    if lacking:
+        raise InputError(f"the table of learning curves has no column {lacking[0]!r}; it needs {', '.join(NEEDED)}")
+    if table.empty:
         raise InputError(
-            f"the table of learning curves has no column {lacking[0]!r}; it needs {', '.join(NEEDED)}"
-            if lacking
-            else "the table of learning curves has no rows; give at least one curve"
+            f"no model and rule has a finite {what} at any training size, so that there is "
+            "nothing to draw; the column 'reason' of a LearningCurve's table says why"
         )
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
@@ -82,7 +87,7 @@ def learning_curve(
             low, high = lines["mean"] - lines["se"], lines["mean"] + lines["se"]
             alpha = BAND_OPACITY / np.sqrt(len(models) * len(rules))
             ax.fill_between(lines["m"], low, high, color=look["color"], alpha=alpha, linewidth=0)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(xlabel=xlabel, ylabel=ylabel or what)
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if table["m"].max() < 1_000 * table["m"].min() else (1,)))
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
@@ -90,37 +95,6 @@ def learning_curve(
     style.quiet(ax, "y")
     ax.legend(frameon=False, fontsize="small")
     return figure
-
-
-def curve_of(curve: LearningCurve, metric: str = "log_loss", **arguments: Any) -> Figure:
-    """Draw a score against training rows, with bands of one standard error.
-
-    Parameters
-    ----------
-    curve : LearningCurve
-        Result of `bayesclf.learning_curve`.
-    metric : {"log_loss", "error", "brier"}
-        The score.
-    **arguments
-        Of `bayesclf.plots.learning_curve`.
-
-    Returns
-    -------
-    matplotlib Figure
-        The figure.
-
-    Raises
-    ------
-    InputError
-        Where no rule has a finite score at any size.
-    """
-    scored = curve.of(metric)
-    if scored.empty:
-        raise InputError(
-            f"no model and rule has a finite {METRICS[metric]} at any training size, so that there is nothing to draw; "
-            "the column 'reason' of the table says why"
-        )
-    return learning_curve(scored, **{"ylabel": METRICS[metric], **arguments})
 
 
 def _look(models: list[Any], rules: list[Any], model: Any, rule: Any) -> dict[str, Any]:
