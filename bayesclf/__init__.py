@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from bayesclf import pymc_models as pymc_models
     from bayesclf import rules as rules
     from bayesclf.classifiers import (
-        AODE as AODE,
-    )
-    from bayesclf.classifiers import (
         BayesNetClassifier as BayesNetClassifier,
     )
     from bayesclf.classifiers import (
@@ -61,7 +58,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "bayesclf.classifiers": (
-        *("AODE", "BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
+        *("BayesNetClassifier", "BernoulliNB", "CategoricalNB", "GaussianDiscriminantAnalysis", "GaussianNB"),
         *("JointBayes", "LogisticRegression", "MultinomialNB", "NaiveBayes", "TextNB"),
     ),
     "bayesclf.conformal": ("SplitConformal",),

@@ -71,7 +71,6 @@ def cases() -> Iterator[tuple[str, Any, Any, Any]]:
     yield "tan with gaps", bc.BayesNetClassifier(**gap_engine), gaps[WORDS], y
     for structure in ("all-trees", "all-forests"):
         yield structure, bc.BayesNetClassifier(structure, **exact), X[WORDS], y
-    yield "aode", bc.AODE(inference="map", **seed), X[WORDS], y
     words = np.array(["spam", "money", "meeting", "lunch", "now", "report"])
     rng = np.random.default_rng(4)
     documents = [" ".join(rng.choice(words, 8, p=np.roll([0.4, 0.2, 0.1, 0.1, 0.1, 0.1], 2 * (k == "ill")))) for k in y]

@@ -46,12 +46,6 @@ def test_a_method_calls_its_function_and_can_be_pickled():
     assert again().equals(looked_up("bayesclf.interpretation.summary:prior_summary")(clf))
 
 
-def test_an_override_calls_the_method():
-    days = bc.datasets.load("play_tennis")
-    clf = bc.AODE(random_state=1).fit(days.X, days.y)
-    assert clf.loo(days.X, days.y, "predictive").elpd == bc.loo(clf, days.X, days.y, "mean").elpd
-
-
 def bare(function):
     """Return a function's signature without annotations."""
     found = inspect.signature(function)
@@ -81,6 +75,7 @@ def test_the_stub_has_the_same_methods(home):
     assert found == dict.fromkeys(METHODS[home], True)
 
 
+@pytest.mark.slow
 def test_modules_of_methods_are_imported_on_first_access():
     program = "import sys; from bayesclf.classifiers import GaussianNB; print('bayesclf.report' in sys.modules); "
     program += "GaussianNB.report; print('bayesclf.report' in sys.modules)"

@@ -8,11 +8,9 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-import bayesclf as bc
 from bayesclf import rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.posterior import answers, averaging
-from bayesclf.posterior.hypotheses import Hypotheses
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
 
@@ -292,20 +290,6 @@ class TestInterval:
             tail = (1 + (2 * bound - 1) * ci_prob) / 2
             expected = self.smallest_reaching(values[weights > 0], weights[weights > 0], tail)
             assert found[row, label, bound] == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("rows", [1, 50, 900])
-def test_gibbs_asks_each_row_its_own_hypothesis(rng, rows):
-    """By the draws of another route: all hypotheses answer all rows, and the drawn one is picked."""
-    y = np.repeat(["a", "b"], 20)
-    clf = bc.GaussianNB(inference=bc.engines.Exact(draws=75, chains=4), random_state=1).fit(rng.normal(size=(40, 2)), y)
-    hypotheses, table = clf.hypotheses("posterior"), clf.rows(rng.normal(size=(rows, 2)))
-    assert isinstance(hypotheses, Hypotheses)
-    drawn = (np.random.default_rng([5, 0]).random(rows) * 300).astype(int)
-    everyone = averaging.conditional(hypotheses, table).log_proba
-    np.testing.assert_allclose(
-        rules.log_proba("gibbs", hypotheses, table, 5), everyone[np.arange(rows), :, drawn], rtol=1e-10, atol=1e-14
-    )
 
 
 class TestGibbs:

@@ -112,19 +112,6 @@ def test_nothing_else_depends_on_the_scale_but_by_the_jacobian(name, scale):
     )
 
 
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("name", ["class-feature", "shared", "selected", "shared covariance"])
-def test_density_and_evidence_change_by_the_jacobian(name, scale):
-    make, columns = MODELS[name]
-    factor = np.where(columns, scale, 1.0)
-    jacobian = np.log(factor).sum()
-    expected, found = make().fit(table(X), Y), make().fit(table(X, factor), Y)
-    assert_allclose(found.model_.log_evidence() + ROWS * jacobian, expected.model_.log_evidence(), rtol=1e-9)
-    for rule in ("map", "predictive"):
-        density = found.predict_joint_log_proba(table(NEW, factor), rule=rule)
-        assert_allclose(density + jacobian, expected.predict_joint_log_proba(table(NEW), rule=rule), rtol=1e-9)
-
-
 @pytest.mark.parametrize("name", ["class-feature", "class", "selected", "own covariance"])
 @pytest.mark.parametrize("last", [1.0, 1e-50, 7e-90])
 def test_parts_at_different_scales_add_up_in_any_order(name, last):

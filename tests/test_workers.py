@@ -85,12 +85,6 @@ def test_never_more_than_tasks_or_a_multiple_of_the_cores(jobs, tasks):
         assert found <= (jobs or 1)
 
 
-@pytest.mark.parametrize("jobs", [0, 2.5, "x", True, [], float("nan")])
-def test_what_is_no_number_of_processes(jobs):
-    with pytest.raises(bc.errors.InputError, match="n_jobs must be a whole number of at least 1, or −1 for as many"):
-        workers.require_jobs(n_jobs=jobs)
-
-
 def test_a_comparison_starts_as_many_as_it_has_fits(monkeypatch):
     """Two folds and the fit on all rows are three units."""
     started = []

@@ -1,7 +1,7 @@
 """What a user fits: scikit-learn classifiers on top of models, engines and rules."""
 
 from bayesclf.classifiers.base import BayesClassifier
-from bayesclf.classifiers.bayes_net import AODE, BayesNetClassifier, JointBayes
+from bayesclf.classifiers.bayes_net import BayesNetClassifier, JointBayes
 from bayesclf.classifiers.counts import BernoulliNB, MultinomialNB
 from bayesclf.classifiers.discriminant import GaussianDiscriminantAnalysis
 from bayesclf.classifiers.logistic import LogisticRegression
@@ -17,14 +17,12 @@ CLASSIFIERS: dict[str, type[BayesClassifier]] = {
     "text": TextNB,
     "gda": GaussianDiscriminantAnalysis,
     "tan": BayesNetClassifier,
-    "aode": AODE,
     "joint": JointBayes,
     "lr": LogisticRegression,
 }
 """Classifiers by the short names of the command line. A classifier without an entry cannot be saved or compared."""
 
 __all__ = [
-    "AODE",
     "CLASSIFIERS",
     "BayesClassifier",
     "BayesNetClassifier",

@@ -325,7 +325,7 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
     require(Choice(("means", "zero")), intercept_at=intercept_at)
     check_is_fitted(self, "classes_")
     model: GenerativeModel = self.model_
-    designs = tuple(block.family.linear_design(block.statistics) for block in model.blocks)
+    designs = _designs(model)
     if intercept_at == "zero":
         designs = tuple(design.from_zero() for design in designs)
     weights: dict[str, Weights | DoesNotExist] = {}
@@ -352,8 +352,22 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
 
 def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
     """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks."""
-    designs = tuple(block.family.linear_design(block.statistics).from_zero() for block in model.blocks)
+    designs = tuple(design.from_zero() for design in _designs(model))
     return _weights(model, parameters, designs), designs
+
+
+def _designs(model: GenerativeModel) -> tuple[LinearDesign, ...]:
+    """Return the columns of each block, numbers measured from their training means."""
+    return tuple(
+        LinearDesign(
+            block.statistics.axes.features,
+            block.statistics.axes.levels,
+            block.statistics.centre(),
+            threshold=getattr(plain(block.family), "threshold", None),
+            complete=bool(block.family.pairs()),
+        )
+        for block in model.blocks
+    )
 
 
 def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[LinearDesign, ...]) -> Weights:

@@ -41,7 +41,7 @@ from bayesclf.classifiers.labels import (
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
 from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
-from bayesclf.constraints import INSIDE, Choice, require
+from bayesclf.constraints import INSIDE, Choice, Instance, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
 from bayesclf.engines.inference import Draws, Engine
@@ -462,7 +462,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def _infer(self, model: Model) -> None:
         """Set the fitted state that depends on model, engine and seed."""
         self._renew(model)
-        engine = inference.resolve(self._requested_engine(), model)
+        engine = inference.resolve(self.inference, model)
         if isinstance(engine, MAP | MLE) and engine.optimizer is not None:
             self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
@@ -474,10 +474,6 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Add notes about the draws of the posterior, which do not hold for draws that are given instead."""
         self.notes_ += notes
         self._notes_of_draws += notes
-
-    def _requested_engine(self) -> str | Engine:
-        """Return the engine to infer by."""
-        return self.inference
 
     def _watch(self, name: str, optimizer: Optimizer) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
@@ -892,6 +888,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
         shown.estimator_class = type(self)
         return shown
+
+
+FITTED = Instance(BayesClassifier, "a fitted bayesclf classifier")
+"""What functions of a classifier take."""
 
 
 def decided(

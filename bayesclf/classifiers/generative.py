@@ -62,7 +62,7 @@ from bayesclf.posterior.hypotheses import (
     TemperedPosterior,
     to_dataset,
 )
-from bayesclf.rules import Gibbs
+from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
@@ -392,7 +392,8 @@ class GenerativeClassifier(BayesClassifier):
     def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
         """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
         found = super().spread(rule, class_prior)
-        return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
+        tempers = resolve(rule)[0].name == "tempered"
+        return TemperedPosterior(cast("Any", found), self._temper[0]) if tempers else found
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""
@@ -456,10 +457,7 @@ class GenerativeClassifier(BayesClassifier):
                 unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
                 columns.require_not_tiny(X, block.names)
-            family: Any = block.family
-            if self.prior is not None and family.kind == "mixed":
-                family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
-            statistics.append(family.statistics(X, y, learnt.axes(block), weight))
+            statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
         lengths = None
         if self._draws_lengths:
             lengths = DocumentLengths.of(np.ravel(cells[0].sum(axis=1)), y, weight, len(self.classes_))
@@ -639,7 +637,7 @@ class GenerativeClassifier(BayesClassifier):
         """Set the fitted state that depends on labeled and other rows, engine and seed."""
         partly = self._partly_labeled(rows)
         self._renew(replace(partly.model, unlabeled=len(partly.rows)))
-        found = infer_partly(partly, self._requested_engine(), self.seed_)
+        found = infer_partly(partly, self.inference, self.seed_)
         self.points_, self.draws_, self.inference_ = found.points, found.draws, found.engine
         self.convergence_problems_ = found.problems
         self.notes_.append(

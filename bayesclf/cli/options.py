@@ -26,7 +26,7 @@ DEFAULT_MODELS = "nb,lr"
 """Default models of `compare`; naive Bayes and logistic regression fit any table of numbers and words."""
 
 NAMES = {
-    "models": "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, aode, joint, lr, all-trees, all-forests",
+    "models": "nb, gnb, categorical, bernoulli, multinomial, text, gda, tan, joint, lr, all-trees, all-forests",
     "rules": "mle, map, mean, bayes-optimal, predictive, tempered, gibbs",
     "engines": "auto, mle, map, exact, augmentation, nuts, laplace",
 }

@@ -137,7 +137,7 @@ def _of_block(block: Block, index: int, parameters: Parameters, training: Labell
         own = family.log_prior(parameters)
     except Refused as reason:
         raise NotApplicable(str(reason)) from None
-    prior = family.log_scaled_prior(parameters)
+    prior = own if own.scaled is None else replace(own, log_density=own.scaled)
     if not family.not_conjugate(statistics):
         return prior, family.posterior(statistics).log_prior(parameters).ratio(own)
     if training is None:

@@ -287,7 +287,7 @@ def resolve(inference: str | Engine, model: Model) -> Engine:
 def _exact_in_memory(model: Model) -> Exact:
     """Return the default, or fewer draws that are kept in memory: made again at every prediction some take seconds."""
     engine = Exact()
-    if not any(block.family.keeps_draws for block in model.blocks):
+    if not any("other_feature" in axes for axes in model.dims().values()):
         return engine
     fitting = POSTERIOR_BYTES // (NUMBER * parameter_count(model) * engine.chains or 1)
     return Exact(fitting) if FEWEST_EXACT <= fitting < engine.draws else engine

@@ -32,9 +32,6 @@ TOLERANCE, ITERATIONS = 1e-9, 5_000
 NEGLIGIBLE = 1e-16
 """A label of at most this probability adds no more than rounding to sums over rows, and is left out."""
 
-AVERAGING = ("every-tree", "one-dependence")
-"""Families that average over structures, whose weights are those of labeled rows."""
-
 
 @dataclass(frozen=True, eq=False)
 class PartlyLabeled:
@@ -208,7 +205,7 @@ def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotE
 
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     for block in partly.model.blocks:
-        if block.family.name in AVERAGING:
+        if block.family.name == "every-tree":
             raise Refused(
                 "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
                 "drop these rows, or fit BayesNetClassifier with edges"

@@ -21,11 +21,12 @@ from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
 from bayesclf.errors import Refused
+from bayesclf.families.dirichlet import canonical
 from bayesclf.families.selected import plain
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
@@ -105,6 +106,7 @@ def predictive_check(
     >>> tree["observed_statistics"]["mean"].values.ravel()
     array([2.5, 1.5])
     """
+    require(FITTED, classifier=classifier)
     check_is_fitted(classifier, "classes_")
     require(Whole(1), draws=draws)
     require(Flag(), prior=prior)
@@ -295,7 +297,14 @@ def replicated_cells(
     block: Block, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator
 ) -> NDArray[Any]:
     """Return cells (row, feature) drawn from one hypothesis given the labels, dense, missing where those of X are."""
-    cells = block.family.sample_like(X, y, block.own(parameters), rng)
+    own: Any = block.family
+    if own.kind == "count":
+        counts = canonical(X)
+        if (counts.data % 1).any():
+            raise Refused("a document whose counts are not whole numbers cannot be drawn")
+        lengths = np.ravel(counts.sum(axis=1)).astype(int)
+        return np.asarray(own.sample_lengths(lengths, y, block.own(parameters), rng))
+    cells: NDArray[Any] = own.sample(block.own(parameters), y, rng)
     if sparse.issparse(X):  # no cell of a sparse table is missing
         return cells
     missing = np.isnan(X) | ((X < 0) & _are_categories(block))

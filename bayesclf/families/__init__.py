@@ -19,9 +19,8 @@ from bayesclf.families.rates import Exponential, Poisson
 from bayesclf.families.selected import Selected
 from bayesclf.families.template import CellFamily
 from bayesclf.families.trees.every_tree import EveryTree
-from bayesclf.families.trees.one_dependence import OneDependence
 
-_TABLES = (JointTable, BayesianNetwork, EveryTree, OneDependence)
+_TABLES = (JointTable, BayesianNetwork, EveryTree)
 _NUMBERS = (Poisson, NegativeBinomial, Exponential, Gamma, LogNormal, Hurdle, Histogram)
 _CATEGORIES = (Categorical, Ordinal)
 _MANY = (MultivariateGaussian, *_TABLES, ConditionalGaussian)
@@ -57,7 +56,6 @@ __all__ = [
     "Multinomial",
     "MultivariateGaussian",
     "NegativeBinomial",
-    "OneDependence",
     "Ordinal",
     "Parameters",
     "Poisson",

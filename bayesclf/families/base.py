@@ -24,13 +24,16 @@ from bayesclf.display import Concise
 from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
-from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference
+from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 from bayesclf.tables.numbers import LARGEST, SMALLEST
 
 LOCATION = OrNone(Number(least=-LARGEST, most=LARGEST, array=True))
 SCALE = OrNone(Number(least=SMALLEST, most=LARGEST, array=True))
 VARIANCE = OrNone(Number(least=1e-200, most=1e200, array=True))
 """What a given location, scale or variance of a column may be: what those of rows are, whose magnitudes are bounded."""
+
+SHARED, BY_COLUMN = ((), ("outcome",)), ((), ("outcome",), ("feature",), ("level",), ("bin",))
+"""Axes of parameters that all columns share, and last axes of those of families whose columns are independent."""
 
 LOST = 1e-6
 """Least share of a sum that must remain without a row: below it the difference loses six of sixteen digits."""
@@ -132,6 +135,13 @@ class Statistics:
         """Return the name, the levels and the weight of the rows of each level (level), of each column with levels."""
         return []
 
+    def centre(self) -> Array:
+        """Return where each column, or level, of a linear classifier is 0: the mean of numbers, and 0 of others.
+
+        Counts are measured from 0 too, as their statistics do not say how many documents there were.
+        """
+        return np.zeros(sum(self.axes.sizes) or len(self.axes.features))
+
     def constant_features(self) -> list[str]:
         """Return the columns with one value only, as far as the statistics tell."""
         return [name for name, _, counts in self.level_counts() if np.count_nonzero(counts) < 2]
@@ -172,13 +182,10 @@ class Family[S: Statistics](Concise, ABC):
         The class of its statistics.
     reads_numbers
         Whether `statistics` takes `bayesclf.tables.numbers.Numbers` too, which it reads a few rows at a time.
-    keeps_draws
-        Whether draws take so much longer to make than to use that fewer of them are taken if these fit in memory.
     """
 
     statistics_type: ClassVar[type[Statistics]]
     reads_numbers: ClassVar[bool] = False
-    keeps_draws: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -206,8 +213,13 @@ class Family[S: Statistics](Concise, ABC):
     def select(self, features: NDArray[np.bool_]) -> Self:
         """Return the resolved family of some of the features, which have hyperparameters of their own."""
         own: Any = self
-        sizes = self.axes.sizes
-        return cast("Self", replace(own, **{f.name: _part(getattr(own, f.name), features, sizes) for f in fields(own)}))
+        parts = {field.name: _part(getattr(own, field.name), features, self._sizes) for field in fields(own)}
+        return cast("Self", replace(own, **parts))
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """Lengths of the parts of arrays that belong to one feature each; none where it is one number."""
+        return self.axes.sizes
 
     def informative(self, statistics: S) -> NDArray[np.bool_]:
         """Return, for each feature, whether it can be informative about the label."""
@@ -352,21 +364,6 @@ class Family[S: Statistics](Concise, ABC):
         """Return the log density of draws (draw, …) under these hyperparameters, by parts that are independent."""
         raise Refused(f"the prior of a block of {type(self).__name__} has discrete or learned parts")
 
-    def log_scaled_prior(self, parameters: Parameters) -> Density:
-        """Return the density by whose power the prior's strength is varied: of a learned prior that of what is learned.
-
-        The prior of the other parameters given these is then a part of the model.
-        """
-        return self.log_prior(parameters)
-
-    def linear_design(self, statistics: S) -> LinearDesign:
-        """Return the columns of a block, numbers measured from their training means.
-
-        Counts are measured from 0 always, as their statistics do not say how many documents there were.
-        """
-        axes = statistics.axes
-        return LinearDesign(axes.features, axes.levels, np.zeros(sum(axes.sizes) or len(axes.features)))
-
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Return the terms of the block's log density that depend on the class.
 
@@ -382,7 +379,7 @@ class Family[S: Statistics](Concise, ABC):
         raise Refused(f"{design} is of the family {self.name!r}, whose log-odds are not a sum over single columns")
 
     def contributions(self, X: Any, parameters: Parameters, pair: Pair) -> Contributions:
-        """Return the terms of the block's log-odds; by default one for the whole block, in its own density.
+        """Return the terms of the block's log-odds: one for each column, or for the block whose columns share any.
 
         Parameters
         ----------
@@ -393,26 +390,31 @@ class Family[S: Statistics](Concise, ABC):
         pair : Pair
             The two classes of each row.
         """
-        log_density, rows = self.log_density(X, parameters), np.arange(len(X))
-        values = difference(*(log_density[:, rows, codes] for codes in pair))
-        return Contributions.of_rows((self.axes.features,), values[..., None])
+        axes, rows, dims = self.axes, np.arange(X.shape[0]), self.dims()
+
+        def log_odds(family: Self, X: Any, parameters: Parameters) -> Array:
+            """Return those of rows, (draw, row, 1)."""
+            log_density = family.log_density(X, parameters)
+            return difference(*(log_density[:, rows, codes, None] for codes in pair))
+
+        if self.pairs() or not all(own[-1:] in BY_COLUMN for own in dims.values()):
+            return Contributions.of_rows((axes.features,), log_odds(self, X, parameters))
+        terms = [np.empty((len(next(iter(parameters.values()))), len(rows), 0))]
+        for one in np.eye(len(axes.features), dtype=bool):
+            own = {
+                name: values if dims[name] in SHARED else _part(values, one, self._sizes)
+                for name, values in parameters.items()
+            }
+            terms.append(log_odds(self.select(one), X[:, one], own))
+        return Contributions.of_rows(each(axes.features), np.concatenate(terms, axis=2))
 
     @abstractmethod
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> NDArray[Any]:
         """Draw rows x given labels `y` (row) from one hypothesis (draw axis of length 1)."""
 
-    def sample_like(self, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> NDArray[Any]:
-        """Draw rows as `sample` does, with what the model leaves open as it is in the observed rows `X`."""
-        return self.sample(parameters, y, rng)
-
     @abstractmethod
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of each parameter, the draw axis left out."""
-
-    @property
-    def variant(self) -> str:
-        """What fixes the compiled form of its PyMC block in addition to `dims` and shapes."""
-        return ""
 
     def coords(self) -> dict[str, Any]:
         """Return the names along each axis except the labels'; levels, "feature=value", also in their two parts."""
@@ -431,7 +433,8 @@ class Family[S: Statistics](Concise, ABC):
 def _part(value: Any, features: NDArray[np.bool_], sizes: tuple[int, ...]) -> Any:
     """Return the part of some features of what a family has in a field."""
     if isinstance(value, np.ndarray):
-        return value[..., np.repeat(features, sizes) if sizes else features]
+        own = np.repeat(features, sizes) if sizes else features
+        return value if value.shape[-1] == 1 else value[..., own]  # 1 is for what features share
     if isinstance(value, tuple):
         return tuple(_part(one, features, sizes) for one in value)
     return value.select(features) if isinstance(value, Axes | Family) else value
@@ -497,7 +500,7 @@ class Alternation(Protocol):
 
 
 class WithoutPyMC:
-    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks, or has no posterior."""
+    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks."""
 
     _no_pymc: ClassVar[str]
     """Why there is none, and what to take."""

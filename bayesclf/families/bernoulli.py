@@ -14,11 +14,11 @@ from bayesclf.constraints import Number, require
 from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics, in_numbers
+from bayesclf.families.categorical import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import TEXTBOOK, LearntAlpha
 from bayesclf.families.page_tables import observe_counts
 from bayesclf.families.prior_lines import PriorLine, prior_lines
-from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, difference, each
 
 ABSENT = "(all that is absent)"
@@ -48,6 +48,11 @@ class BernoulliStatistics(Statistics):
         new = ~np.isin(axes.features, self.axes.features)
         moved.n[np.ix_(self.axes.labels_in(axes), new)] = rows[:, None]
         return moved
+
+    @override
+    def centre(self) -> Array:
+        """Return the share of rows in which each feature is present."""
+        return np.asarray(self.successes.sum(axis=0) / np.maximum(self.n.sum(axis=0), 1))
 
     @property
     def counts(self) -> Array:
@@ -194,12 +199,6 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
         densities = (np.asarray(self.alpha) - 1) * np.log(theta) + (np.asarray(self.beta) - 1) * absent
         return Density.of_cells("theta", densities)
 
-    def linear_design(self, statistics: BernoulliStatistics) -> LinearDesign:
-        """Measure from the share of rows in which the feature is present."""
-        pooled = statistics.pooled()
-        share = pooled.successes[0] / np.maximum(pooled.n[0], 1)
-        return LinearDesign(statistics.axes.features, (), share, threshold=self.threshold)
-
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Σ_i log(1 − θ_ik) + x_i log θ_ik/(1 − θ_ik) (Mitchell, exercise 3)."""
         theta = parameters["theta"]
@@ -214,10 +213,9 @@ class Bernoulli(SimplexFamily[BernoulliStatistics]):
 
         A row of a sparse table has a term for each present feature and one for all absent features together.
         """
-        theta = parameters["theta"]
         if not sparse.issparse(X):
-            values = np.where(self.threshold < X, pair.log_ratios(theta), pair.log_ratios(1 - theta))
-            return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(X), 0.0, values))
+            return super().contributions(X, parameters, pair)
+        theta = parameters["theta"]
         events = dirichlet.canonical(X).tocoo()
         kept = events.data > self.threshold
         row, word = events.row[kept].astype(np.intp), events.col[kept].astype(np.intp)

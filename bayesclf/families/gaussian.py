@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, NoReturn, Self, override
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Flag, Number, OrNone, require
@@ -26,10 +29,10 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.cells import positive
 from bayesclf.families.moments import Moments
-from bayesclf.families.normal_scores import LARGEST_LOG, NormalScores, StudentScores
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.template import log_rising
-from bayesclf.families.terms import Contributions, Density, LinearDesign, LinearTerms, Pair, each
+from bayesclf.families.terms import Density, LinearDesign, LinearTerms
+from bayesclf.tables.numbers import blocks_of
 
 type State = tuple[Any, ...]
 """m, κ, a and b, or the moments n, x̄ and S of cells."""
@@ -305,23 +308,12 @@ class Gaussian(Family[Moments]):
         part_of = {"mu": np.broadcast_to(part, cells.shape[1:]), "sigma2": part.squeeze(self._shared)}
         return Density(densities.reshape(len(densities), -1), part_of)
 
-    def linear_design(self, statistics: Moments) -> LinearDesign:
-        """Measure from the pooled means."""
-        return LinearDesign(statistics.axes.features, (), statistics.pooled().mean[0])
-
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−(x−μ_ik)²/2σ² = −z²/2σ² + z d/σ² − d²/2σ², z = x − center, d = μ_ik − center (Mitchell, eqs 17 to 19)."""
         if 0 not in self._shared:
             raise Refused(f"{design} has a variance for each class; only variance='feature' or 'shared' is linear")
         distance, sigma2 = parameters["mu"] - design.centre, self._expand(parameters["sigma2"], offset=1)
         return LinearTerms(distance / sigma2, -0.5 * distance**2 / sigma2)
-
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """log σ_k′/σ_k − (x − μ_k)²/2σ_k² + (x − μ_k′)²/2σ_k′²."""
-        (z, _), mu = self._changed(X, self.axes), parameters["mu"]
-        sigma2 = np.broadcast_to(self._expand(parameters["sigma2"], offset=1), mu.shape)
-        one, other = (-0.5 * (np.log(sigma2[:, k]) + (z - mu[:, k]) ** 2 / sigma2[:, k]) for k in pair)
-        return Contributions.of_rows(each(self.axes.features), np.where(np.isnan(z), 0.0, one - other))
 
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw x (row, feature)."""
@@ -446,3 +438,158 @@ def _of_cells(z: Array) -> tuple[Array, Array, float]:
     """Return the moments of each cell: whether it is observed, its number, and no scatter."""
     missing = np.isnan(z)
     return (~missing).astype(float), np.where(missing, 0.0, z), 0.0
+
+
+CACHED_CELLS = 2**15
+"""Cells that several passes go over."""
+
+LARGEST_LOG = 700.0
+"""Logarithm of what a number may reach: a little below the largest one."""
+
+
+def _few_rows(X: Array) -> Iterator[tuple[slice, Array, NDArray[np.bool_] | None]]:
+    """Yield a few rows at a time: which, their cells, and which of these are missing, None where none is.
+
+    Cells of a row are next to each other, so that sums over them do not depend on how the table lies in memory.
+    """
+    for rows in blocks_of(len(X), X.shape[1], CACHED_CELLS):
+        cells = np.ascontiguousarray(X[rows])
+        yield rows, cells, np.isnan(cells) if np.isnan(cells.sum()) else None
+
+
+@dataclass(frozen=True, eq=False)
+class NormalScores:
+    """Σ_i log Normal(x_i; μ_ik, σ²_ik) over the observed cells, of draws of μ and σ².
+
+    The square is expanded around c, the mean of a class's draws, as (x−c)² − 2(x−c)(μ−c) + (μ−c)²: then all draws are
+    one matrix product, and as μ−c is small nothing cancels, whatever the origin of x. What does not depend on x is
+    computed once.
+
+    `mu`, `sigma2`: (draw, outcome, feature).
+    """
+
+    mu: Array
+    sigma2: Array
+
+    def __call__(self, X: Array) -> Array:
+        """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (draw, row, outcome)."""
+        draws, labels, features = self.mu.shape
+        out = np.empty((len(X), labels, draws))
+        for rows, cells, missing in _few_rows(X):
+            factors = self._of_complete if missing is None else self._of_incomplete
+            seen = np.ones((len(cells), 1)) if missing is None else (~missing).astype(float)
+            for k in range(labels):
+                z = cells - self._center[k]
+                if missing is not None:
+                    z[missing] = 0.0
+                if draws > 1:
+                    np.matmul(np.hstack([z * z, z, seen]), factors[k], out=out[rows, k])
+                    continue
+                z *= z
+                np.matmul(z, factors[k, :features], out=out[rows, k])
+                out[rows, k] += factors[k, -1] if missing is None else seen @ factors[k, -features:]
+        return np.moveaxis(out, 2, 0)
+
+    @cached_property
+    def _center(self) -> Array:
+        return np.asarray(self.mu.mean(axis=0))
+
+    @cached_property
+    def _of_incomplete(self) -> Array:
+        """What z², z, and whether a cell is observed are multiplied by, (outcome, column, draw)."""
+        shift, precision = self.mu - self._center, 1 / self.sigma2
+        constants = -0.5 * (np.log(2 * np.pi * self.sigma2) + precision * shift**2)
+        factors = np.concatenate([-0.5 * precision, precision * shift, constants], axis=2)
+        return np.ascontiguousarray(factors.transpose(1, 2, 0))
+
+    @cached_property
+    def _of_complete(self) -> Array:
+        """The same of rows without missing cells, whose constants are added up."""
+        squares, constants = np.split(self._of_incomplete, [2 * self.mu.shape[2]], axis=1)
+        return np.concatenate([squares, constants.sum(axis=1, keepdims=True)], axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class StudentScores:
+    """Σ_i log t(x_i; ν_ik, m_ik, s²_ik) over the observed cells, with ν degrees of freedom.
+
+    Features of the same ν need one logarithm, that of the product of their 1 + z²/ν. Of each factor what exceeds 1 is
+    kept, as beside the 1 it would keep few digits where ν is large.
+
+    `nu`, `m`, `scale`: ν, location m and squared scale s², (outcome, feature).
+    """
+
+    nu: Array
+    m: Array
+    scale: Array
+
+    def __call__(self, X: Array) -> Array:
+        """Return the log density of rows `X` (row, feature), NaN where a cell is missing, (row, outcome)."""
+        out = np.empty((len(X), len(self.m)))
+        order, starts = self._groups
+        m, rate, constant = self.m[:, order], (1 / (self.scale * self.nu))[:, order], self._constants[:, order]
+        exponent = -0.5 * (np.broadcast_to(self.nu, m.shape)[:, order] + 1)
+        for rows, cells, missing in _few_rows(X):
+            columns = np.ascontiguousarray(cells.T[order])
+            lacking = None if missing is None else missing.T[order]
+            for k in range(len(m)):
+                excess = columns - m[k, :, None]
+                excess *= excess
+                excess *= rate[k, :, None]
+                if lacking is not None:
+                    excess[lacking] = 0.0
+                places, logs = _log_products(excess, starts)
+                own = constant[k].sum() if lacking is None else constant[k] @ ~lacking
+                out[rows, k] = exponent[k, places] @ logs + own
+        return out
+
+    @cached_property
+    def _groups(self) -> tuple[Integers, Integers]:
+        """The features in an order in which those of the same ν are neighbors, and where each ν starts."""
+        _, group = np.unique(np.broadcast_to(self.nu, self.m.shape), axis=1, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        return order, np.flatnonzero(np.diff(group[order], prepend=-1))
+
+    @cached_property
+    def _constants(self) -> Array:
+        """What does not depend on x, (outcome, feature)."""
+        nu = self.nu
+        log_scale = np.log(nu * np.pi) + np.log(self.scale)
+        return np.asarray(gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * log_scale)
+
+
+def _log_products(excess: Array, starts: Integers) -> tuple[list[int], Array]:
+    """Return log Π (1 + e) of neighboring features, (group, row), and the first feature of each group.
+
+    Groups end where another of the `starts` is, and before a product could be too large for a number.
+
+    `excess`: e (feature, row), which is overwritten.
+    """
+    many = max(1, int(LARGEST_LOG / max(np.log1p(excess.max(initial=0.0)), 1.0)))
+    ends = [*starts.tolist(), len(excess)]
+    places = [place for start, end in pairwise(ends) for place in range(start, end, many)]
+    products = [_product_less_one(excess[start:end]) for start, end in pairwise([*places, len(excess)])]
+    return places, np.log1p(np.stack(products))
+
+
+def _product_less_one(excess: Array) -> Array:
+    """Return Π (1 + e) − 1, (row), of e (feature, row), which is overwritten: halves are multiplied with each other."""
+    left = len(excess)
+    while left > 1:
+        half = left // 2
+        one, other = excess[:half], excess[left - half : left]
+        product = one * other
+        one += other
+        one += product
+        left -= half
+    return np.asarray(excess[0])
+
+
+def log_student_t(distance: Array, nu: Array, cells: Array | float, log_scale: Array) -> Array:
+    """Return the log density of a t over `cells` coordinates: squared distance (x−m)ᵀS⁻¹(x−m), log|S|."""
+    return np.asarray(
+        gammaln((nu + cells) / 2)
+        - gammaln(nu / 2)
+        - 0.5 * (cells * np.log(nu * np.pi) + log_scale)
+        - 0.5 * (nu + cells) * np.log1p(distance / nu)
+    )

@@ -17,7 +17,7 @@ from bayesclf.families.gamma import Gamma
 from bayesclf.families.gaussian import LogNormal
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.rates import Exponential
-from bayesclf.families.terms import Contributions, Density, Pair
+from bayesclf.families.terms import Density
 
 POSITIVE = (LogNormal, Gamma, Exponential)
 FOR_POSITIVE = f"a family of numbers above 0 ({', '.join(family.name for family in POSITIVE)})"
@@ -217,13 +217,6 @@ class Hurdle(Family[HurdleStatistics]):
         """θ_ik ~ Beta(α_ik, β_ik), and the family's prior."""
         return Density.joined(self.of_zeros.log_prior(parameters), self.family.log_prior(parameters))
 
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """log θ_k/θ_k′ of a zero; of another cell log (1 − θ_k)/(1 − θ_k′) and the family's."""
-        zero, others = split(X)
-        of_zeros = self.of_zeros.contributions(zero, parameters, pair)
-        of_others = self.family.contributions(others, parameters, pair)
-        return replace(of_zeros, values=of_zeros.values + of_others.values)
-
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw whether cells are 0, and the numbers of the others (row, feature)."""
         zero = self.of_zeros.sample(parameters, y, rng) > 0
@@ -233,12 +226,6 @@ class Hurdle(Family[HurdleStatistics]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ and of the parameters of the family above 0."""
         return {"theta": ("outcome", "feature"), **self.family.dims()}
-
-    @property
-    @override
-    def variant(self) -> str:
-        """Name and variant of the family above 0."""
-        return f"{self.family.name} {self.family.variant}"
 
 
 def split(X: Array) -> tuple[Array, Array]:

@@ -84,6 +84,11 @@ class Moments(Statistics):
         labels = (slice(k, k + 1) for k in range(len(self.n)))
         return reduce(add, (self.mapped(self.axes.pooled(), itemgetter(label)) for label in labels))
 
+    @override
+    def centre(self) -> Array:
+        """Return the pooled means."""
+        return np.asarray(self.pooled().mean[0])
+
     @classmethod
     def _compiled(cls, X: Array | Numbers, y: Integers, axes: Axes, weight: Array) -> Self:
         """Return the moments by machine code, from sums of deviations from an origin: stored means are rounded.

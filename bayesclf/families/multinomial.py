@@ -16,10 +16,10 @@ from bayesclf.constraints import Whole, require
 from bayesclf.errors import Refused
 from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
+from bayesclf.families.categorical import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.cells import dense
 from bayesclf.families.learned_alpha import LearntAlpha
 from bayesclf.families.page_tables import observe_counts
-from bayesclf.families.simplexes import SimplexFamily, require_alpha, require_basis
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
 
 STEPS = 16
@@ -182,14 +182,6 @@ class Multinomial(SimplexFamily[MultinomialStatistics]):
     def sample(self, parameters: Parameters, y: Integers, rng: np.random.Generator) -> Array:
         """Draw counts (row, word) of documents of `length` words."""
         return self.sample_lengths(self.length, y, parameters, rng)
-
-    @override
-    def sample_like(self, X: Any, y: Integers, parameters: Parameters, rng: np.random.Generator) -> Array:
-        """Draw counts (row, word) of documents as long as those of `X`; refused where a count is not a whole number."""
-        counts = dirichlet.canonical(X)
-        if (counts.data % 1).any():
-            raise Refused("a document whose counts are not whole numbers cannot be drawn")
-        return self.sample_lengths(np.ravel(counts.sum(axis=1)).astype(int), y, parameters, rng)
 
     def sample_lengths(
         self, lengths: int | Integers, y: Integers, parameters: Parameters, rng: np.random.Generator

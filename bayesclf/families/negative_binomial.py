@@ -20,7 +20,7 @@ from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
 from bayesclf.families.template import TINY, CellSums, log_rising, stirling
-from bayesclf.families.terms import Contributions, Density, Pair
+from bayesclf.families.terms import Density
 
 if TYPE_CHECKING:
     from pytensor.tensor import TensorVariable
@@ -254,13 +254,6 @@ class NegativeBinomial(QuadratureFamily):
             return density
 
         return log_density
-
-    @override
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """Differences of log Γ(x + r)/Γ(r) + r log θ + x log (1 − θ) between the two classes."""
-        found, (_, counts) = super().contributions(X, parameters, pair), self.read(X, self.axes)
-        one, other = (log_rising(parameters["dispersion"][:, codes], counts) for codes in pair)
-        return replace(found, values=found.values + (one - other).reshape(found.values.shape))
 
     @override
     def pymc(self, statistics: CellSums, suffix: str) -> None:

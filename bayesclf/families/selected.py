@@ -107,11 +107,6 @@ class Selected(WithoutPyMC, Family[Any]):
         return self.family.log_density(X, parameters)
 
     @override
-    def linear_design(self, statistics: Any) -> LinearDesign:
-        """Return the columns of the wrapped family's block."""
-        return self.family.linear_design(statistics)
-
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """Return the terms of the wrapped family's log density that depend on the class."""
         return self.family.linear_terms(parameters, design)

@@ -21,7 +21,7 @@ from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import cells
 from bayesclf.families.base import LOST, Axes, Family, Statistics, in_numbers, require_positive
 from bayesclf.families.dirichlet import class_sums, countable, logs, summed
-from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair, each
+from bayesclf.families.terms import LinearDesign, LinearTerms
 
 TINY = np.finfo(float).tiny
 """The smallest number above 0 of full precision."""
@@ -66,6 +66,11 @@ class CellSums(Statistics):
     def rows(self) -> tuple[Array, ...]:
         """Return n and each of the sums, (outcome, feature)."""
         return self.n, *np.moveaxis(self.sums, -1, 0)
+
+    @override
+    def centre(self) -> Array:
+        """Return the pooled means."""
+        return self.mean()
 
     def mean(self) -> Array:
         """Return the mean of x, the first of T(x), over the rows of all classes, (feature); 0 without any."""
@@ -231,28 +236,12 @@ class CellFamily(Family[CellSums]):
         return np.asarray((self.gain(self.state(), *statistics.rows()) + statistics.log_base).sum(axis=0))
 
     @override
-    def linear_design(self, statistics: CellSums) -> LinearDesign:
-        """Measure from the pooled means."""
-        return LinearDesign(statistics.axes.features, (), statistics.mean())
-
-    @override
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """η x − A = η z + η c − A with z = x − c."""
         if not self.linear:
             return super().linear_terms(parameters, design)
         (eta,), normalizer = self.natural(NUMPY, *self.given(parameters))
         return LinearTerms(eta, np.where(design.centre == 0, 0.0, eta * design.centre) - normalizer)
-
-    @override
-    def contributions(self, X: Array, parameters: Parameters, pair: Pair) -> Contributions:
-        """Differences of Σ_s η_s T_s(x) − A between the two classes."""
-        seen, _, terms = self.observed(X, self.axes)
-        etas, normalizer = self.natural(NUMPY, *self.given(parameters))
-        values = -seen * pair.differences(normalizer)
-        with np.errstate(invalid="ignore"):
-            for term, eta in zip(terms, etas, strict=False):
-                values = values + np.where(term != 0, term * pair.differences(eta), 0.0)
-        return Contributions.of_rows(each(self.axes.features), values)
 
     @override
     def dims(self) -> dict[str, tuple[str, ...]]:

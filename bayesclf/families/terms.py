@@ -108,18 +108,10 @@ class Pair:
         """Return v_k − v_k′ of values (draw, outcome, …), (draw, row, …)."""
         return difference(values[:, self.outcome], values[:, self.against])
 
-    def log_ratios(self, theta: Array) -> Array:
-        """Return log θ_k/θ_k′ of probabilities (draw, outcome, …), (draw, row, …)."""
-        return log_ratio(theta[:, self.outcome], theta[:, self.against])
-
     def log_ratios_of_cells(self, theta: Array, row: Integers, cell: Integers) -> Array:
         """Return log θ_k/θ_k′ of cells (…) of θ (draw, outcome, cell), in the classes of their rows (…)."""
-        return log_ratio(theta[:, self.outcome[row], cell], theta[:, self.against[row], cell])
-
-
-def log_ratio(one: Array, other: Array) -> Array:
-    """Return the logarithm of a ratio of probabilities; NaN where both are 0: impossible under either class."""
-    return difference(dirichlet.logs(one), dirichlet.logs(other))
+        one, other = (dirichlet.logs(theta[:, codes[row], cell]) for codes in self)
+        return difference(one, other)
 
 
 def difference(one: Array, other: Array) -> Array:
@@ -152,12 +144,6 @@ class Contributions:
         return cls(features, row.ravel(), feature.ravel(), flat, np.full(rows * width, np.nan))
 
     @classmethod
-    def of_cells(cls, features: Sequence[str], cells: Integers, theta: Array, pair: Pair) -> Self:
-        """Return log θ_kc/θ_k′c of the cell c of each feature, (row, feature); 0 where it is −1."""
-        ratios = pair.log_ratios_of_cells(theta, np.arange(len(cells))[:, None], np.maximum(cells, 0))
-        return cls.of_rows(each(features), np.where(cells >= 0, ratios, 0.0))
-
-    @classmethod
     def joined(cls, blocks: Sequence[Contributions], draws: int) -> Self:
         """Return the terms of several blocks, or of none, as those of one."""
         nothing = np.empty(0, dtype=np.intp)
@@ -185,11 +171,14 @@ class Density:
     αb), a prior worth α times as many rows. Other densities are with respect to the parameter itself.
 
     `log_density`: (draw, part), up to a constant. `part_of`: For each parameter the number of the part of each of its
-    values, in the shape of its axes without the draw.
+    values, in the shape of its axes without the draw. `scaled`: The density by whose power the prior's strength is
+    varied, (draw, part), where it is another: of a learned prior that of what is learned. The prior of the other
+    parameters given these is then a part of the model.
     """
 
     log_density: Array
     part_of: Mapping[str, Integers]
+    scaled: Array | None = None
 
     @classmethod
     def of_cells(cls, name: str, log_density: Array) -> Self:

@@ -68,7 +68,12 @@ class Block:
         shape = sorted(axes.sizes) if axes.levels else [len(axes.features)]
         # Missing cells that a family cannot count have a likelihood of their own.
         coupled = bool(family.not_conjugate(self.statistics))
-        return family.name, str(family.dims()), family.variant, coupled, self.suffix, tuple(shape)
+        variables = [(own.name, own.dims, list(map(len, own.coords.values()))) for own in self.page_variables()]
+        return family.name, str(family.dims()), str(variables), coupled, self.suffix, tuple(shape)
+
+    def page_variables(self) -> list[PageVariable]:
+        """Return the free variables of its page that are not parameters."""
+        return self.family.page_variables(self.suffix)
 
 
 @dataclass(frozen=True)
@@ -308,7 +313,7 @@ class GenerativeModel:
         for block in self.blocks:
             if block.dims().keys() <= parameters.keys():
                 own = block.own(parameters)
-                found |= {one.name: one.of(own) for one in block.family.page_variables(block.suffix)}
+                found |= {one.name: one.of(own) for one in block.page_variables()}
         return found
 
     def shown_dims(self) -> dict[str, tuple[str, ...]]:
@@ -334,7 +339,7 @@ class GenerativeModel:
         return self.coords() | {axis: names for own in self._page_variables() for axis, names in own.coords.items()}
 
     def _page_variables(self) -> list[PageVariable]:
-        return [own for block in self.blocks for own in block.family.page_variables(block.suffix)]
+        return [own for block in self.blocks for own in block.page_variables()]
 
     def _collect(self, pi: Parameters, of_block: Any) -> dict[str, Array]:
         parameters = dict(pi)

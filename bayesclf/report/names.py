@@ -12,7 +12,6 @@ from bayesclf.evaluation.peers import NO_RULE, last_step
 from bayesclf.wording import counted
 
 MODELS = {
-    "AODE": "averaged one-dependence estimators",
     "BayesNetClassifier": "belief network",
     "BernoulliNB": "Bernoulli naive Bayes",
     "CategoricalNB": "categorical naive Bayes",

@@ -8,13 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit, logsumexp, softmax
-from sklearn import discriminant_analysis, linear_model, naive_bayes
+from sklearn import discriminant_analysis, naive_bayes
 from sklearn.datasets import load_iris
-from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import CountVectorizer
 
 import bayesclf as bc
-from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.engines import Exact
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -58,13 +55,6 @@ class TestAgainstScikitLearn:
             np.testing.assert_allclose(getattr(ours, attribute), getattr(theirs, attribute), rtol=1e-12)
         np.testing.assert_allclose(np.log(ours.class_prior_), theirs.class_log_prior_, rtol=1e-12)
 
-    def test_words_of_a_text(self):
-        texts, y = ["free prize", "free call now", "see you at home", "call home"], ["spam", "spam", "ham", "ham"]
-        ours = bc.TextNB(alpha=2.0, rule="map", class_prior="empirical").fit(pd.DataFrame({"text": texts}), y)
-        theirs = naive_bayes.MultinomialNB(alpha=1.0).fit(CountVectorizer().fit_transform(texts), y)
-        for attribute in ("feature_count_", "feature_log_prob_", "class_count_"):
-            np.testing.assert_allclose(getattr(ours, attribute), getattr(theirs, attribute), rtol=1e-12)
-
     def test_categorical(self):
         X = np.array([["a", "x"], ["b", "x"], ["a", "y"], ["c", "y"], ["a", "x"]])
         y = [0, 0, 1, 1, 1]
@@ -90,20 +80,6 @@ class TestAgainstScikitLearn:
         ours = bc.GaussianDiscriminantAnalysis("class", rule="mle").fit(IRIS, SPECIES)
         theirs = discriminant_analysis.QuadraticDiscriminantAnalysis(store_covariance=True).fit(IRIS, SPECIES)
         np.testing.assert_allclose(ours.covariance_, theirs.covariance_, rtol=1e-10)
-
-    def test_logistic_regression_of_two_classes(self):
-        ours, X = fitted("lr", PAIR, inference="mle")
-        theirs = linear_model.LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(X, SPECIES[PAIR])
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-3)
-        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-3)
-
-    def test_a_shared_penalty_of_three_classes(self):
-        """The symmetric prior of sd s between any two classes is the penalty |w_k|²/s² on all classes' weights."""
-        prior = {"prior_scale": 1.3, "standardize": False, "intercept_scale": np.inf}
-        ours, X = fitted("lr", inference="map", **prior)
-        theirs = linear_model.LogisticRegression(C=1.3**2 / 2, tol=1e-10, max_iter=10_000).fit(X, SPECIES)
-        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
-        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
 
 
 class TestLinear:
@@ -163,6 +139,7 @@ class TestWhereTheyDoNotApply:
             (bc.GaussianNB(), "feature_count_", "are bernoulli or multinomial, but column 'x0' is gaussian"),
             (bc.GaussianDiscriminantAnalysis(), "theta_", "are gaussian, but column 'x0' is multivariate-gaussian"),
             (bc.GaussianNB(rule="mean", inference="map"), "theta_", "leaves no posterior to average over"),
+            (bc.NaiveBayes(), "inclusion_", "select=True only"),
         ],
     )
     def test_the_reason_is_one_sentence(self, clf, attribute, reason):
@@ -181,13 +158,6 @@ class TestWhereTheyDoNotApply:
         ):
             with pytest.raises(AttributeError, match="but 'wind' has a weight for each level"):
                 _ = clf.fit(table, y).coef_
-
-    @pytest.mark.parametrize("name", CLASSIFIERS)
-    @pytest.mark.parametrize("attribute", ["coef_", "intercept_", "class_prior_", "theta_"])
-    def test_before_fit_there_are_none(self, name, attribute):
-        assert not hasattr(CLASSIFIERS[name](), attribute)
-        with pytest.raises(NotFittedError):
-            CLASSIFIERS[name]().decision_function(IRIS)
 
 
 @every_linear

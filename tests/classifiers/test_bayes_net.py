@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import bayesclf as bc
-from bayesclf import AODE, BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, compare, datasets, loo
+from bayesclf import BayesNetClassifier, CategoricalNB, JointBayes, NaiveBayes, datasets
 from bayesclf.engines import NUTS, Augmentation, Exact
-from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused
+from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.families import JointTable
 from bayesclf.rules import RULES
 
@@ -271,62 +271,6 @@ def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
     with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
         BayesNetClassifier("all-trees").fit(*votes)
     assert not hasattr(BayesNetClassifier(random_state=1).fit(X, y), "edge_probabilities_")
-
-
-def test_aode_is_the_average_of_its_networks(play_tennis):
-    X, y = play_tennis.X, play_tennis.y
-    clf = AODE(equivalent_rows=2.0).fit(X, y)
-    expected = np.zeros((len(X), 2))
-    for parent in X:
-        for k, label in enumerate(clf.classes_):
-            own = X[y == label]
-            total = np.log((len(own) + 1) / (len(X) + 2))
-            share = (own[parent].value_counts().reindex(X[parent].unique(), fill_value=0) + 2 / X[parent].nunique()) / (
-                len(own) + 2
-            )
-            terms = total + np.log(X[parent].map(share).to_numpy(dtype=float))
-            for other in X.columns.drop(parent):
-                levels = X[other].nunique()
-                for row in range(len(X)):
-                    given = own[own[parent] == X[parent].iloc[row]]
-                    count = (given[other] == X[other].iloc[row]).sum()
-                    terms[row] += np.log((count + 2 / levels) / (len(given) + 2))
-            expected[:, k] += np.exp(terms) / 4
-    expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, rtol=1e-10)
-    np.testing.assert_allclose(clf.predict_proba(X, rule="mean"), expected, rtol=1e-10)
-
-
-@pytest.mark.parametrize("rows", [None, 0.0, "x", [1.0]])
-def test_aode_refuses_rows_of_its_prior_that_are_no_number(rows, play_tennis):
-    with pytest.raises(InputError, match="equivalent_rows must be above 0 and finite"):
-        AODE(equivalent_rows=rows).fit(play_tennis.X, play_tennis.y)
-
-
-def test_aode_has_no_maximum_likelihood_where_a_class_lacks_a_column(play_tennis):
-    X, y = play_tennis.X.copy(), play_tennis.y
-    X.loc[y == "no", "wind"] = None
-    with pytest.raises(DoesNotExist, match="class 'no' has no value in column 'wind'"):
-        AODE(inference="mle").fit(X, y).predict(X)
-
-
-def test_aode_has_no_posterior(play_tennis):
-    X, y = play_tennis.X, play_tennis.y
-    clf = AODE().fit(X, y)
-    for rule in ("bayes-optimal", "gibbs"):
-        with pytest.raises(Refused, match="there is no posterior to average over"):
-            clf.predict(X, rule=rule)
-    with pytest.raises(Refused, match="there is no posterior to average over"):
-        AODE(inference="nuts").fit(X, y)
-    with pytest.raises(Refused, match="there is no posterior to average over"):
-        clf.as_prior()
-    lines = compare({"aode": AODE()}, X, y, "all", cv=2).table.set_index("rule")
-    assert lines.loc[["map", "mean", "predictive"], "log_loss"].notna().all()
-    assert lines.loc[["bayes-optimal", "gibbs"], "reason"].str.contains("no posterior").all()
-    assert clf.loo(X, y, rule="predictive").elpd == clf.loo(X, y, rule="mean").elpd
-    for rule in ("bayes-optimal", "predictive"):
-        with pytest.raises(Refused, match="a point estimate has no draws to weight; take the rule 'map'"):
-            loo(clf, X, y, rule=rule)
 
 
 @pytest.mark.slow

@@ -13,13 +13,12 @@ import pandas as pd
 import pytest
 from helpers.suites import mainly
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_html_repr
 
-import bayesclf as bc
 from bayesclf.classifiers import CLASSIFIERS
-from bayesclf.errors import AttributeDoesNotExist, DoesNotExist, Refused, RefusedAttribute, may_be_absent
 
 COMPUTED = {"posterior_"}
 Y = np.array(["no", "yes"] * 10)
@@ -30,7 +29,7 @@ TABLES = {
     "multinomial": np.round(np.abs(NUMBERS)),
     "bernoulli": (NUMBERS > 0).astype(float),
 }
-TABLES["tan"] = TABLES["aode"] = TABLES["joint"] = pd.DataFrame(
+TABLES["tan"] = TABLES["joint"] = pd.DataFrame(
     {"wind": ["weak", "strong"] * 10, "sky": ["sun", "sun", "rain", "sun"] * 5}
 )
 
@@ -92,36 +91,12 @@ def test_it_is_displayed_and_dumped_inside_a_pipeline_and_a_search(fitted):
     assert COMPUTED.isdisjoint(vars(search.best_estimator_[0]))
 
 
-def test_an_attribute_that_does_not_apply_is_absent():
-    clf = bc.NaiveBayes(random_state=1).fit(NUMBERS, Y)
-    assert not hasattr(clf, "inclusion_")
-    assert getattr(clf, "inclusion_", None) is None
-    assert "inclusion_" not in dict(inspect.getmembers(clf))
-    with pytest.raises(AttributeError, match="select=True only"):
-        clf.inclusion_  # noqa: B018
-
-
 @pytest.mark.parametrize("clf", [kind() for kind in CLASSIFIERS.values()], ids=list(CLASSIFIERS))
 def test_before_fit_every_attribute_is_there_or_absent(clf):
     inspect.getmembers(clf)  # raises whatever is not an AttributeError
-    assert not hasattr(clf, "posterior_")
-
-
-@pytest.mark.parametrize(("reason", "raised"), [(Refused, RefusedAttribute), (DoesNotExist, AttributeDoesNotExist)])
-def test_the_error_of_an_absent_attribute_is_also_that_of_its_reason(reason, raised):
-    @may_be_absent
-    def attribute():
-        raise reason("no variance")
-
-    with pytest.raises(raised, match="no variance"):
-        attribute()
-    assert issubclass(raised, reason)
-    assert issubclass(raised, AttributeError)
-
-
-def test_what_pymc_cannot_model_is_displayed_too():
-    clf = bc.NaiveBayes(select=True, random_state=1).fit(NUMBERS, Y)
-    assert "classes_" in estimator_html_repr(clf)
+    assert not [name for name in ("posterior_", "coef_", "intercept_", "class_prior_", "theta_") if hasattr(clf, name)]
+    with pytest.raises(NotFittedError):
+        clf.decision_function(NUMBERS)
 
 
 @pytest.mark.slow

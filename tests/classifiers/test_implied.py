@@ -138,12 +138,6 @@ def test_infinite_weights_do_not_exist_but_the_others_do(play_tennis):
     assert np.isfinite(implied.predict_log_proba(X, "map")).all()
 
 
-def test_the_place_of_the_intercept_is_checked(mixed_table):
-    clf, _ = fitted(bc.GaussianNB("feature", inference="map"), NUMBERS, mixed_table, 3)
-    with pytest.raises(InputError, match="intercept_at must be one of 'means', 'zero', not 'median'"):
-        clf.to_logistic("median")
-
-
 def test_an_unseen_level_contributes_nothing():
     X = pd.DataFrame({"wind": ["weak", "strong", "weak", "strong"], "sky": ["a", "b", "b", "a"]})
     clf = bc.NaiveBayes({("wind", "sky"): Categorical()}, **EXACT).fit(X, [0, 1, 0, 0])

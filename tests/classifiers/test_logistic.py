@@ -57,14 +57,6 @@ class TestInterceptAtZero:
         slope = clf.model_.pymc().compile_dlogp(mode="FAST_COMPILE")(point)
         np.testing.assert_allclose(slope, 0, atol=1e-6)
 
-    def test_where_it_is_shown_changes_no_other_answer(self, clf, tmp_path):
-        clf.save(tmp_path / "zero.nc")
-        again = bc.load(tmp_path / "zero.nc")
-        np.testing.assert_array_equal(again.predict_proba(TEMPERATURE), clf.predict_proba(TEMPERATURE))
-        np.testing.assert_array_equal(
-            again.posterior_["posterior"]["intercept"], clf.posterior_["posterior"]["intercept"]
-        )
-
 
 @pytest.mark.parametrize("prior_form", mainly(["symmetric", "reference"], "reference"))
 def test_every_engine_has_the_same_answers_wherever_the_intercept_is(prior_form):

@@ -68,13 +68,6 @@ def test_one_column_has_no_correlation(table):
     assert clf.posterior_["map"]["prior_correlation"] == 0
 
 
-def test_files_keep_the_settings(table, tmp_path):
-    settings = bc.LearnedScale(0.5, 1.0, {"age": 0.3, "ward": 4.0}, correlation=0.3)
-    other = bc.LogisticRegression(prior_scale=settings, inference="map").fit(*table)
-    other.save(tmp_path / "given.nc")
-    assert bc.load(tmp_path / "given.nc").model_.prior.prior_scale == settings
-
-
 def test_weights_of_unseen_levels_have_the_scale_of_their_draw(clf):
     parameters = clf.hypotheses("posterior").parameters
     z = parameters["unseen"][:, 0, 0] / parameters["prior_scale"]
@@ -104,10 +97,6 @@ def test_a_mapping_fixes_what_it_names_and_the_rest_is_learned(table):
 def test_without_columns_there_is_no_scale():
     clf = bc.LogisticRegression(random_state=1).fit(pd.DataFrame({"one": [1.0] * 30}), [0, 1, 1] * 10)
     assert "prior_scale" not in clf.posterior_["posterior"]
-
-
-def test_it_is_the_default():
-    assert bc.LogisticRegression().prior_scale == "learned"
 
 
 @pytest.mark.slow

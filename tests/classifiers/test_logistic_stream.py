@@ -197,9 +197,3 @@ def test_rows_that_cannot_be_used_are_said(table):
     assert point.predict(few[["x"]], rule="map").tolist() == list("aaabbb")
     with pytest.raises(TypeError, match="unsupported operand"):
         clf + 1
-
-
-def test_the_model_says_how_many_rows_there_were(table):
-    rows = table[["dose", "ward", "y"]]
-    clf = bc.LogisticRegression(prior_scale=1.0, inference="map").fit_stream(batches(rows), "y")
-    assert repr(clf.model_) == "StreamedModel(3 classes, rows of weight 400, 8 columns)"

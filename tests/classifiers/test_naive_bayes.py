@@ -1,4 +1,4 @@
-"""Naive Bayes against textbooks and scikit-learn, and its blocks against each other."""
+"""Naive Bayes against textbooks, and its blocks against each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from helpers.classifiers import CLOSED_FORM, NUMBERS, WORDS, assert_same_answers
 from scipy.special import logsumexp
-from sklearn import naive_bayes
 
 import bayesclf as bc
 from bayesclf.rules import RULES
@@ -29,13 +28,6 @@ def test_play_tennis_estimates_multiply_to_the_textbooks(label, joint, play_tenn
     levels = [f"{name}={SUNNY[name].iloc[0]}" for name in SUNNY]
     found = float(mle["pi"].item() * mle["theta"].sel(level=levels).prod())
     assert round(found, 4) == joint
-
-
-def test_laplaces_rule_is_that_of_scikit_learn(play_tennis):
-    codes = play_tennis.X.apply(lambda column: column.astype("category").cat.codes)
-    theirs = naive_bayes.CategoricalNB(alpha=1).fit(codes, play_tennis.y)
-    ours = bc.CategoricalNB(alpha=2).fit(play_tennis.X, play_tennis.y)
-    np.testing.assert_allclose(ours.predict_proba(play_tennis.X, rule="map"), theirs.predict_proba(codes), rtol=1e-12)
 
 
 def test_naive_bayes_of_one_kind_of_column_is_that_kinds(mixed_table):

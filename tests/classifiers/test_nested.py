@@ -9,14 +9,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 import bayesclf as bc
-from bayesclf.classifiers.base import innermost, is_frozen, transformed
+from bayesclf.classifiers.base import transformed
 from bayesclf.errors import InputError, Refused
 from bayesclf.models.logistic.design import LogisticDesign
 
@@ -28,16 +27,6 @@ GNB = bc.GaussianNB(random_state=1)
 
 def piped(clf=GNB):
     return make_pipeline(StandardScaler(), clone(clf))
-
-
-def test_the_classifier_inside_is_found():
-    fitted = make_pipeline(StandardScaler(), FrozenEstimator(piped())).fit
-    inner = innermost(make_pipeline(StandardScaler(), FrozenEstimator(piped())))
-    assert isinstance(inner, bc.GaussianNB)
-    assert callable(fitted)
-    assert innermost(make_pipeline(StandardScaler(), LogisticRegression())) is None
-    assert is_frozen(make_pipeline(StandardScaler(), FrozenEstimator(GNB)))
-    assert not is_frozen(piped())
 
 
 def test_rows_are_transformed_as_the_classifier_sees_them():

@@ -175,8 +175,8 @@ def codes():
 def test_that_numbers_are_categories_is_said_by_an_option(codes, refused):
     """Each sentence that asks for it names the option, which then is enough."""
     option = "--kind code=category"
-    assert option in refused(*codes, "aode")
-    assert option not in command(*codes, "aode", *option.split()).out
+    assert option in refused(*codes, "joint")
+    assert option not in command(*codes, "joint", *option.split()).out
     said = " ".join(command(*codes, "categorical").out.split())
     assert option in said
     assert "--kind age=category" in said

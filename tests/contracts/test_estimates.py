@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from helpers.cases import CASES, CATEGORICAL, MULTINOMIAL
-from helpers.families import assert_same_parameters, categorical, every_case, gaussian, ids, slow_prior
+from helpers.cases import CASES, MULTINOMIAL
+from helpers.families import assert_same_parameters, every_case, gaussian, ids, slow_prior
 from scipy import optimize
 
 from bayesclf.errors import DoesNotExist
@@ -39,29 +39,6 @@ def test_map_maximises_the_posterior_in_the_users_parameters(case, rng):
     assert_same_parameters(case.constrained(found.x) | given, mode, rtol=2e-3, atol=1e-5)
 
 
-def test_mode_in_the_softmax_basis_is_the_posterior_mean():
-    case = CATEGORICAL[1]
-    statistics = case.statistics(*case.data())
-    assert_same_parameters(case.prior.map(statistics), case.posterior.mean(), rtol=0)
-
-
-@categorical
-def test_predictive_of_a_concentration_is_the_map_of_one_more(case):
-    X, y = case.data()
-    statistics = case.statistics(X, y)
-    above = Categorical(np.asarray(case.prior.alpha) + 1, axes=case.axes)
-    np.testing.assert_allclose(
-        case.posterior.log_predictive(X), above.log_density(X, above.map(statistics))[0], rtol=1e-12
-    )
-
-
-def test_map_of_concentration_one_is_the_mle():
-    case = CATEGORICAL[0]
-    statistics = case.statistics(*case.data())
-    flat = Categorical(1.0).resolve_prior(statistics)
-    assert_same_parameters(flat.map(statistics), case.family.mle(statistics), rtol=1e-15)
-
-
 @every_case
 def test_mle_is_the_textbooks(case):
     X, y = case.data()
@@ -84,15 +61,10 @@ def test_unbiased_variances_divide_by_rows_less_means(variance, denominators):
 
 
 @every_cellwise_case
-def test_mle_of_a_class_without_rows_does_not_exist(case):
+def test_mle_of_a_class_without_rows_or_cells_of_one_column_does_not_exist(case):
     X, y = case.complete()
     with pytest.raises(DoesNotExist, match=r"class 'maybe' has .* column 'u'"):
         case.family.mle(case.statistics(X[y != 1], y[y != 1]))
-
-
-@every_cellwise_case
-def test_mle_of_a_class_without_a_cell_of_one_column_does_not_exist(case):
-    X, y = case.complete()
     X[y == 2, 1] = case.absent
     with pytest.raises(DoesNotExist, match=r"class 'yes' has .* column 'v'"):
         case.family.mle(case.statistics(X, y))

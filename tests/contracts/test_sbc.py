@@ -5,8 +5,9 @@ prior would see the rows twice and fail.
 
 Where the posterior has a closed form, its draws are tested here for every family, and NUTS against the exact posterior
 in `test_nuts_agrees.py`: together they say that NUTS is calibrated, more precisely than a few dozen ranks could. Where
-only missing cells are in the way, data augmentation is tested. Logistic regression has no closed form, and both its
-engines are tested here. Continuous integration tries one or two models of each engine, and the nightly run all of them.
+only missing cells are in the way, data augmentation is tested. Logistic regression has no closed form: its Laplace
+engine is tested here, and NUTS by `models/logistic/test_posterior.py`. Continuous integration tries one or two models
+of each engine, and the nightly run all of them.
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from arviz_stats.base import array_stats
 from helpers.cases import PRIORS
 from helpers.families import MAIN_SUITE
 from helpers.suites import NIGHTLY, mainly
 from scipy import stats
-from scipy.special import logsumexp
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -33,9 +32,6 @@ pytestmark = pytest.mark.slow
 LABELS = ["a", "b", "c"]
 ROWS = 12
 FALSE_ALARM = 1e-3
-STANDARD_ERRORS = 4.5
-DETECTED = 0.2
-"""Posterior sds by which a mean is off, or share by which an sd is, that a comparison is sure to find."""
 DESIGN = np.repeat([[1.0, 0.0], [2.0, 0.5], [0.5, -1.0], [1.5, 2.0]], 3, axis=0)
 """Rows of which three are duplicates, so that those of one label are merged; fixed, as the labels are what is drawn."""
 WEIGHT_MEAN = {2: 0.3, 3: 0.0}
@@ -46,29 +42,23 @@ WEIGHT_SCALE, INTERCEPT_SCALE = 1.2, 1.5
 TABLE = pd.DataFrame(DESIGN, columns=["x0", "x1"])
 
 
-def logistic_prior(classes, draws, rng):
-    """Return parameters (draw, ...), the intercept at x = 0 as in `posterior_`, and scores of the rows.
+def logistic(classes, rng):
+    """Return a truth, the intercept at x = 0 as in `posterior_`, and labels of fixed rows.
 
-    Scores are (draw, outcome, row), 0 for the reference, the first of two classes or the last of more; the parameters
-    of more than two add up to 0.
+    Scores are 0 for the reference, the first of two classes or the last of more; the parameters of more than two add up
+    to 0.
     """
     scales = np.array([INTERCEPT_SCALE, WEIGHT_SCALE, WEIGHT_SCALE])
     # Differences of independent vectors from the reference.
-    vectors = rng.normal(size=(draws, classes, 3)) * scales / np.sqrt(2)
+    vectors = rng.normal(size=(classes, 3)) * scales / np.sqrt(2)
     reference = 0 if classes == 2 else classes - 1
-    theta = np.delete(vectors, reference, axis=1) - vectors[:, [reference]] + np.array([0, 1, 1]) * WEIGHT_MEAN[classes]
-    scores = np.insert(theta[..., :1] + theta[..., 1:] @ DESIGN.T, reference, 0.0, axis=1)
+    theta = np.delete(vectors, reference, axis=0) - vectors[[reference]] + np.array([0, 1, 1]) * WEIGHT_MEAN[classes]
+    scores = np.insert(theta[:, :1] + theta[:, 1:] @ DESIGN.T, reference, 0.0, axis=0)
     if classes > 2:
-        theta = np.insert(theta, reference, 0.0, axis=1)
-        theta -= theta.mean(axis=1, keepdims=True)
-    return {"intercept": theta[..., 0], "weight": theta[..., 1:]}, scores
-
-
-def logistic(classes, rng):
-    """Return a truth and labels of fixed rows."""
-    parameters, scores = logistic_prior(classes, 1, rng)
-    y = (scores[0] + rng.gumbel(size=scores[0].shape)).argmax(axis=0)
-    return {name: values[0] for name, values in parameters.items()}, TABLE, y
+        theta = np.insert(theta, reference, 0.0, axis=0)
+        theta -= theta.mean(axis=0)
+    y = (scores + rng.gumbel(size=scores.shape)).argmax(axis=0)
+    return {"intercept": theta[:, 0], "weight": theta[:, 1:]}, TABLE, y
 
 
 LEARNED_SPREAD = 0.8
@@ -255,32 +245,3 @@ def test_nuts_of_a_learned_scale(classes):
     make = with_engine(LEARNED, SHORT)
     found = ranks(partial(logistic_with_a_scale, classes), make, 60, thin=10, classes=LABELS[:classes])
     assert_uniform(*found, bins=5)
-
-
-@pytest.mark.parametrize(("classes", "seed"), mainly([(2, 0), (3, 0), (2, 1), (3, 1)], (3, 0), others=NIGHTLY))
-def test_nuts_of_logistic_regression_agrees_with_weighted_prior_draws(classes, seed):
-    """Means and sds of a long run are those of draws from the prior, weighted by the likelihood of the labels.
-
-    What is DETECTED lies three standard errors beyond the largest difference that passes: 99.9% of runs find it.
-    """
-    _, X, y = logistic(classes, np.random.default_rng([seed, 23]))
-    engine = NUTS(draws=2000)
-    clf = clone(LOGISTIC[classes]).set_params(inference=engine, random_state=seed)
-    clf.fit(X, np.array(LABELS)[y], classes=LABELS[:classes])
-    assert not clf.convergence_problems_
-    prior, scores = logistic_prior(classes, 400_000, np.random.default_rng([seed, 29]))
-    log_likelihood = (scores[:, y, np.arange(len(y))] - logsumexp(scores, axis=1)).sum(axis=1)
-    weight = np.exp(log_likelihood - logsumexp(log_likelihood))
-    for name, values in prior.items():
-        x, drawn = values.reshape(len(values), -1).T, shown(clf)[name]
-        for one, chains in zip(x, drawn.reshape(engine.chains, engine.draws, -1).transpose(2, 0, 1), strict=True):
-            mean = weight @ one
-            square = weight @ (one - mean) ** 2
-            errors = {
-                "mean": np.sqrt(weight**2 @ (one - mean) ** 2),
-                "sd": np.sqrt(weight**2 @ ((one - mean) ** 2 - square) ** 2 / (4 * square)),
-            }
-            for method, difference in (("mean", chains.mean() - mean), ("sd", chains.std() - np.sqrt(square))):
-                error = np.hypot(errors[method], array_stats.mcse(chains, method=method))
-                assert (STANDARD_ERRORS + 3) * error < DETECTED * np.sqrt(square)
-                assert abs(difference) < STANDARD_ERRORS * error

@@ -7,7 +7,6 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import bayesclf as bc
 from bayesclf.classifiers import (
-    AODE,
     CLASSIFIERS,
     BayesNetClassifier,
     BernoulliNB,
@@ -46,14 +45,10 @@ class BinnedTan(Binned, BayesNetClassifier):
     pass
 
 
-class BinnedAODE(Binned, AODE):
-    pass
-
-
 NOT_OF_TABLES = {TextNB}
 """Takes strings, as its input tags say, for which scikit-learn has no checks: its vectorizers have none either."""
 
-CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan, AODE: BinnedAODE}
+CHECKED = {JointBayes: BinnedJoint, BayesNetClassifier: BinnedTan}
 SHORT_CHAINS = {"inference": Auto(nuts=NUTS(draws=250, tune=250, chains=2))}
 """Exact as by default, but for the tables with missing cells, where these two take NUTS."""
 OPTIONS = {
@@ -68,6 +63,14 @@ ESTIMATORS = [
 ]
 SAMPLED = LogisticRegression(inference=NUTS(draws=50, tune=50, chains=2), random_state=0)
 
+SEEDED = {"random_state": 0}
+STACKS = [
+    bc.StackedClassifier({"own": GaussianNB(**SEEDED), "shared": GaussianNB("feature", **SEEDED)}, rule="predictive"),
+    bc.StackedClassifier(
+        {"gnb": GaussianNB(**SEEDED), "lr": LogisticRegression(prior_scale=2.5, inference="map", **SEEDED)}, cv=2
+    ),
+]
+
 CHECKS = 61
 """Checks of one classifier: scikit-learn leaves some out without a word when a tag is wrong."""
 
@@ -81,8 +84,8 @@ OF_REAL_NUMBERS = {(MultinomialNB, "check_decision_proba_consistency")}
 """Left out: it fits negative numbers, whatever the tags say, and counts are refused below 0."""
 
 
-MAIN_SUITE = {NaiveBayes, GaussianNB, LogisticRegression}
-"""Classifiers that the main suite checks: of numbers and words, of numbers, and of sparse tables."""
+MAIN_SUITE = {NaiveBayes, LogisticRegression}
+"""Classifiers that the main suite checks: a generative one of numbers and words, and one of sparse tables."""
 
 SHORT_RUN = {"check_classifiers_train", "check_dict_unchanged", "check_fit2d_predict1d", "check_pipeline_consistency"}
 """Checks that logistic regression also takes under NUTS, each of which compiles and samples."""
@@ -145,6 +148,8 @@ def left_out(estimator):
     names = NEEDS_ARRAY_API | {name for kind, name in OF_REAL_NUMBERS if type(estimator) is kind}
     if getattr(estimator, "rule", None) == bc.rules.Gibbs("label"):
         names |= DRAWN_LABEL
+    if isinstance(estimator, bc.StackedClassifier):
+        return names
     if estimator.inference == "exact" or estimator.missing == "error":
         names |= IN_OTHER_WORDS
     if isinstance(estimator, bc.LogisticRegression) and estimator.inference == "auto":
@@ -173,12 +178,14 @@ def test_every_classifier_is_checked():
     assert checked == kinds - NOT_OF_TABLES
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS, *STACKS], ids=lambda estimator: type(estimator).__name__)
 def test_the_number_of_checks(estimator):
     assert len(checks(estimator)) == CHECKS + FURTHER_CHECKS.get(type(estimator), 0)
 
 
-@pytest.mark.parametrize(("estimator", "check"), [*cases(ESTIMATORS), *cases(SETTINGS, pytest.mark.slow, QUIET)])
+@pytest.mark.parametrize(
+    ("estimator", "check"), [*cases(ESTIMATORS), *cases(STACKS), *cases(SETTINGS, pytest.mark.slow, QUIET)]
+)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

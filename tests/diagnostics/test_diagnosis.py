@@ -27,7 +27,7 @@ def table(name):
             return TEXTS, SPAM
         case "bernoulli" | "multinomial":
             return (X[["rain"]] > 0).astype(float).assign(snow=np.arange(60) % 2), y
-        case "categorical" | "tan" | "aode" | "joint":
+        case "categorical" | "tan" | "joint":
             return X[["wind"]].assign(rain=np.where(X["rain"] > 0, "yes", "no").astype(object)), y
         case "gnb" | "gda":
             return X[["rain"]].assign(snow=np.arange(60) % 7), y

@@ -156,15 +156,6 @@ def test_draws_alone(overlapping: tuple[Any, Any]) -> None:
     np.testing.assert_array_equal(drawn.parameters["weight"], asked_for.parameters["weight"])
 
 
-def test_settings_are_stored(overlapping: tuple[Any, Any], tmp_path: Any) -> None:
-    clf = bc.LogisticRegression(prior_scale=2.5, inference=Auto(LAPLACE, SHORT), random_state=0).fit(*overlapping)
-    clf.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    assert loaded.inference == clf.inference
-    assert loaded.inference_ == clf.inference_
-    assert loaded.notes_ == clf.notes_
-
-
 def test_unequal_weights_are_a_problem_that_is_told() -> None:
     """Draws that stand for too few are not handed out in silence, where Laplace is requested by itself."""
     X, y = load_wine(return_X_y=True)

@@ -27,10 +27,6 @@ def test_a_share_at_the_limit_is_allowed(reached, found):
     assert bool(saturation(draws, 10).problem) == found
 
 
-def test_the_next_step_is_a_deeper_tree():
-    assert "inference=bc.engines.NUTS(max_treedepth=12)" in saturation(np.ones((4, 5)), 10).advice("NUTS")
-
-
 def chains(rng, parameters, count, draws, rho=0.0):
     """Return stationary autoregressive draws (scalar, chain, draw)."""
     noise = rng.normal(size=(parameters, count, draws + 50)) * np.sqrt(1 - rho**2)

@@ -9,7 +9,7 @@ from scipy import integrate, stats
 from bayesclf.arrays import Array
 from bayesclf.engines import laplace
 from bayesclf.engines.laplace import Laplace, sample
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.families.class_prior import KnownClassPrior
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.design import LogisticDesign
@@ -152,9 +152,3 @@ def test_a_model_without_a_mode_is_refused() -> None:
     model = GenerativeModel(("a", "b"), KnownClassPrior(np.array([0.5, 0.5])), np.ones(2), ())
     with pytest.raises(Refused, match="no Laplace approximation"):
         sample(model, Laplace(), seed=0)
-
-
-@pytest.mark.parametrize("settings", [{"draws": 0}, {"chains": 0}])
-def test_settings(settings: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="must be a whole number of at least 1"):
-        Laplace(**settings)

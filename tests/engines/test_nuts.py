@@ -22,8 +22,6 @@ from bayesclf.engines.convergence import convergence_problems
 from bayesclf.engines.nuts import (
     NUTS,
     STATISTICS,
-    TUNE,
-    TUNE_STANDARDISED,
     sample,
     sample_machine_code,
 )
@@ -246,22 +244,6 @@ def test_machine_code_that_is_finite_nowhere_is_refused():
         sample_machine_code(Target(1, never_finite), SMALL, seed=1)
 
 
-def test_standardised_coordinates_need_less_tuning(monkeypatch):
-    tunes = []
-
-    def run(model, *, tune, **settings):
-        tunes.append(tune)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("nutpie.sample", run)
-    for settings in (NUTS(), NUTS(tune=70)):
-        with pytest.raises(KeyboardInterrupt):
-            sample(skewed(), settings, 0, signature="skewed")
-        with pytest.raises(KeyboardInterrupt):
-            sample_machine_code(Target(1), settings, 0)
-    assert tunes == [TUNE, TUNE_STANDARDISED, 70, 70]
-
-
 def test_a_seed_gives_the_same_draws_on_any_number_of_cores():
     model = skewed()
     one = sample(model, NUTS(draws=100, tune=100, cores=1), seed=7, signature="skewed")
@@ -341,24 +323,6 @@ def test_what_cannot_be_sampled_is_refused():
         compiled(model, "discrete")
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"draws": 0}, "draws must be a whole number of at least 1"),
-        ({"tune": 10.0}, "tune must be"),
-        ({"draws": None}, "draws must be"),
-        ({"chains": True}, "chains must be"),
-        ({"cores": 0}, "cores must be"),
-        ({"max_treedepth": -1}, "max_treedepth must be"),
-        ({"target_accept": 1.0}, "must be a number between 0 and 1"),
-        ({"target_accept": float("nan")}, "must be a number between 0 and 1"),
-    ],
-)
-def test_settings_are_checked(settings, message):
-    with pytest.raises(InputError, match=message):
-        NUTS(**settings)
-
-
 def test_healthy_and_constant_draws_have_no_problems():
     x = healthy((4, 1000, 3))
     x[..., 1] = 2.5
@@ -402,10 +366,3 @@ def test_slow_energy_is_found_in_its_chain():
     drawn = xr.Dataset({"energy": (("chain", "draw"), energy)})
     (problem,) = convergence_problems(dataset(healthy((4, 1000))), drawn, 10)
     assert problem.startswith("chain 2 explores the tails slowly: E-BFMI is 0.0")
-
-
-def test_a_few_saturated_draws_are_not_a_problem():
-    reached = np.zeros((4, 100), dtype=bool)
-    reached[0, :5] = True
-    drawn = xr.Dataset({"reached_max_treedepth": (("chain", "draw"), reached)})
-    assert convergence_problems(dataset(healthy((4, 1000))), drawn, 10) == ()

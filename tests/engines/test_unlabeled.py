@@ -401,20 +401,6 @@ def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():
         (pd.Categorical([1, 0, 0, 1]).set_categories([0, 1])[[0, 1]].take([0, -1, 1, -1], allow_fill=True), [1, 0]),
         (pd.DataFrame({"y": [True, None, False, None]}), [True, False]),
     ],
-    ids=[
-        "words",
-        "whole",
-        "floats",
-        "array",
-        "Int64",
-        "string",
-        "category",
-        "masked",
-        "array of Int64",
-        "booleans",
-        "categories",
-        "table",
-    ],
 )
 def test_labels_may_be_missing_in_every_form(y, labels):
     there, found = labeled_rows(y)
@@ -478,48 +464,56 @@ def test_a_comparison_leaves_rows_without_a_label_out():
     refused(sentence, lambda: bc.compare(bc.GaussianNB(), table, y, cv=[([0], [1])]), InputError)
 
 
-@pytest.mark.parametrize("make", [lambda: bc.BayesNetClassifier("all-trees"), lambda: bc.AODE()])
-def test_averages_over_structures_need_labels(make):
-    refused(
+GAPS = WORDS.mask(np.arange(24).reshape(12, 2) % 5 == 0)
+HALVES = np.full(11, 0.5)
+CANNOT = {
+    "all trees": (
+        lambda: bc.BayesNetClassifier("all-trees").fit(WORDS, OF_WORDS, **USE),
         "not for averages over structures.* or fit BayesNetClassifier with edges",
-        lambda: make().fit(WORDS, OF_WORDS, **USE),
-    )
-
-
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"inference": "exact"}, "Exact does not sum over their classes; use inference='augmentation', 'map' or 'mle'"),
-        ({"inference": "nuts"}, "NUTS does not sum over their classes"),
-        ({"inference": bc.engines.MAP(bc.engines.Newton())}, "found by EM: there is no optimizer"),
-    ],
-)
-def test_engines_and_priors_that_need_labels(options, match):
-    refused(match, lambda: categorical(**options).fit(WORDS, OF_WORDS, **USE))
-
-
-def test_posteriors_that_are_in_no_closed_form_given_labels():
-    gaps = WORDS.mask(np.arange(24).reshape(12, 2) % 5 == 0)
-    network = bc.BayesNetClassifier([("u", "v")])
-    refused("given labels the posterior has no closed form", lambda: network.fit(gaps, OF_WORDS, **USE))
-    assert network.set_params(inference="map").fit(gaps, OF_WORDS, **USE).predict_proba(gaps).shape == (12, 2)
-
-
-def test_fractions_of_rows_have_no_label_to_draw():
-    weight = np.full(11, 0.5)
-    refused(
+    ),
+    "exact": (
+        lambda: categorical(inference="exact").fit(WORDS, OF_WORDS, **USE),
+        "Exact does not sum over their classes; use inference='augmentation', 'map' or 'mle'",
+    ),
+    "nuts": (lambda: categorical(inference="nuts").fit(WORDS, OF_WORDS, **USE), "NUTS does not sum over their classes"),
+    "an optimizer": (
+        lambda: categorical(inference=bc.engines.MAP(bc.engines.Newton())).fit(WORDS, OF_WORDS, **USE),
+        "found by EM: there is no optimizer",
+    ),
+    "gaps": (
+        lambda: bc.BayesNetClassifier([("u", "v")]).fit(GAPS, OF_WORDS, **USE),
+        "given labels the posterior has no closed form",
+    ),
+    "fractions of rows": (
+        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=HALVES, **USE),
         "weights that are not whole numbers",
-        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE),
-    )
-    assert gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE).model_.unlabeled == 7
-
-
-def test_words_that_are_chosen_by_all_documents():
-    clf = bc.TextNB(vectorizer={"min_df": 2})
-    refused(
+    ),
+    "words by all documents": (
+        lambda: bc.TextNB(vectorizer={"min_df": 2}).fit(["a b", "a c", "a"], [1, 0, None], **USE),
         "vectorizer option 'min_df' .* not for rows without a label",
-        lambda: clf.fit(["a b", "a c", "a"], [1, 0, None], **USE),
-    )
+    ),
+    "lengths": (
+        lambda: gaussian().fit(NUMBERS, ["a", None, "b"], **USE),
+        "X has 11 rows but y has inconsistent len",
+    ),
+    "weights": (
+        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=pd.isna(OF_NUMBERS).astype(float), **USE),
+        "all rows with a label have weight zero",
+    ),
+    "one class": (lambda: gaussian().fit(NUMBERS[:3], ["a", None, "a"], **USE), "y has one class only"),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT)
+def test_what_cannot_be_learned_without_labels_is_refused(name):
+    call, match = CANNOT[name]
+    refused(match, call, (Refused, InputError))
+
+
+def test_estimates_exist_with_gaps_and_fractions_of_rows():
+    network = bc.BayesNetClassifier([("u", "v")], inference="map").fit(GAPS, OF_WORDS, **USE)
+    assert network.predict_proba(GAPS).shape == (12, 2)
+    assert gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, sample_weight=HALVES, **USE).model_.unlabeled == 7
 
 
 @pytest.mark.parametrize("engine", ["map", bc.engines.Augmentation(draws=50)])
@@ -556,21 +550,6 @@ def test_leaving_out_a_labeled_row_is_by_importance_weights():
         joint = sum(w * np.exp(model.log_predictive(encoded)[0]) for w, model in zip(weight, models, strict=True))
         # The rule bayes-optimal averages P(y | x, θ), which is near P(y | x) by the averaged joint density.
         assert float(found.elpd_i[row]) == pytest.approx(np.log(joint[one[row]] / joint.sum()), abs=0.2)
-
-
-def test_numbers_of_labels_and_weights_that_do_not_fit():
-    refused(
-        "X has 11 rows but y has inconsistent length 3",
-        lambda: gaussian().fit(NUMBERS, ["a", None, "b"], **USE),
-        InputError,
-    )
-    weight = np.where(pd.notna(OF_NUMBERS), 0.0, 1.0)
-    refused(
-        "all rows with a label have weight zero",
-        lambda: gaussian().fit(NUMBERS, OF_NUMBERS, sample_weight=weight, **USE),
-        InputError,
-    )
-    refused("y has one class only", lambda: gaussian().fit(NUMBERS[:3], ["a", None, "a"], **USE), InputError)
 
 
 def test_what_rests_on_all_labels_says_so():

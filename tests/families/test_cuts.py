@@ -15,7 +15,7 @@ from scipy.special import gammaln, logsumexp
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist
 from bayesclf.families import Axes, Histogram, Ordinal
-from bayesclf.families.cuts import CutSets
+from bayesclf.families.cells_in_a_row import CutSets
 
 LABELS = ("no", "maybe", "yes")
 

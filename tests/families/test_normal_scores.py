@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from bayesclf.families import normal_scores
-from bayesclf.families.normal_scores import NormalScores, StudentScores
+from bayesclf.families import gaussian as normal_scores
+from bayesclf.families.gaussian import NormalScores, StudentScores
 
 RNG = np.random.default_rng(3)
 MU = RNG.normal(size=(5, 3, 7)) * 4

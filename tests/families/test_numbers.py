@@ -73,22 +73,6 @@ def one_class(family, x):
     return family.resolve_prior(statistics), statistics
 
 
-def test_the_predictive_of_an_exponential_is_scipys_lomax():
-    family, statistics = one_class(Exponential(2.5, 1.5), [0.3, 2.0, 0.9])
-    x = np.array([0.0, 0.1, 3.0, 200.0])
-    expected = stats.lomax.logpdf(x, 5.5, scale=4.7)
-    assert_allclose(family.posterior(statistics).log_predictive(x[:, None])[:, 0], expected, rtol=1e-12)
-
-
-def test_the_evidence_of_an_exponential_is_that_of_quadrature():
-    x = [0.3, 2.0, 0.9]
-    family, statistics = one_class(Exponential(2.5, 1.5), x)
-    joint = integrate.quad(
-        lambda rate: stats.gamma.pdf(rate, 2.5, scale=1 / 1.5) * np.prod(stats.expon.pdf(x, scale=1 / rate)), 0, np.inf
-    )[0]
-    assert_allclose(family.log_evidence(statistics), np.log(joint), rtol=1e-8)
-
-
 def test_the_default_prior_of_an_exponential_is_worth_one_row():
     family, _ = one_class(Exponential(), [0.5, 3.5])
     assert family.a.item() == 2.0
@@ -99,7 +83,7 @@ def test_the_default_prior_of_an_exponential_is_worth_one_row():
     "x", mainly([[1.7], [0.3, 2.0, 0.9], [990.0, 1003.0, 1011.0, 995.0], [1e-6, 3.0, 1e4]], [0.3, 2.0, 0.9])
 )
 def test_the_evidence_of_a_gamma_is_that_of_quadrature(x):
-    """Over log α, the rate integrated out by its conjugate prior; and over both, by brute force."""
+    """By brute force over both parameters."""
     family, statistics = one_class(Gamma(median=2.0, spread=1.2, kappa=0.7, m=1.5), x)
 
     def joint(t, beta):
@@ -109,16 +93,6 @@ def test_the_evidence_of_a_gamma_is_that_of_quadrature(x):
     found = family.log_evidence(statistics)[0]
     posterior = family.posterior(statistics)
     peak = posterior.grid.nodes[posterior.grid.log_weight[:, 0, 0].argmax(), 0, 0]
-    over_t = integrate.quad(
-        lambda t: np.exp(family.posterior(statistics).log_marginal(np.full((1, 1, 1), t)).item() - found),
-        peak - 12,
-        peak + 12,
-        points=[peak],
-        limit=400,
-        epsabs=1e-13,
-        epsrel=1e-12,
-    )[0]
-    assert_allclose(over_t, 1.0, rtol=1e-8)
     t = np.linspace(peak - 6, peak + 6, 1501)[:, None]
     by_mode = ((0.7 + len(x)) * np.exp(t)) / (1.05 + sum(x))
     beta = by_mode * np.exp(np.linspace(-9, 5, 1501))
@@ -155,39 +129,6 @@ def test_counts_as_variable_as_poissons_have_no_dispersion_by_maximum_likelihood
     with pytest.raises(DoesNotExist, match="class '0' has counts that vary no more than Poisson's in column 'u'"):
         clf.predict(X, rule="mle")
     assert np.isfinite(clf.predict_proba(X, rule="map")).all()
-
-
-def test_a_gamma_of_shape_one_is_an_exponential():
-    x = [0.3, 2.0, 0.9]
-    family, statistics = one_class(Gamma(median=1.0, spread=1e-4), x)
-    other, of_other = one_class(Exponential(), x)
-    assert_allclose(family.log_evidence(statistics), other.log_evidence(of_other), rtol=1e-6)
-
-
-def test_the_predictive_of_a_log_normal_is_that_of_students_t():
-    family, statistics = one_class(LogNormal(m=0.5, kappa=0.8, a=4.0, b=2.0), [0.3, 2.0, 0.9])
-    posterior = own = family.posterior(statistics)
-    scale = np.sqrt(own.b * (own.kappa + 1) / own.kappa / own.a).item()
-    x = np.array([0.01, 1.0, 50.0])
-    expected = stats.t.logpdf(np.log(x), 2 * own.a.item(), own.m.item(), scale) - np.log(x)
-    assert_allclose(posterior.log_predictive(x[:, None])[:, 0], expected, rtol=1e-12)
-
-
-def test_the_evidence_of_a_log_normal_is_that_of_its_logarithms_and_the_jacobian():
-    x = np.array([0.3, 2.0, 0.9])
-    given = {"m": 0.5, "kappa": 0.8, "a": 4.0, "b": 2.0}
-    gaussian, (family, statistics) = Gaussian(**given), one_class(LogNormal(**given), x)
-    of_logs = gaussian.statistics(np.log(x)[:, None], np.zeros(3, dtype=int), ONE)
-    expected = gaussian.resolve_prior(of_logs).log_evidence(of_logs) - np.log(x).sum()
-    assert_allclose(family.log_evidence(statistics), expected, rtol=1e-12)
-
-
-def test_the_evidence_of_a_hurdle_is_that_of_its_two_parts():
-    x = np.array([0.0, 2.0, 0.0, 0.9, 0.4])
-    family, statistics = one_class(Hurdle(Exponential(2.5, 1.5), 1.5, 0.7), x)
-    others, of_others = one_class(Exponential(2.5, 1.5), x[x > 0])
-    of_zeros = np.log(integrate.quad(lambda t: stats.beta.pdf(t, 1.5, 0.7) * t**2 * (1 - t) ** 3, 0, 1)[0])
-    assert_allclose(family.log_evidence(statistics), others.log_evidence(of_others) + of_zeros, rtol=1e-8)
 
 
 def test_the_default_prior_of_a_hurdle_has_the_share_of_zeros_as_its_mode():
@@ -336,15 +277,6 @@ def test_a_flat_prior_of_a_rate_without_events_has_its_mode_at_zero():
     assert Poisson(1.0, 1.0).resolve_prior(statistics).map(statistics)["rate"].item() == 0
     with pytest.raises(DoesNotExist, match="no most probable rate"):
         Poisson(0.9, 1.0).resolve_prior(statistics).map(statistics)
-
-
-def test_the_prior_of_a_gamma_is_that_of_its_words():
-    """log α is normal, β given α a gamma; per log α and log β."""
-    family = one_class(Gamma(median=2.0, spread=0.7, kappa=0.3, m=5.0), [1.0, 4.0])[0]
-    shape, rate = np.random.default_rng(2).gamma(2.0, 1.0, (2, 9, 1, 1))
-    expected = stats.norm.logpdf(np.log(shape), np.log(2.0), 0.7) + np.log(rate)
-    expected += stats.gamma.logpdf(rate, 1 + 0.3 * shape, scale=1 / (0.3 * 5.0))
-    assert_allclose(family.log_prior({"shape": shape, "rate": rate}).log_density.ravel(), expected.ravel(), rtol=1e-12)
 
 
 def test_a_prior_has_no_rows_yet():

@@ -11,7 +11,7 @@ from scipy.stats import norm
 import bayesclf as bc
 from bayesclf.engines import Exact
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Axes, Categorical, Gaussian, LearntClassPrior, Multinomial, Selected
+from bayesclf.families import Axes, Categorical, Gaussian, Multinomial, Selected
 
 LABELS = ("no", "maybe", "yes")
 NUMBERS, WORDS = ["age", "dose"], ["ward", "smoker"]
@@ -161,43 +161,10 @@ def test_noise_is_left_out_and_signal_kept(rng):
     assert (inclusion[["noise", "letter"]] < 0.5).all()
 
 
-def test_inclusion_of_one_feature_is_the_bayes_factor(rng):
-    y = np.repeat([0, 1], 20)
-    X = pd.DataFrame({"u": rng.choice(["a", "b"], 40)})
-    clf = bc.NaiveBayes(select=True, inclusion=0.3, class_prior="uniform", random_state=1).fit(X, y)
-    apart = bc.CategoricalNB(class_prior="uniform").fit(X, y).model_.log_evidence() - 40 * np.log(0.5)
-    counts = np.array([(X["u"] == level).sum() for level in "ab"], dtype=float)
-    pooled = LearntClassPrior(np.full(2, 2.0)).log_evidence(counts)  # a Dirichlet-multinomial as well
-    odds = 0.3 / 0.7 * np.exp(apart - pooled)
-    np.testing.assert_allclose(clf.inclusion_["u"], odds / (1 + odds), rtol=1e-9)
-
-
 def test_missing_indicators_are_selected_too(mixed_table):
     X, y = mixed_table
     inclusion = make(missing="level").fit(X, y).inclusion_
     assert {"age is missing", "dose is missing", "age", "ward"} <= set(inclusion.index)
-
-
-def test_partial_fit_and_sequential_updating_are_exact(mixed_table):
-    X, y = mixed_table
-    X = X[NUMBERS + WORDS]
-    # The first half must know the scale of the columns, which default priors take from the pooled rows.
-    blocks = {("age", "dose"): Gaussian(m=20.0, kappa=0.1, a=2.0, b=50.0)}
-    whole, half = make(blocks=blocks).fit(X, y), make(blocks=blocks).fit(X[:45], y[:45])
-    later = half.as_prior().fit(X[45:], y[45:])
-    pd.testing.assert_series_equal(later.inclusion_, whole.inclusion_, rtol=1e-9)
-    parts = make().partial_fit(X[:45], y[:45]).partial_fit(X[45:], y[45:])
-    pd.testing.assert_series_equal(parts.inclusion_, make().fit(X, y).inclusion_, rtol=1e-9)
-
-
-def test_selection_survives_saving(mixed_table, tmp_path):
-    X, y = mixed_table
-    clf = make().fit(X, y)
-    clf.save(tmp_path / "model.nc")
-    back = bc.load(tmp_path / "model.nc")
-    pd.testing.assert_series_equal(back.inclusion_, clf.inclusion_)
-    for rule in ("map", "mean", "bayes-optimal", "predictive"):
-        np.testing.assert_array_equal(back.predict_proba(X, rule=rule), clf.predict_proba(X, rule=rule))
 
 
 def test_a_feature_left_out_has_a_logistic_weight_of_zero(rng):

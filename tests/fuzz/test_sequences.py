@@ -31,7 +31,6 @@ MODELS = {
     "network": (lambda: bc.BayesNetClassifier([("x0", "x1")]), ("words", "truths", "levels")),
     "bernoulli": (lambda: bc.BernoulliNB(1.0), ("truths", "counts", "numbers")),
     "multinomial": (lambda: bc.MultinomialNB(1.0), COUNTS),
-    "aode": (lambda: bc.AODE(), ("words", "levels")),
     "text": (lambda: bc.TextNB(alpha=1.0), ("texts",)),
 }
 """Classifiers whose α is not learned from all rows at once, and columns that they take."""

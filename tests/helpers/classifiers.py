@@ -94,8 +94,6 @@ GENERATIVE = (
     FilledCase("all trees", bc.BayesNetClassifier, WORDS, {"structure": "all-trees"}),
     FilledCase("all forests", bc.BayesNetClassifier, WORDS, {"structure": "all-forests"}),
 )
-FIXED = (FilledCase("aode", bc.AODE, WORDS, {"inference": "map"}),)
-"""Plug-ins without a posterior."""
 # A Newton step below its tolerance leaves MAP and MLE with some seven digits.
 LOGISTIC = (
     Case("lr numbers", bc.LogisticRegression, NUMBERS, {"prior_scale": 2.5}, Laplace(draws=500), 1e-6, PLUG_IN),

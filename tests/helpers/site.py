@@ -1,12 +1,11 @@
-"""What the pages of a built site load and link to, and what of it is not in its folder."""
+"""What the pages of a built site load and link to, and what is loaded from elsewhere; Sphinx checks inner links."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 LOADS = {
     ("script", "src"),
@@ -32,10 +31,9 @@ def remote(address: str) -> bool:
 
 @dataclass
 class Page(HTMLParser):
-    """One page: its anchors, what it loads, and what it links to."""
+    """One page: what it loads, and what it links to."""
 
     path: Path
-    ids: set[str] = field(default_factory=set)
     loads: list[str] = field(default_factory=list)
     links: list[str] = field(default_factory=list)
 
@@ -48,7 +46,6 @@ class Page(HTMLParser):
         """Note what an element loads or names."""
         values = {name: value or "" for name, value in attributes}
         self._in_style = tag == "style"
-        self.ids |= {values[name] for name in ("id", "name") if values.get(name) and (name == "id" or tag == "a")}
         self.loads += [values[name] for name in values if (tag, name) in LOADS]
         self.loads += [address for pair in URL.findall(values.get("style", "")) for address in pair if address]
         if tag == "link" and not NOT_LOADED & set(values.get("rel", "").split()):
@@ -85,25 +82,3 @@ class Site:
             text = sheet.read_text(encoding="utf-8")
             found += [f"{sheet.name}: {address}" for pair in URL.findall(text) for address in pair if remote(address)]
         return found
-
-    def dead(self) -> list[str]:
-        """Return links and loaded files, within the folder, that lead nowhere."""
-        return [
-            f"{path.relative_to(self.folder.resolve())}: {link}"
-            for path, link in self._inner()
-            if self._dead(path, link)
-        ]
-
-    def _inner(self) -> Iterator[tuple[Path, str]]:
-        for path, page in self.pages.items():
-            for link in dict.fromkeys([*page.links, *page.loads]):
-                if not remote(link) and urlsplit(link).scheme in ("", "file"):
-                    yield path, link
-
-    def _dead(self, path: Path, link: str) -> bool:
-        parts = urlsplit(link)
-        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-        if not target.is_file() or not target.is_relative_to(self.folder.resolve()):
-            return True
-        anchor = unquote(parts.fragment)
-        return bool(anchor) and target in self.pages and anchor not in self.pages[target].ids

@@ -15,7 +15,7 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.simplexes import SimplexFamily
+from bayesclf.families.categorical import SimplexFamily
 from bayesclf.interpretation.summary import INTERCEPT, priors_of, together
 
 COLUMNS = ["age", "dose", "ward"]

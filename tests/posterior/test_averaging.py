@@ -12,9 +12,7 @@ from scipy.special import log_expit, log_softmax, logsumexp
 from bayesclf import rules
 from bayesclf.errors import Refused
 from bayesclf.models.logistic import design as linear_scores
-from bayesclf.models.logistic.design import LinearScores, LogisticDesign
-from bayesclf.models.logistic.model import LogisticModel, LogisticPrior
-from bayesclf.models.logistic.prior import against_reference
+from bayesclf.models.logistic.design import LinearScores
 from bayesclf.posterior import answers, averaging
 from bayesclf.posterior import linear as mixture
 from bayesclf.posterior.hypotheses import Hypotheses
@@ -150,33 +148,6 @@ class TestMixture:
         assert np.isneginf(found[:, nowhere]).all()
         np.testing.assert_allclose(np.delete(found, nowhere, axis=1), expected, rtol=1e-12)
 
-    def test_of_logistic_regression_with_unseen_levels(self, rng):
-        """By the model's own parameters, one draw after the other."""
-        model, parameters, rows = logistic(rng)
-        scores = model.log_scores(rows, parameters)
-        weight = against_reference(parameters["weight"], model.symmetric, axis=1)
-        intercept, unseen = against_reference(parameters["intercept"], model.symmetric), parameters["unseen"]
-        by_hand = intercept[:, None] + model.design.matrix(rows) * model.design.scale @ weight.swapaxes(1, 2)
-        by_hand += model.design.unseen(rows) @ unseen.swapaxes(1, 2)
-        np.testing.assert_allclose(scores[..., :2], by_hand, rtol=1e-12, atol=1e-12)
-        expected = logsumexp(log_softmax(scores, axis=2), axis=0) - np.log(len(scores))
-        found = rules.log_proba("bayes-optimal", Hypotheses(model, parameters), rows)
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def logistic(rng: np.random.Generator) -> tuple[LogisticModel, dict[str, np.ndarray], Rows]:
-    """Return a model of three labels, draws, and rows of which some have missing cells or unseen levels."""
-    numbers, codes = rng.standard_normal((60, 2)), rng.integers(3, size=(60, 1))
-    design = LogisticDesign.fit(numbers, codes, np.ones(60), ("u", "v"), ("w",), (("p", "q", "r"),))
-    rows = Rows((numbers, codes), 60)
-    y = np.arange(60) % 3
-    model = LogisticModel(("a", "b", "c"), design, design.matrix(rows), y, np.ones(60), LogisticPrior())
-    parameters = {"intercept": rng.standard_normal((50, 3)), "weight": rng.standard_normal((50, 3, len(design)))}
-    parameters["unseen"] = model.unseen_prior({}).draw(rng, 50)
-    numbers, codes = numbers.copy(), codes.copy()
-    numbers[5:15, 0], codes[10:20], codes[:3] = np.nan, -2, -1
-    return model, parameters, Rows((numbers, codes), 60)
-
 
 class TestTilesAndThreads:
     """Neither tiles nor threads change an answer."""
@@ -283,11 +254,6 @@ class TestInterval:
         for bound, tail in enumerate(((1 - ci_prob) / 2, (1 + ci_prob) / 2)):
             enough = next(n for n in range(1, draws + 1) if n >= tail * draws - 1e-9)
             np.testing.assert_allclose(found[..., bound], proba[enough - 1], rtol=1e-12)
-
-    def test_the_two_labels_bounds_mirror_each_other_between_hypotheses(self, rng):
-        """Where no hypothesis lies on a bound's tail, P(a) ends where P(b) begins."""
-        found = averaging.interval(linear(rng.standard_normal((99, 30, 1))), numbered(30), 0.89)
-        np.testing.assert_allclose(found[:, 0], 1 - found[:, 1, ::-1], rtol=1e-12)
 
 
 class TestGibbs:

@@ -42,24 +42,3 @@ def test_what_was_drawn_is_neither_compared_nor_shown(monkeypatch):
     np.testing.assert_allclose(np.exp(bc.rules.bayes_optimal(one, clf.rows(X))).sum(axis=1), 1.0)
     assert "_last" not in before
     assert {field.name for field in type(one).__dataclass_fields__.values() if not field.compare} >= {"_last"}
-
-
-def test_draws_in_memory_are_one_part():
-    clf = bc.CategoricalNB(inference=bc.engines.Exact(draws=DRAWS, chains=1), random_state=1).fit(X, Y)
-    found = clf.hypotheses("posterior")
-    assert not found.in_parts
-    assert list(found.parts()) == [found] or len(list(found.parts())) == 1
-
-
-def test_averages_over_parts_are_those_over_all(monkeypatch):
-    engine = bc.engines.Exact(draws=DRAWS, chains=1)
-    monkeypatch.setattr(hypotheses, "POSTERIOR_BYTES", 0)
-    monkeypatch.setattr(hypotheses, "DRAW_BLOCK_BYTES", 0)
-    clf = bc.CategoricalNB(inference=engine, random_state=1).fit(X, Y)
-    found, rows = clf.hypotheses("posterior"), clf.rows(X)
-    assert len(list(found.parts())) == DRAWS
-    each = [np.exp(part.log_scores(rows)) for part in found.parts()]
-    proba = np.concatenate([scores / scores.sum(axis=2, keepdims=True) for scores in each]).mean(axis=0)
-    np.testing.assert_allclose(clf.predict_proba(X, rule="bayes-optimal"), proba, rtol=1e-10)
-    total = clf.uncertainty(X).total
-    np.testing.assert_allclose(total, -(proba * np.log(proba)).sum(axis=1), rtol=1e-8)

@@ -1,11 +1,17 @@
-"""Conditional Gaussian networks: categories in tables, numbers linear in their parents among the numbers."""
+"""Conditional Gaussian networks: categories in tables, numbers linear in their parents among the numbers.
+
+A missing cell on which nothing observed depends drops out. A missing category that a number depends on is summed over;
+the others are left to the tables. Given the categories the numbers are jointly normal, and a missing number is
+integrated out in closed form.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 from typing import Any, ClassVar, Self, override
 
 import numpy as np
@@ -23,20 +29,65 @@ from bayesclf.families.base import (
     require_each,
     require_positive,
 )
-from bayesclf.families.mixed import gaps, regressions
-from bayesclf.families.mixed.gaps import CompletedRows, Network, require_estimate
-from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
+from bayesclf.families.categorical import BASES
+from bayesclf.families.cells import Booleans, by_pattern
+from bayesclf.families.mixed import regressions
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, root_of_inverse
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
+from bayesclf.families.networks.factors import Factor
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
-from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.networks.structure import Edge
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
-from bayesclf.families.simplexes import BASES
 from bayesclf.families.terms import Density
-from bayesclf.tables.columns import MISSING
+from bayesclf.tables.columns import MISSING, UNSEEN
 from bayesclf.wording import in_names
+
+LARGEST_SUM = 2**12
+"""Combinations of missing categories, on which numbers depend, above which summing over them is refused."""
+
+type OfNumbers = Callable[[tuple[Regression, ...], Array, tuple[int, ...]], Array]
+"""The log density of numbers: of their regressions, rows without missing categories, and the missing numbers."""
+
+
+def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters) -> Array:
+    """Return the log density (draw, row, outcome) of the observed numbers under linear regressions, parents first.
+
+    `X`: Rows (row, feature) without missing categories. `hidden`: Positions of the missing numbers.
+
+    Each regression has the residual r = x − β0 − βᵀx_on, the hidden x being at their conditional means. Let u be the
+    hidden numbers' deviations from these, A_fh = ∂r_f/∂u_h, and D the diagonal of 1/σ². The density of the observed
+    numbers is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u: a regression of −r on A.
+    """
+    values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}
+    beta, sigma2 = parameters["beta"], parameters["sigma2"]
+    residuals, slopes, weights = [], [], []
+    for own in regressions:
+        place = own.configuration(X)
+        terms = own.of_terms(beta)[:, :, place]
+        variance = own.of_regressions(sigma2)[:, :, place]
+        expected = terms[..., 0] + sum(terms[..., 1 + i] * values[j] for i, j in enumerate(own.on))
+        slope = {j: -terms[..., 1 + i] for i, j in enumerate(own.on)}
+        if own.of in hidden:
+            values[own.of], slope[own.of] = expected, np.ones_like(expected)
+            residuals.append(np.zeros_like(expected))
+        else:
+            residuals.append(values[own.of] - expected)
+        weights.append(1 / variance)
+        slopes.append([slope.get(h, np.zeros_like(expected)) for h in hidden])
+    logs = [np.log(w) - np.log(2 * np.pi) - w * r**2 for w, r in zip(weights, residuals, strict=True)]
+    total = np.asarray(0.5 * np.sum(logs, axis=0))
+    if hidden:
+        D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
+        A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
+        right = np.einsum("...fh,...f->...h", A, D * r)
+        root = root_of_inverse(np.einsum("...fh,...f,...fi->...hi", A, D, A))
+        whitened = np.einsum("...ih,...i->...h", root, right)
+        log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
+        total = total + 0.5 * ((whitened**2).sum(axis=-1) + log_det + len(hidden) * np.log(2 * np.pi))
+    return np.swapaxes(total, 1, 2)
+
 
 type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
 
@@ -150,8 +201,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
     numbers its MLE has the means and covariances of ``MultivariateGaussian("class")``, one covariance for each class.
 
     A missing cell that no observed cell depends on drops out. Others are summed and integrated out in prediction, but
-    for the predictive in closed form, which needs the numbers on which observed ones depend. In training rows they
-    couple the parameters: the posterior is then sampled by data augmentation, and estimates are not computed.
+    for the predictive in closed form, which needs the numbers on which observed ones depend. Training rows with
+    such cells are refused, as they couple the parameters.
 
     Parameters
     ----------
@@ -203,14 +254,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "class_free", class_free)
 
-    @override
-    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
-        """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
-        if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
-            return GroupedMoments.of(X, y, axes, sample_weight)
-        network = self.of_columns(axes).network
-        return GroupedMoments.of(X, y, axes, sample_weight, lambda seen: bool(network.hidden(seen).any()))
-
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
 
@@ -247,10 +290,36 @@ class ConditionalGaussian(Family[GroupedMoments]):
         return float(family.resolve_prior(statistics).log_evidence(statistics).sum())
 
     @property
-    def network(self) -> Network:
-        """The tables and the regressions."""
-        layout = None if self.of_categories is None else self.of_categories.layout(self.of_categories.axes)
-        return Network(self.axes, layout, self.regressions)
+    def _factors(self) -> tuple[Factor, ...]:
+        """The factors of the tables, over the categories."""
+        tables = self.of_categories
+        return () if tables is None else tables.layout(tables.axes).factors
+
+    def _needed(self, seen: Booleans) -> Booleans:
+        """Return which features are observed, or something observed depends on, (feature)."""
+        out = seen.copy()
+        for own in reversed(self.regressions):
+            if out[own.of]:
+                out[list(own.parents)] = True
+        category = np.flatnonzero(are_categories(self.axes))
+        for factor in reversed(self._factors):
+            if out[category[list(factor.of)]].any():
+                out[category[list(factor.scope)]] = True
+        return out
+
+    def _require_complete(self, codes: Array | Integers, seen: Booleans) -> None:
+        """Raise `Refused` for the first column with missing cells on which an observed cell of the row depends.
+
+        Of cells (row, feature), by their codes of categories, and which are observed.
+        """
+        for pattern, rows in by_pattern(~seen):
+            for j in np.flatnonzero(self._needed(pattern) & ~pattern):
+                unseen = are_categories(self.axes)[j] and (codes[rows, j] == UNSEEN).any()
+                lacking = "levels that the prior lacks, so that they count as missing cells," if unseen else ""
+                raise Refused(
+                    f"column {self.axes.features[j]!r} has {lacking or 'missing cells'} that others depend on, from "
+                    "which a network with numbers does not learn; fill them in, or leave these rows out"
+                )
 
     @cached_property
     def of_categories(self) -> ConditionalTables | None:
@@ -308,7 +377,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def mle(self, statistics: GroupedMoments) -> Parameters:
         """Return relative frequencies and least squares; raises `DoesNotExist` where rows are too few or collinear."""
         plain = replace(self, axes=statistics.axes)
-        require_estimate(plain.not_conjugate(statistics))
+        plain.not_conjugate(statistics)
         there = statistics.weight_of_cells() > 0
         of_all = [name in self.class_free for name in statistics.axes.features]
         require_each(np.where(of_all, there.any(axis=0), there), statistics.axes, "has no value")
@@ -317,31 +386,20 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
-        require_estimate(self.not_conjugate(statistics))
         posterior = self.posterior(statistics)
         theta = {} if self.of_categories is None else self.of_categories.map(statistics.of_categories())
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
         return {**theta, **regressions.flat(self.regressions, [(beta[None], sigma2[None]) for beta, sigma2 in values])}
 
+    @override
     def not_conjugate(self, statistics: GroupedMoments) -> str:
-        """Return the first column whose missing training cells couple the parameters."""
-        return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
-
-    @override
-    def not_augmentable(self, statistics: GroupedMoments) -> str:
-        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
-        require_whole(self.network.split(statistics)[1].n)
+        """Return nothing; raises `Refused` for missing cells that couple the parameters."""
+        self._require_complete(statistics.groups[:, 1:], statistics.seen)
         return ""
-
-    @override
-    def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
-        """Return the alternation between missing cells and parameters; raises `Refused` for too many completions."""
-        alpha = None if self.of_categories is None else np.asarray(self.of_categories.alpha)
-        return CompletedRows.of(self.network, alpha, self.of_numbers, statistics, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the posterior of the prior's family, for rows without missing cells that matter."""
-        require_conjugate(self.not_conjugate(statistics))
+        self.not_conjugate(statistics)
         parts = tuple(part.updated(Sums.of(own, statistics)) for own, part in self.parts())
         alpha = (
             self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.of_categories()).alpha
@@ -368,7 +426,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        require_conjugate(self.not_conjugate(statistics), NO_PYMC)
+        self.not_conjugate(statistics)
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.of_categories(), suffix)
 
@@ -414,7 +472,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         from bayesclf import pymc_models
 
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
-        require_conjugate(self.network.coupling(X, seen), "such rows have no PyMC model: leave them out")
+        self._require_complete(X, seen)
         columns: dict[int, Any] = {}
         if self.of_categories is not None:
             codes, tables = np.where(seen, X, MISSING)[:, category].astype(np.intp), self.of_categories
@@ -422,7 +480,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
             places = np.flatnonzero(category).tolist()
             columns = {places[j]: column for j, column in found.items()}
         for own, part in self.parts():
-            if np.count_nonzero(part.precision) > part.m.size:
+            if part.correlated:
                 raise Refused("coefficients that depend on each other in the prior have no page of PyMC")
             given = {self.axes.features[j]: columns[j] for j in own.given}
             centered = [columns[j] - center for j, center in zip(own.on, part.centre, strict=True)]
@@ -479,7 +537,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 return np.zeros((draws, len(codes), len(self.axes.labels)))
             return self.of_categories.log_density(codes, parameters)
 
-        of_numbers = partial(gaps.log_normal, parameters=parameters)
+        of_numbers = partial(log_normal, parameters=parameters)
         return self._summed_out(X, of_categories, of_numbers)
 
     def log_predictive(self, X: Array) -> Array:
@@ -506,8 +564,39 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
         return np.asarray(self._summed_out(X, of_categories, of_numbers)[0])
 
-    def _summed_out(self, X: Array, of_categories: Any, of_numbers: gaps.OfNumbers) -> Array:
-        return gaps.log_density(X, self.network.layout, self.regressions, self.axes, of_categories, of_numbers)
+    def _summed_out(self, X: Array, of_categories: Callable[[Integers], Array], of_numbers: OfNumbers) -> Array:
+        """Return the log density of the observed cells, (draw, row, outcome), missing ones summed and integrated out.
+
+        `X`: Cells (row, feature). `of_categories`: Log density (draw, row, outcome) of codes of the categories,
+        negative where missing.
+
+        Raises `Refused` for too many combinations of missing categories.
+        """
+        category, seen = are_categories(self.axes), are_seen(X, self.axes)
+        X = np.where(category & ~seen, MISSING, X)
+        total = of_categories(X[:0, category].astype(np.intp))
+        total = np.zeros((len(total), len(X), total.shape[2]))
+        for pattern, rows in by_pattern(~seen):
+            wanted = self._needed(pattern)
+            used = tuple(own for own in self.regressions if wanted[own.of])
+            gaps = sorted({j for own in used for j in own.given if not pattern[j]})
+            hidden = tuple(np.flatnonzero(wanted & ~pattern & ~category).tolist())
+            sizes = [self.axes.sizes[j] for j in gaps]
+            if prod(sizes) > LARGEST_SUM:
+                names = ", ".join(repr(self.axes.features[j]) for j in gaps)
+                raise Refused(
+                    f"summing out the missing cells of columns {names} takes {prod(sizes):,} combinations (limit "
+                    f"{LARGEST_SUM:,}); fill some in, or fit with missing='level', or with fewer edges"
+                )
+            filled, density = X[rows], None
+            for values in product(*map(range, sizes)):
+                filled[:, gaps] = values
+                term = of_categories(filled[:, category].astype(np.intp))
+                term = term + of_numbers(used, filled, hidden) if used else term
+                with np.errstate(invalid="ignore"):  # of terms without a closed form, which are NaN
+                    density = term if density is None else np.logaddexp(density, term)
+            total[:, rows] = density
+        return total
 
     def log_predictive_without(self, X: Array, y: Integers) -> Array:
         """Own class: the tables' and the regressions' predictives without the row; what all classes share, in all."""
@@ -572,13 +661,6 @@ class ConditionalGaussian(Family[GroupedMoments]):
         if not category.all() or not category.size:
             dims |= {"beta": ("outcome", "term"), "sigma2": ("outcome", "regression")}
         return dims
-
-    @property
-    @override
-    def variant(self) -> str:
-        """The tables' own, and names and shapes of the regressions."""
-        shapes = [(self.axes.features[own.of], own.width, own.sizes, own.class_free) for own in self.regressions]
-        return f"{'' if self.of_categories is None else self.of_categories.variant} {shapes}"
 
     def coords(self) -> dict[str, Any]:
         """Return the names of cells, such as "wind=weak | outlook=sunny", of terms and of regressions."""

@@ -25,11 +25,11 @@ from scipy.special import gammaln
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.errors import DoesNotExist
 from bayesclf.families.base import LOST, Axes
+from bayesclf.families.gaussian import log_student_t
 from bayesclf.families.moments import Moments
 from bayesclf.families.multivariate.covariance import RANK_TOLERANCE, collinear
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, merge
 from bayesclf.families.networks.network import ConditionalTables
-from bayesclf.families.normal_scores import log_student_t
 from bayesclf.families.prior_lines import PriorLine, prior_lines, written
 from bayesclf.families.terms import Density
 from bayesclf.tables.columns import MISSING
@@ -183,20 +183,8 @@ class Sums:
         shape = (labels, own.count)
         tied = cls(n.reshape(shape), mean.reshape(*shape, -1), merged.reshape(*shape, len(scope), -1))
         # Rows of all classes tell of the regressions of all, and are repeated for each class.
-        return tied if not own.class_free else tied.repeated(len(axes.labels))
-
-    def repeated(self, labels: int) -> Self:
-        """Return the same for each class."""
-        return type(self)(*(np.repeat(values, labels, axis=0) for values in (self.n, self.mean, self.scatter)))
-
-    def added(self, other: Self) -> Self:
-        """Return the moments of the rows of both, by the update of Chan, Golub & LeVeque (1983)."""
-        n = self.n + other.n
-        share = np.divide(other.n, n, out=np.zeros_like(n), where=n > 0)
-        away = other.mean - self.mean
-        mean = np.where((self.n > 0)[..., None], self.mean + share[..., None] * away, other.mean)
-        between = (self.n * share)[..., None, None] * away[..., :, None] * away[..., None, :]
-        return type(self)(n, mean, self.scatter + other.scatter + between)
+        repeated = (np.repeat(values, len(axes.labels) // labels, axis=0) for values in vars(tied).values())
+        return cls(*repeated)
 
     def squares(self, slopes: Array) -> Array:
         """Return the sum of squared deviations of x_of − Σ slope_i x_i from its mean, (outcome, configuration)."""
@@ -252,16 +240,14 @@ class NormalInverseGamma:
         shift = (beta[..., 1:] * self.centre).sum(axis=-1)
         return np.concatenate([(beta[..., 0] + (shift if back else -shift))[..., None], beta[..., 1:]], axis=-1)
 
+    @property
+    def correlated(self) -> bool:
+        """Whether coefficients depend on each other given σ², as after rows."""
+        return bool(np.count_nonzero(self.precision) > self.m.size)
+
     def factor(self) -> Array:
         """Return F with FFᵀ = Λ⁻¹, (outcome, configuration, term, other term)."""
         return root_of_inverse(self.precision)
-
-    def marginal_precision(self) -> Array:
-        """Return 1/(Λ⁻¹)_ii, (outcome, configuration, term): β_i | σ² has the variance σ² over it.
-
-        It is the diagonal of Λ where the coefficients are independent of each other given σ².
-        """
-        return np.asarray(1 / (self.factor() ** 2).sum(axis=-1))
 
     def draw(self, rng: np.random.Generator, draws: int) -> tuple[Array, Array]:
         """Draw β (draw, outcome, configuration, term), from 0, and σ²."""
@@ -364,21 +350,14 @@ def log_prior(parts: Sequence[tuple[Regression, NormalInverseGamma]], labels: in
     return Density(np.concatenate(densities, axis=2).reshape(draws, -1), named)
 
 
-CORRELATED = ", correlated with the other coefficients"
-"""What is added to the prior of a coefficient that is not independent of the others given sigma2."""
-
-
 def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[PriorLine]:
     """Return the priors of the coefficients and the variance of one number, once where all configurations have one.
 
-    The prior of a coefficient is the marginal one given σ². Its line says so where the posterior of earlier rows made
-    it differ from the conditional one.
+    That of a coefficient is the marginal one given σ², whose variance is σ²(Λ⁻¹)_ii.
     """
     of_terms, of_regressions = names(axes, [own])
     at = ", ".join(f"{axes.features[i]}={written(c)}" for i, c in zip(own.on, part.centre, strict=True))
-    diagonal = np.diagonal(part.precision, axis1=-2, axis2=-1)
-    correlated = np.count_nonzero(part.precision) > np.count_nonzero(diagonal)
-    of_each = part.marginal_precision() if correlated else diagonal
+    of_each = 1 / (part.factor() ** 2).sum(axis=-1)
     m, of_each, a, b = (values.reshape(len(part.a), -1) for values in (part.m, of_each, part.a, part.b))
     if at:
         for place in range(0, len(of_terms), own.width):
@@ -393,8 +372,8 @@ def priors_of(own: Regression, part: NormalInverseGamma, axes: Axes) -> list[Pri
         if all((values == values[:, :1]).all() for values in by_configuration.values()):
             every = [name.partition(" | ")[0] for name in every[:width]]
             numbers = {key: values[:, 0] for key, values in by_configuration.items()}
-        normal = f"Normal({{m}}, sigma2/{{precision}}){CORRELATED if correlated else ''}"
-        words = normal if form == "beta" else "InvGamma({a}, {b})"
+        more = ", correlated with the other coefficients" if part.correlated else ""
+        words = f"Normal({{m}}, sigma2/{{precision}}){more}" if form == "beta" else "InvGamma({a}, {b})"
         lines += prior_lines(form, words, Axes(axes.labels, tuple(every)), **numbers)
     return lines
 

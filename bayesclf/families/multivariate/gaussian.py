@@ -28,10 +28,16 @@ from bayesclf.families.base import (
 )
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.multivariate import covariance as covariances
-from bayesclf.families.multivariate.augmentation import CompletedScatters, NormalInverseWishart
 from bayesclf.families.multivariate.covariance import Whitening, cholesky, outer, shared_scatter, submatrix
-from bayesclf.families.multivariate.freedom import SPREAD, Freedom, Spectrum, StudentMixture
 from bayesclf.families.multivariate.groups import GroupedMoments
+from bayesclf.families.multivariate.inverse_wishart import (
+    SPREAD,
+    CompletedScatters,
+    Freedom,
+    NormalInverseWishart,
+    Spectrum,
+    StudentMixture,
+)
 from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import MOST_VALUES, Hyperparameter, PriorLine, by_outcome, listing, prior_lines, span
@@ -117,7 +123,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
     kind: ClassVar[str] = "number"
     likelihood: ClassVar[str] = "Normal(mu, Sigma)"
     statistics_type: ClassVar[type[Statistics]] = GroupedMoments
-    keeps_draws: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_choice("covariance", self.covariance, COVARIANCE_DIMS)
@@ -486,29 +491,19 @@ class MultivariateGaussian(Family[GroupedMoments]):
         deviation = mu - m
         square = np.einsum("ski,skij,skj->sk", deviation, np.broadcast_to(inverse, (*mu.shape, d)), deviation)
         of_means = -0.5 * (kappa * square + log_det)
-        of_covariance = -0.5 * (nu * log_det + np.einsum("gij,sgji->sg", psi, inverse))
+        of_covariance, scaled = -0.5 * (nu * log_det + np.einsum("gij,sgji->sg", psi, inverse)), None
         if self.learned:
             c = self._expand(parameters["nu"]) - d - 1
             squares = np.einsum("gi,sgii->sg", np.asarray(self.scale), inverse)
             of_covariance += self.freedom.log_joint(c) - 0.5 * c * (log_det + squares)
+            scaled = self.freedom.log_prior(np.log(c))
         densities = of_covariance + (of_means.sum(axis=1, keepdims=True) if self._shared else of_means)
         part = np.zeros(labels, dtype=np.intp) if self._shared else np.arange(labels)
         of_mu = np.broadcast_to(part[:, None], (labels, d))
         of_Sigma = np.broadcast_to(part[:, None, None], (labels, d, d))
         of_nu = {"nu": np.zeros((), dtype=np.intp) if self._shared else part} if self.learned else {}
-        return Density(densities, {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma, **of_nu})
-
-    @override
-    def log_scaled_prior(self, parameters: Parameters) -> Density:
-        """Return that of log(ν − d − 1) before any row where ν is learned, else that of μ and Σ."""
-        whole, d = self.log_prior(parameters), len(self.axes.features)
-        if not self.learned:
-            return whole
-        return replace(whole, log_density=self.freedom.log_prior(np.log(self._expand(parameters["nu"]) - d - 1)))
-
-    def linear_design(self, statistics: GroupedMoments) -> LinearDesign:
-        """Measure from the pooled means; the columns depend on each other."""
-        return LinearDesign(statistics.axes.features, (), statistics.cells().pooled().mean[0], complete=True)
+        part_of = {"mu": of_mu, "Sigma": of_Sigma[0] if self._shared else of_Sigma, **of_nu}
+        return Density(densities, part_of, scaled)
 
     def linear_terms(self, parameters: Parameters, design: LinearDesign) -> LinearTerms:
         """−½ zᵀΣ⁻¹z + zᵀΣ⁻¹d − ½ dᵀΣ⁻¹d with z = x − center and d = μ_k − center (Abu-El-Haija 2.3)."""
@@ -534,12 +529,6 @@ class MultivariateGaussian(Family[GroupedMoments]):
         """Return μ: (outcome, feature); Σ: (feature, other_feature), with the outcome first if not shared, as ν is."""
         of_nu: dict[str, tuple[str, ...]] = {"nu": () if self._shared else ("outcome",)} if self.learned else {}
         return {"mu": ("outcome", "feature"), "Sigma": COVARIANCE_DIMS[self.covariance], **of_nu}
-
-    @property
-    @override
-    def variant(self) -> str:
-        """Name of the prior of the covariance."""
-        return "inverse-wishart of learned nu" if self.learned else INVERSE_WISHART
 
     @property
     def _conjugate(self) -> NormalInverseWishart:

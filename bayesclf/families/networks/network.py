@@ -26,12 +26,12 @@ from bayesclf.families.base import (
     require_each,
     require_positive,
 )
+from bayesclf.families.categorical import BASES, SimplexFamily
 from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks import factors, row_counts, structure
 from bayesclf.families.networks.factors import Factor, Layout
 from bayesclf.families.networks.row_counts import CompletedTables
 from bayesclf.families.page_tables import PageTable, observe_counts, page_tables
-from bayesclf.families.simplexes import BASES, SimplexFamily
 from bayesclf.families.terms import Density
 from bayesclf.wording import in_names
 
@@ -328,12 +328,6 @@ class ConditionalTables(SimplexFamily[GroupedMoments]):
     def dims(self) -> dict[str, tuple[str, ...]]:
         """Return the axis words of θ."""
         return {"theta": ("outcome", "cell")}
-
-    @property
-    def variant(self) -> str:
-        """Names and shapes of the tables."""
-        tables = [(own.name, own.dims, own.shape) for own in self._page_tables("")]
-        return str(tables or self.layout(self.axes).simplexes)
 
     def coords(self) -> dict[str, Any]:
         """Return the cells' names, such as "wind=weak | outlook=sunny"."""

@@ -1,1 +1,1 @@
-"""Mixtures over every tree or forest between categorical features, and averaged one-dependence estimators."""
+"""Mixtures over every tree or forest between features."""

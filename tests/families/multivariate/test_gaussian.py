@@ -97,40 +97,6 @@ def test_log_density_of_rows_with_missing_cells_is_that_of_scipy(covariance, rng
     np.testing.assert_allclose(found, row_log_density(X, y, parameters), rtol=1e-11)
 
 
-def test_log_density_of_a_diagonal_covariance_is_that_of_independent_features(rng):
-    X, _ = data()
-    mu, sigma2 = rng.normal(size=(5, 3, 3)), rng.uniform(0.5, 2.0, (5, 3, 3))
-    expected = Gaussian("class-feature").log_density(X, {"mu": mu, "sigma2": sigma2})
-    found = MultivariateGaussian("class").log_density(X, {"mu": mu, "Sigma": sigma2[..., None] * np.eye(3)})
-    np.testing.assert_allclose(found, expected, rtol=1e-11)
-
-
-def test_predictive_of_complete_rows_is_scipys_students_t():
-    X, y = data(missing=0.0)
-    prior, statistics = resolved("class", X, y, nu=5.0)
-    posterior = prior.posterior(statistics)
-    for k in range(3):
-        freedom, kappa = posterior.nu[k] - 2, posterior.kappa[k]
-        shape = posterior.psi[k] * (kappa + 1) / (kappa * freedom)
-        expected = stats.multivariate_t.logpdf(X, posterior.m[k], shape, df=freedom)
-        np.testing.assert_allclose(posterior.log_predictive(X)[:, k], expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize(("covariance", "variance"), [("shared", "feature"), ("class", "class-feature")])
-def test_one_feature_is_the_gaussian_family(covariance, variance):
-    X, y = data()
-    X, axes = X[:, :1], Axes(AXES.labels, ("u",))
-    family, one = MultivariateGaussian(covariance, nu=3.0, psi=np.nanvar(X)), Gaussian(variance)
-    statistics, moments = family.statistics(X, y, axes), one.statistics(X, y, axes)
-    posterior = family.resolve_prior(statistics).posterior(statistics)
-    expected = one.resolve_prior(moments).posterior(moments)
-    np.testing.assert_allclose(posterior.nu / 2, expected.a.ravel(), rtol=1e-13)
-    np.testing.assert_allclose(posterior.psi.ravel() / 2, expected.b.ravel(), rtol=1e-12)
-    np.testing.assert_allclose(posterior.kappa, expected.kappa[:, 0], rtol=1e-13)
-    np.testing.assert_allclose(posterior.m, expected.m, rtol=1e-12)
-    np.testing.assert_allclose(posterior.log_predictive(X), expected.log_predictive(X), rtol=1e-10)
-
-
 @pytest.mark.parametrize("options", [{}, {"nu": 7.5}])
 @both
 def test_the_prior_expects_the_variances_within_the_classes(covariance, options):

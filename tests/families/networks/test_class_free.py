@@ -317,29 +317,6 @@ def test_nuts_has_the_exact_posterior():
     np.testing.assert_allclose(sampled.predict_proba(X), exact.predict_proba(X), atol=0.03)
 
 
-def test_it_is_saved_and_learns_in_parts(tmp_path):
-    X, y = rows()
-    clf = network().fit(X, y)
-    clf.save(tmp_path / "model.nc")
-    loaded = bc.load(tmp_path / "model.nc")
-    assert tuple(loaded.class_free) == FREE
-    parts = network().partial_fit(X[:15], y[:15], classes=CLASSES).partial_fit(X[15:], y[15:])
-    added = network().fit(X[:20], y[:20]) + network().fit(X[20:], y[20:])
-    updated = (
-        network()
-        .fit(
-            X[:20],
-            y[:20],
-        )
-        .as_prior()
-        .fit(X[20:], y[20:])
-    )
-    for other in (loaded, parts, added, updated):
-        np.testing.assert_allclose(
-            other.predict_proba(X, rule="predictive"), clf.predict_proba(X, rule="predictive"), atol=1e-12
-        )
-
-
 # What cannot be
 
 

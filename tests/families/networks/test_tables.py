@@ -10,7 +10,7 @@ from scipy.special import logsumexp, xlogy
 
 import bayesclf as bc
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import Axes, BayesianNetwork, Categorical, JointTable, dirichlet
+from bayesclf.families import Axes, BayesianNetwork, JointTable, dirichlet
 from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks import factors, row_counts
 from bayesclf.families.networks.factors import Factor, Layout
@@ -124,35 +124,6 @@ def test_impossible_rows_have_density_zero_with_missing_cells_too():
 # Identities
 
 
-def test_a_joint_table_of_one_feature_is_categorical(rng):
-    X, y = rows(rng, missing=0.1)
-    axes = Axes(AXES.labels, ("b",), (AXES.levels[1],))
-    (joint, counted), (categorical, counts) = (
-        resolved(family, X[:, 1:2], y, axes) for family in (JointTable(), Categorical())
-    )
-    assert not joint.not_conjugate(counted)
-    for estimate in ("mle", "map"):
-        one, other = getattr(joint, estimate)(counted), getattr(categorical, estimate)(counts)
-        np.testing.assert_allclose(one["theta"], other["theta"], rtol=1e-12)
-    np.testing.assert_allclose(joint.posterior(counted).alpha, categorical.posterior(counts).alpha, rtol=1e-12)
-    assert joint.n_parameters == 2 * 2
-
-
-@pytest.mark.parametrize("missing", [0.0, 0.3])
-def test_a_network_without_edges_is_naive_bayes(rng, missing):
-    X, y = rows(rng, missing=missing)
-    (network, counted), (categorical, counts) = (
-        resolved(family, X, y) for family in (FAMILIES["no edges"], Categorical())
-    )
-    assert not network.not_conjugate(counted)
-    for estimate in ("mle", "map"):
-        one, other = getattr(network, estimate)(counted), getattr(categorical, estimate)(counts)
-        np.testing.assert_allclose(one["theta"], other["theta"], rtol=1e-12)
-    np.testing.assert_allclose(network.posterior(counted).alpha, categorical.posterior(counts).alpha, rtol=1e-12)
-    found = network.posterior(counted).log_predictive(X)
-    np.testing.assert_allclose(found, categorical.posterior(counts).log_predictive(X), rtol=1e-12)
-
-
 @pytest.mark.parametrize("n", [8, 300])
 def test_maximum_likelihood_of_all_edges_is_that_of_the_joint_table(rng, n):
     X, y = rows(rng, n)
@@ -171,42 +142,6 @@ def test_parameter_counts_are_the_textbooks(n):
     pairs, chain = tuple(itertools.combinations(names, 2)), tuple(itertools.pairwise(names))
     assert BayesianNetwork(edges=pairs, axes=axes).n_parameters == 2 * (2**n - 1)
     assert BayesianNetwork(edges=chain, axes=axes).n_parameters == 2 * (2 * n - 1)
-
-
-# Posterior
-
-
-@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
-def test_posterior_of_a_tiny_joint_table_is_that_of_quadrature(missing):
-    """Two boolean features, one class: E[θ_c | D] over the simplex of four cells, on a grid of stick lengths."""
-    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
-    X = np.array([[0, 0], [0, 1], [1, 1], [-1 if missing else 1, 1]])
-    alpha = np.array([[1.5, 1.0, 2.0, 1.2]])
-    family, statistics = resolved(JointTable(alpha), X, np.zeros(4, dtype=int), axes)
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    u = (nodes + 1) / 2
-    s, t, v = (axis.ravel() for axis in np.meshgrid(u, u, u, indexing="ij"))
-    theta = np.stack([s, (1 - s) * t, (1 - s) * (1 - t) * v, (1 - s) * (1 - t) * (1 - v)], axis=1)
-    volume = (1 - s) ** 2 * (1 - t) * np.einsum("i,j,k->ijk", weights, weights, weights).ravel()
-    prior = np.exp(np.sum((alpha[0] - 1) * np.log(theta), axis=1))
-    likelihood = np.exp(family.log_density(X, {"theta": theta[:, None]}).sum(axis=(1, 2)))
-    expected = (prior * likelihood * volume) @ theta / (prior * likelihood * volume).sum()
-    if missing:
-        assert "column 'a' has missing cells" in family.not_conjugate(statistics)
-        with pytest.raises(Refused, match="no closed form"):
-            family.posterior(statistics)
-    else:
-        np.testing.assert_allclose(family.posterior(statistics).mean()["theta"][0, 0], expected, rtol=1e-3)
-
-
-def test_map_is_the_maximum_of_posterior_density_over_tiny_networks(rng):
-    axes = Axes(("k",), ("a", "b"), ((0, 1), (0, 1)))
-    X = np.array([[0, 0], [0, 1], [1, 1], [1, 1], [0, -1]])
-    family, statistics = resolved(BayesianNetwork(1.7, edges=(("a", "b"),)), X, np.zeros(5, dtype=int), axes)
-    found = family.map(statistics)["theta"][0, 0]
-    n = np.array([3, 2, 1, 1, 0, 2])
-    expected = [((n + 0.7)[i : i + 2] / (n + 0.7)[i : i + 2].sum()) for i in (0, 2, 4)]
-    np.testing.assert_allclose(found, np.concatenate(expected), rtol=1e-12)
 
 
 # Missing cells in training rows
@@ -302,6 +237,14 @@ def test_a_mode_below_one_does_not_exist(rng, missing):
         family.map(statistics)
     softmax, statistics = resolved(JointTable(0.5, "softmax"), *rows(rng, 20, missing))
     assert (softmax.map(statistics)["theta"] > 0).all()
+
+
+def test_where_em_stays_at_a_saddle_no_mode_exists():
+    """Cells that no row without a gap has, at θ alike: EM stays there, though the density grows to either side."""
+    X, axes = np.array([[0, 0], [0, 1]] * 2 + [[1, -1]] * 6), Axes(("k",), ("a", "b"), ((0, 1),) * 2)
+    family, statistics = resolved(JointTable(0.5), X, np.zeros(10, int), axes)
+    with pytest.raises(DoesNotExist, match="class 'k' has no single most probable θ"):
+        family.map(statistics)
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
