@@ -53,6 +53,12 @@ CASES = {
         0,
         "'b' is read as numbers, with a decimal comma",
     ),
+    "thousands beside points": (
+        rows("{j}.5;1,13{k};{y}", "a;b;cls\n"),
+        NUMBERS,
+        0,
+        "'b' is read as numbers, without the marks between thousands",
+    ),
     "ISO thousands": (rows("1 13{j},{y}", "a,cls\n"), {"a": "number"}, 0, "without the marks between thousands"),
     "cp1252": (rows("Köln {k},{y}", "a,cls\n"), {"a": "category"}, 0, "the text is cp1252"),
     "index": (rows("{i},{j},{y}", ",a,cls\n"), {"a": "number"}, 0, "numbers or names the rows and is left out"),
