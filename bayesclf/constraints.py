@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bayesclf.errors import InputError
-from bayesclf.wording import listed, written
+from bayesclf.wording import did_you_mean, listed, written
 
 LONGEST_VALUE = 60
 """The most characters of a refused value that a message shows."""
@@ -23,10 +23,11 @@ LONGEST_VALUE = 60
 
 @dataclass(frozen=True)
 class Constraint:
-    """What a value may be: `words` say it, as in "must be …"."""
+    """What a value may be: `words` say it, as in "must be …". `names` are the words that it can be, where it is one."""
 
     words: str
     allows: Callable[[Any], bool]
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.words
@@ -119,7 +120,8 @@ def Choice(words: Iterable[str]) -> Constraint:
     ("one of 'tan', 'full'", False)
     """
     known = tuple(words)
-    return Constraint(f"one of {listed(map(repr, known))}", lambda value: isinstance(value, str) and value in known)
+    said = f"one of {listed(map(repr, known))}"
+    return Constraint(said, lambda value: isinstance(value, str) and value in known, known)
 
 
 def Instance(of: type | tuple[type, ...], words: str = "") -> Constraint:
@@ -137,7 +139,7 @@ def Instance(of: type | tuple[type, ...], words: str = "") -> Constraint:
 
 def OrNone(other: Constraint) -> Constraint:
     """What another constraint allows, or None."""
-    return Constraint(f"{other}, or None", lambda value: value is None or other.allows(value))
+    return Constraint(f"{other}, or None", lambda value: value is None or other.allows(value), other.names)
 
 
 def Text() -> Constraint:
@@ -193,7 +195,8 @@ def require(constraint: Constraint, /, **given: object) -> None:
     """
     for name, value in given.items():
         if not constraint.allows(value):
-            raise InputError(f"{name} must be {constraint}, not {written(value, LONGEST_VALUE)}")
+            hint = did_you_mean(value, constraint.names) if isinstance(value, str) else ""
+            raise InputError(f"{name} must be {constraint}, not {written(value, LONGEST_VALUE)}{hint}")
 
 
 def constraint_like(default: object) -> Constraint:

@@ -16,11 +16,13 @@ from scipy.special import logsumexp
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
+from bayesclf.constraints import Flag, Instance, Several, require
 from bayesclf.decisions import decide
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.dirichlet import logs
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
+from bayesclf.wording import LONGEST_NAME, written
 
 __all__ = ["FiniteSpace", "extended_with_bayes_optimal"]
 
@@ -84,13 +86,16 @@ class FiniteSpace:
     draw_bytes: ClassVar[float] = np.inf
 
     def __post_init__(self) -> None:
+        require(Several("names", least=1), names=self.names, labels=self.labels)
+        require(Flag(), generative=self.generative)
         prior = _numbers(self.prior)
         if prior.shape != (len(self.names),) or not _adds_up(prior):
             raise InputError(f"prior must be {len(self.names)} probabilities that add up to 1, not {self.prior!r}")
         if len(set(self.names)) < len(self.names):
             raise InputError(f"names of hypotheses must differ, but these do not: {', '.join(map(repr, self.names))}")
-        if np.isnan(_numbers(self.log_likelihood)).any():
-            raise InputError("log_likelihood must be numbers, not NaN")
+        given = _numbers(self.log_likelihood)
+        if given.shape not in ((), prior.shape) or np.isnan(given).any():
+            raise InputError(f"log_likelihood must be {len(self.names)} numbers, not {given.tolist()}")
         self._check_table(_numbers(self.table))
         if np.isneginf(self._log_joint()).all():
             raise InputError("no hypothesis is possible: P(h) P(D | h) is 0 for all of them; add one that allows D")
@@ -287,6 +292,8 @@ def extended_with_bayes_optimal(
     >>> extended_with_bayes_optimal(H, (0.9, 0.05, 0.05)).answers("bayes-optimal", 0)
     ('+',)
     """
+    require(Instance(FiniteSpace), space=space)
+    require(Flag(), probabilistic=probabilistic)
     if space.generative:
         raise Refused("h3 is a classifier, without a P(x | h), so it cannot join a generative space; use P(y | x, h)")
 
@@ -309,7 +316,10 @@ def _codes(name: str, values: NDArray[Any], size: int) -> Integers:
 
 
 def _numbers(values: Any) -> Array:
-    return np.asarray(values, dtype=float)
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"hypotheses need numbers, not {written(values, LONGEST_NAME)}") from None
 
 
 def _adds_up(values: Array, axis: int | tuple[int, ...] = 0) -> bool:

@@ -33,7 +33,10 @@ def texts(path):
             yield node.value
 
 
-MESSAGES = " ".join({text for path in sorted(FOLDER.rglob("*.py")) for text in texts(path)})
+@pytest.fixture(scope="module")
+def messages():
+    """Return the texts of all modules."""
+    return " ".join({text for path in sorted(FOLDER.rglob("*.py")) for text in texts(path)})
 
 
 def parameters():
@@ -49,33 +52,36 @@ def _signature(call):
         return ()
 
 
-def test_rules_engines_options_and_functions_in_messages_exist():
-    rules = set(re.findall(r"\brules? '([a-z-]+)'", MESSAGES))
+def test_rules_engines_options_and_functions_in_messages_exist(messages):
+    rules = set(re.findall(r"\brules? '([a-z-]+)'", messages))
     assert rules
     assert rules <= set(bc.rules.RULES)
-    engines = set(re.findall(r"inference='([a-z]+)'", MESSAGES))
+    engines = set(re.findall(r"inference='([a-z]+)'", messages))
     assert engines
     assert engines <= {"auto", *ENGINES}
-    functions = set(re.findall(r"\bbc\.([a-zA-Z_.]*[a-zA-Z_])", MESSAGES))
+    functions = set(re.findall(r"\bbc\.([a-zA-Z_.]*[a-zA-Z_])", messages))
     assert len([attrgetter(name)(bc) for name in functions]) > 5
-    keywords = set(re.findall(r"\b([a-z_]+)=(?:'[a-z]|\[…|True|False|None)", MESSAGES))
+    keywords = set(re.findall(r"\b([a-z_]+)=(?:'[a-z]|\[…|True|False|None)", messages))
     assert len(keywords) > 10
     elsewhere = {"index", "ordered", "partitioning", "regex", "scope", "skip_rows"}  # pandas, PyArrow, HTML
     assert keywords - elsewhere <= parameters()
-    flags = set(re.findall(r"(?<![\w(-])(--[a-z][a-z-]+)", MESSAGES))
+    flags = set(re.findall(r"(?<![\w(-])(--[a-z][a-z-]+)", messages))
     options = [text for path in (FOLDER / "cli").glob("*.py") for text in texts(path) if text.startswith("--")]
     declared = {flag for text in options for flag in text.split("/")}  # "--header/--no-header" are two
     assert len(flags) > 10
     assert flags - {"--collections", "--largest", "--width"} <= declared  # of experiments, and of a style sheet
 
 
-NETWORK = bc.BayesNetClassifier([("x", "z")], random_state=1).fit(X, Y)
-POINT = bc.NaiveBayes(inference="map").fit(X, Y)
+def point():
+    """Return a fit without a posterior."""
+    return bc.NaiveBayes(inference="map").fit(X, Y)
+
+
 ADVICE = {
     "a point's average": (
-        lambda: POINT.predict_interval(X),
+        lambda: point().predict_interval(X),
         "fit with inference='auto', or use the rule 'map'",
-        lambda: (bc.NaiveBayes(inference="auto").fit(X, Y).predict_interval(X), POINT.predict_proba(X, rule="map")),
+        lambda: (bc.NaiveBayes(inference="auto").fit(X, Y).predict_interval(X), point().predict_proba(X, rule="map")),
     ),
     "a class that comes late": (
         lambda: bc.NaiveBayes().partial_fit(X, Y).partial_fit(X[:1], ["r"]),
@@ -135,8 +141,9 @@ def test_other_estimators_do_not_advise_options_of_fit_that_they_lack():
 
 def test_joint_densities_exist_where_missing_cells_leave_no_closed_form():
     """By the draws, log Σ_s p(x, k | θ_s) / S, of the rows that need it only."""
-    joint = NETWORK.predict_joint_log_proba(GAP)
-    np.testing.assert_array_equal(joint[[0, 2]], NETWORK.predict_joint_log_proba(GAP.iloc[[0, 2]]))
-    scores = NETWORK.hypotheses("posterior").log_scores(NETWORK.rows(GAP))
+    network = bc.BayesNetClassifier([("x", "z")], random_state=1).fit(X, Y)
+    joint = network.predict_joint_log_proba(GAP)
+    np.testing.assert_array_equal(joint[[0, 2]], network.predict_joint_log_proba(GAP.iloc[[0, 2]]))
+    scores = network.hypotheses("posterior").log_scores(network.rows(GAP))
     np.testing.assert_allclose(joint[1], np.log(np.exp(scores[:, 1]).mean(axis=0)), rtol=1e-12)
     np.testing.assert_allclose(joint[0], np.log(np.exp(scores[:, 0]).mean(axis=0)), atol=0.05)

@@ -39,8 +39,8 @@ def results(table):
     clf = bc.GaussianNB("feature", random_state=1).fit(X, y)
     models = {f"{HOSTILE}{k}": bc.GaussianNB(inference="map") for k in range(9)}
     return {
-        "comparison": bc.compare(models, X, y, rules=["map", "mle", "bayes-optimal"], cv=2),
-        "with costs": bc.compare({"nb": bc.GaussianNB()}, X, y, ["map", "gibbs"], cv=2, reject=0.3),
+        "comparison": bc.compare(models, X, y, rules=["map", "mle", "bayes-optimal"], cv=2, repeats=1),
+        "with costs": bc.compare({"nb": bc.GaussianNB()}, X, y, ["map", "gibbs"], cv=2, repeats=1, reject=0.3),
         "explanation": clf.explain(X),
         "explanation of one row": clf.explain(X[:1]),
         "explanation without intervals": clf.explain(X[:1], rule="map"),
@@ -48,7 +48,7 @@ def results(table):
         "uncertainty": clf.uncertainty(X),
         "implied logistic": clf.to_logistic(),
         "implied by a point": bc.GaussianNB("feature", inference="map").fit(X, y).to_logistic(),
-        "learning curve": bc.learning_curve(models, X, y, ["map", "bayes-optimal"], sizes=[20, 50, 100]),
+        "learning curve": bc.learning_curve(models, X, y, ["map", "bayes-optimal"], sizes=[20, 50, 100], cv=2),
         "trace": bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MAP(bc.engines.Newton())).fit(X, y).trace_,
         "diagnosis": clf.diagnose(checks=["P01", "P08"]),
         "data set": Dataset(HOSTILE, X.assign(label=y), "label", HOSTILE, "here"),

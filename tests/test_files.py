@@ -63,6 +63,11 @@ def test_links_stay_links():
     assert Path("real.txt").read_text() == "new"
     with pytest.raises(InputError, match="in use"):
         output_file("link.txt", "--output", ["real.txt"])
+    Path("hard.txt").hardlink_to("real.txt")
+    with pytest.raises(InputError, match="in use"):
+        output_file("hard.txt", "--output", ["real.txt"])
+    Path("other.txt").write_text("old")
+    assert output_file("other.txt", "--output", ["real.txt"]).name == "other.txt"
 
 
 def test_a_full_disk_leaves_the_old_file():

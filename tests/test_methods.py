@@ -75,6 +75,7 @@ def test_the_stub_has_the_same_methods(home):
     assert found == dict.fromkeys(METHODS[home], True)
 
 
+@pytest.mark.slow
 def test_modules_of_methods_are_imported_on_first_access():
     program = "import sys; from bayesclf.classifiers import GaussianNB; print('bayesclf.report' in sys.modules); "
     program += "GaussianNB.report; print('bayesclf.report' in sys.modules)"

@@ -44,7 +44,7 @@ MISTAKES = {
     "a model as file": (lambda: bc.load(FIT), "path must be the name of a file that save wrote, not GaussianNB"),
     "an experiment's name": (
         lambda: bc.experiments.run("gibbs-bound", None, "folder"),
-        r"experiment must be what experiments.find\('gibbs-bound'\) returns, not its name",
+        r"experiment must be a module, such as experiments.find\('ng-jordan'\) returns, not 'gibbs-bound'",
     ),
     "an experiment without settings": (
         lambda: bc.experiments.run(bc.experiments.find("gibbs-bound"), None, "folder"),

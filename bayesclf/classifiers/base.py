@@ -41,7 +41,7 @@ from bayesclf.classifiers.labels import (
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
 from bayesclf.classifiers.training import Training, accuracy, known_class_prior, seed_of
-from bayesclf.constraints import INSIDE, Choice, require
+from bayesclf.constraints import INSIDE, Choice, Instance, require
 from bayesclf.display import Display, Displayed
 from bayesclf.engines import MAP, MLE, Exact, Trace, inference
 from bayesclf.engines.inference import Draws, Engine
@@ -874,6 +874,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         shown = BaseEstimator._get_fitted_attr_html(fitted, doc_link or NO_PAGE)  # noqa: SLF001 - scikit-learn has no public hook
         shown.estimator_class = type(self)
         return shown
+
+
+FITTED = Instance(BayesClassifier, "a fitted bayesclf classifier")
+"""What functions of a classifier take."""
 
 
 def decided(

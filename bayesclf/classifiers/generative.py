@@ -62,7 +62,7 @@ from bayesclf.posterior.hypotheses import (
     TemperedPosterior,
     to_dataset,
 )
-from bayesclf.rules import Gibbs
+from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows
 from bayesclf.tables.levels import has_order, ordered_levels
@@ -392,7 +392,8 @@ class GenerativeClassifier(BayesClassifier):
     def spread(self, rule: str, class_prior: Any = None) -> HypothesisSet:
         """Return the hypotheses whose probabilities spread around the answer of a rule that averages over them."""
         found = super().spread(rule, class_prior)
-        return TemperedPosterior(cast("Any", found), self._temper[0]) if rule == "tempered" else found
+        tempers = resolve(rule)[0].name == "tempered"
+        return TemperedPosterior(cast("Any", found), self._temper[0]) if tempers else found
 
     def _gather(self, learnt: Learnt) -> None:
         """Keep what was learned from all rows so far; a subclass may decide by it what blocks there are."""

@@ -155,18 +155,18 @@ class NaiveBayes(GenerativeClassifier):
             return ByEvidence()
         known = ", ".join(map(repr, CANDIDATES))
         if isinstance(self.families, str):
-            family = FAMILIES.get(self.families)
+            family = FAMILIES.get(_key(self.families))
             if family is None or family.kind != "number":
                 raise InputError(
                     "families must be 'auto', a family of numbers such as 'gaussian', or several of "
                     f"{known}, not {self.families!r}"
                 )
             return family()
-        names = tuple(self.families) if isinstance(self.families, list | tuple) else ()
-        unknown = [name for name in names if name not in CANDIDATES]
-        if unknown or not names:
+        own = {_key(name): name for name in CANDIDATES}
+        names = [own.get(_key(name)) for name in self.families] if isinstance(self.families, list | tuple) else []
+        if not all(names) or not names:
             raise InputError(f"families must be 'auto', a name or several of {known}, not {self.families!r}")
-        return ByEvidence(names)
+        return ByEvidence(tuple(filter(None, names)))
 
     def _gather(self, learnt: Learnt) -> None:
         """Choose families by the rows so far, keeping what is needed to choose again."""
@@ -334,10 +334,15 @@ class GaussianNB(GenerativeClassifier):
         return (ColumnBlock(family, tuple(map(str, frame.columns))),)
 
 
+def _key(name: object) -> str:
+    """Return the name of a family as `FAMILIES` spells it."""
+    return str(name).casefold().replace(" ", "-")
+
+
 def _family_of(family: Any, alpha: Concentration) -> Family[Any]:
     """Return a family given as an object or by name, which then has the classifier's α."""
-    if isinstance(family, str) and family in FAMILIES:
-        family = FAMILIES[family]()
+    if isinstance(family, str) and _key(family) in FAMILIES:
+        family = FAMILIES[_key(family)]()
         if isinstance(family, Bernoulli | Categorical | Multinomial):
             least_levels = LEAST_LEVELS if isinstance(family, Categorical) else 1
             beta: dict[str, Any] = {} if not isinstance(family, Bernoulli) else {"beta": concentration(alpha)}

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import UNLABELED, checked_labels, is_number, require_labels_as, require_same_labels
-from bayesclf.constraints import Number, Whole
+from bayesclf.constraints import Constraint, Number, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.families import Axes, Categorical, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics, broadcast
@@ -201,6 +201,14 @@ def known_class_prior(class_prior: Any, classes: NDArray[Any]) -> KnownClassPrio
     return KnownClassPrior(pi / pi.sum())
 
 
+CLASS_PRIOR = Constraint(
+    "'dirichlet', 'empirical', 'uniform', a concentration above 0 or probabilities",
+    lambda value: value == "uniform" if isinstance(value, str | Real) else True,
+    ("dirichlet", "empirical", "uniform"),
+)
+"""What a class prior can be that is no concentration: "uniform", or probabilities, which are checked later."""
+
+
 def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any]) -> ClassPrior:
     """Return the class prior in numbers, given `classes` (outcome) and the weight of each."""
     if isinstance(class_prior, LearntClassPrior):
@@ -210,11 +218,7 @@ def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any])
     alpha = 1.0 if isinstance(class_prior, str) and class_prior == "dirichlet" else class_prior
     if Number(above=0).allows(alpha):
         return LearntClassPrior(np.full(len(classes), float(alpha)))
-    if isinstance(class_prior, str | Real) and class_prior != "uniform":
-        raise InputError(
-            "class_prior must be 'dirichlet', 'empirical', 'uniform', a concentration above 0 or probabilities, not "
-            f"{class_prior!r}"
-        )
+    require(CLASS_PRIOR, class_prior=class_prior)
     return known_class_prior(class_prior, classes)
 
 
@@ -466,8 +470,8 @@ def about_unknown(names: Sequence[str]) -> Iterator[str]:
     """Name the columns with levels or words that a prior does not know."""
     if names:
         yield (
-            f"the prior does not know all levels or words of {listed(map(repr, names), LISTED_NAMES, AND_MORE)}, and "
-            "these rows teach nothing about the others; fit all rows at once to learn them"
+            f"the prior lacks some levels or words of {listed(map(repr, names), LISTED_NAMES, AND_MORE)}, and the fit "
+            "ignores these; fit all rows at once to learn them"
         )
 
 

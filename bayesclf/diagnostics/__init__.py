@@ -10,8 +10,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import warn_of_order
+from bayesclf.constraints import require
 from bayesclf.diagnostics import calibration, columns, distance, posterior
 from bayesclf.diagnostics.context import Check, Context
 from bayesclf.diagnostics.diagnosis import Diagnosis, Finding
@@ -90,6 +91,7 @@ def diagnose(
     Skipped
       Y02: give the training rows, clf.diagnose(X, y) (--table TABLE)
     """
+    require(FITTED, classifier=classifier)
     check_is_fitted(classifier, "classes_")
     run = _chosen(checks)
     warn_of_order(X, y=y)

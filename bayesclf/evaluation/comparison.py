@@ -169,6 +169,8 @@ class Comparison(Displayed, HeldOut, ComparisonMethods):
         rule with the smallest log loss.
         """
         entries = [(model, rule) for rule in self.rules_of(model)]
+        if not entries:
+            raise InputError(f"no rule answered for a model {model!r}; the models are {', '.join(self.models)}")
         found = standings(self, entries)
         fit = self.fits.get(model)
         own = None if fit is None else resolve(fit.requested_rule(None))[0].name

@@ -19,7 +19,7 @@ from scipy.special import log_softmax, logsumexp
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Integers
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
@@ -206,8 +206,7 @@ def left_out(
     clf: BayesClassifier, X: Any, y: Any, rule: str | Gibbs, method: str = "auto", progress: Progress = None
 ) -> RowElpd:
     """Return the leave-one-out probabilities of the training rows; arguments and errors are those of `loo`."""
-    if not isinstance(clf, BayesClassifier):
-        raise InputError(f"clf must be a fitted bayesclf classifier, not {clf!r}")
+    require(FITTED, clf=clf)
     if X is None or y is None:
         raise InputError("leaving rows out needs the training rows; give both X and y, loo(clf, X, y)")
     name = scored(rule)

@@ -21,7 +21,7 @@ from scipy.special import ndtr
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf.arrays import Array, Integers, Parameters, require_number
-from bayesclf.classifiers.base import BayesClassifier
+from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.training import seed_of
 from bayesclf.constraints import Flag, Whole, require
@@ -106,6 +106,7 @@ def predictive_check(
     >>> tree["observed_statistics"]["mean"].values.ravel()
     array([2.5, 1.5])
     """
+    require(FITTED, classifier=classifier)
     check_is_fitted(classifier, "classes_")
     require(Whole(1), draws=draws)
     require(Flag(), prior=prior)

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.arrays import Array
-from bayesclf.constraints import constraint_like, require
+from bayesclf.constraints import Constraint, FileName, Instance, OrNone, constraint_like, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import ConvergenceWarning, InputError, PredictionWarning, Stopped
 from bayesclf.files import regular, write_text
@@ -141,7 +141,7 @@ def option(default: Any, help: str) -> Any:
 
 def find(name: str) -> Experiment:
     """Return an experiment by its name."""
-    if name not in EXPERIMENTS:
+    if not isinstance(name, str) or name not in EXPERIMENTS:
         raise InputError(f"unknown experiment {name!r}; they are {', '.join(EXPERIMENTS)}")
     return cast(Experiment, import_module(f"bayesclf.experiments.{name.replace('-', '_')}"))
 
@@ -197,13 +197,15 @@ def run(
     Stopped
         If the disk is full, or workers end before the work does; a run with the same folder does the remaining units.
     """
-    if isinstance(experiment, str):
-        raise InputError(f"experiment must be what experiments.find({experiment!r}) returns, not its name")
+    words = "a module, such as experiments.find('ng-jordan') returns"
+    require(Constraint(words, lambda value: hasattr(value, "Settings")), experiment=experiment)
     if not isinstance(settings, experiment.Settings):
         raise InputError(f"settings must be {name_of(experiment)}'s own, experiment.Settings(…), not {settings!r}")
     for option in fields(settings):
         require(constraint_like(option.default), **{option.name: getattr(settings, option.name)})
     require_jobs(jobs=jobs)
+    require(FileName("the name of a folder"), folder=folder)
+    require(OrNone(Instance(dict)), made=made)
     folder = Path(folder)
     table = experiment.tabulate(
         settings, partial(_done, name_of(experiment), settings, folder, jobs, made or {}, progress)

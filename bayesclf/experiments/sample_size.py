@@ -25,7 +25,7 @@ from scipy import stats
 from scipy.special import betaincinv, ndtri
 
 from bayesclf.arrays import Array
-from bayesclf.constraints import INSIDE, Choice, Number, require
+from bayesclf.constraints import INSIDE, Choice, Number, Whole, require
 from bayesclf.errors import InputError
 from bayesclf.experiments.runner import Each, Figure, Record, Unit, curves, in_order, option
 from bayesclf.wording import percent
@@ -172,6 +172,9 @@ def within(n: int, p: float, half_width: float) -> float:
     >>> round(within(2, 0.5, 0.02), 3)
     0.5
     """
+    require(Whole(1), n=n)
+    require(Number(least=0, most=1), p=p)
+    require(Number(least=0), half_width=half_width)
     k = np.arange(n + 1)
     # A share on the bound counts as within, whatever the rounding of k/n.
     near = np.abs(k / n - p) <= half_width * (1 + 1e-12)
@@ -193,6 +196,8 @@ def coverage(method: str, n: int, p: float, level: float) -> float:
     >>> round(coverage("normal", 2, 0.5, 0.95), 3)
     0.5
     """
+    require(Whole(1), n=n)
+    require(Number(least=0, most=1), p=p)
     k = np.arange(n + 1)
     low, high = interval(method, k, n, level)
     return float(stats.binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum())
@@ -203,6 +208,10 @@ def interval(method: str, k: Any, n: int, level: float) -> tuple[Array, Array]:
 
     Wilson's is centered at (k + z²/2)/(n + z²), the normal one at k/n; the posterior's runs between its tail quantiles.
     """
+    require(Choice(METHODS), method=method)
+    require(Whole(1), n=n)
+    require(Number(least=0, most=n, array=True), k=k)
+    require(INSIDE, level=level)
     share = np.asarray(k, dtype=float) / n
     if method == "beta":
         low, high = (betaincinv(1 + n * share, 1 + n * (1 - share), (1 + sign * level) / 2) for sign in (-1, 1))

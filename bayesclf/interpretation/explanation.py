@@ -16,7 +16,7 @@ from bayesclf import rules
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.training import MISSING_SUFFIX
-from bayesclf.constraints import INSIDE, OrNone, Several, Whole, require
+from bayesclf.constraints import INSIDE, OrNone, Several, Text, Whole, require
 from bayesclf.display import MOST_LINES, Display, Displayed
 from bayesclf.errors import InputError, Refused
 from bayesclf.families.terms import Contributions, Pair, each
@@ -495,12 +495,13 @@ def effects(
     True
     """
     require(INSIDE, ci_prob=ci_prob)
+    require(Text(), column=column)
     require(OrNone(Several("values, such as [1, 2]")), values=values)
     frame = clf.frame(X)
     if isinstance(frame, SparseTable) or clf.columns_[0].kind == "text":
         raise Refused("effects are of columns of numbers and categories, not of words or counts")
     if column not in frame.columns:
-        raise InputError(f"there is no column {column!r}{did_you_mean(str(column), map(str, frame.columns))}")
+        raise InputError(f"there is no column {column!r}{did_you_mean(column, map(str, frame.columns))}")
     frame = frame.iloc[np.unique(np.linspace(0, len(frame) - 1, min(len(frame), MOST_AVERAGED)).astype(int))]
     chosen = list(_compared_values(frame[column]) if values is None else values)
     if len(chosen) < 2:

@@ -5,7 +5,7 @@ import lazy_loader
 __getattr__, __dir__, __all__ = lazy_loader.attach(
     __name__,
     submod_attrs={
-        "columns": ["ColumnKind", "column_kind", "convert_columns", "require_column"],
+        "columns": ["ColumnKind"],
         "reading": ["read_table"],
         "remarks": ["describe_columns"],
     },

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bayesclf.constraints import Choice, FileName, Instance, OrNone, Text, require
+from bayesclf.constraints import PATH, Choice, FileName, Instance, OrNone, Text, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.wording import IN_ALL, counted, did_you_mean, flagged_rows, listed
@@ -334,6 +334,7 @@ def read(
     the separator is ';'
     column 'price' is read as numbers, without '€' and with a decimal comma
     """
+    require(PATH, path=path)
     return _loaded(Path(path), target, dtypes, missing, unlabeled, reading, needs_target=False)
 
 

@@ -179,7 +179,7 @@ class Survey:
     stripped: int = 0
     codes: Counter[str] = field(default_factory=Counter)
     signs: Counter[str] = field(default_factory=Counter)
-    shapes: Counter[str] = field(default_factory=Counter)
+    shapes: set[str] = field(default_factory=set)
     emptied: bool = False
 
     def add(self, column: pa.Array) -> None:
@@ -210,13 +210,13 @@ class Survey:
 
         if self.whole and cast(cells, "int64") is not None:
             self._lengths(cells)
-            self.shapes["whole"] += len(cells)
+            self.shapes.add("whole")
             self.signs[""] += len(cells)
             return
         self.whole = False
         if self.plain and cast(cells, "float64") is not None:
             some = "point" in self.shapes or not pc.all(pc.match_substring_regex(cells, _THOUSANDS)).as_py()
-            self.shapes["point" if some else "point?"] += len(cells)
+            self.shapes.add("point" if some else "point?")
             self.signs[""] += len(cells)
             return
         self.plain = False
@@ -227,7 +227,7 @@ class Survey:
                 return
             sign, shape = found
             self.signs[sign] += pair["counts"]
-            self.shapes[shape] += pair["counts"]
+            self.shapes.add(shape)
 
     def _lengths(self, cells: pa.Array) -> None:
         import pyarrow.compute as pc
@@ -240,15 +240,15 @@ class Survey:
 
     def comma(self) -> bool:
         """Return whether the numbers have decimal commas, or thousands set apart by points, without any doubt."""
-        return not self.words and bool(self.shapes.keys() & COMMA_SHAPES) and not self.shapes.keys() & POINT_SHAPES
+        return not self.words and bool(self.shapes & COMMA_SHAPES) and not self.shapes & POINT_SHAPES
 
     def may_have_commas(self) -> bool:
         """Return whether commas are before three digits alone."""
-        return not self.words and "comma?" in self.shapes and not self.shapes.keys() & POINT_SHAPES
+        return not self.words and "comma?" in self.shapes and not self.shapes & POINT_SHAPES
 
     def points(self) -> bool:
         """Return whether the numbers have decimal points, without any doubt."""
-        return not self.words and bool(self.shapes.keys() & POINT_SHAPES)
+        return not self.words and bool(self.shapes & POINT_SHAPES)
 
     def meaning(self, decimal: str | None, kind: str | None = None) -> Meaning:
         """Return what the cells mean."""
@@ -260,7 +260,7 @@ class Survey:
             return words
         if not self.signs:
             return words if self.codes else replace(words, held="nothing")
-        shapes, signs = self.shapes.keys(), [sign for sign in self.signs if sign]
+        shapes, signs = self.shapes, [sign for sign in self.signs if sign]
         sign = signs[0] if signs else ""
         few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
         if len(signs) > 1 or few:

@@ -145,6 +145,7 @@ def test_collinear_columns_have_no_maximum_likelihood(covariance, rows):
 # Few rows
 
 
+@pytest.mark.slow
 def test_few_rows_of_many_columns_are_predicted_as_well_as_by_shrunk_covariances():
     """At ν = d + 2 the loss of 45 columns is three times the peer's."""
     columns = (15, 30, 45)

@@ -91,7 +91,7 @@ def test_documents_are_split_as_those_of_the_fit_were(change, tmp_path):
 
 OLD, NEW = pd.DataFrame({"c": list("xyxy")}), pd.DataFrame({"c": list("zxyx")})
 PRIORS = [bc.CategoricalNB(1.0), bc.NaiveBayes(), bc.BayesNetClassifier(), bc.JointBayes(), bc.TextNB()]
-TOLD = "the prior does not know all levels or words of '(c|text)', and these rows teach nothing about the others"
+TOLD = "the prior lacks some levels or words of '(c|text)', and the fit ignores these"
 WAYS = {
     "fit": lambda clf: clf.fit(NEW, [0, 0, 1, 1]),
     "partial_fit": lambda clf: clf.partial_fit(NEW[:2], [0, 0], classes=[0, 1]).partial_fit(NEW[2:], [1, 1]),

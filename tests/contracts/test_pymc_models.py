@@ -14,6 +14,7 @@ import pytest
 import xarray as xr
 from helpers.classifiers import CASES
 from helpers.families import PYTHON
+from helpers.suites import NIGHTLY, mainly
 from pymc.distributions.transforms import log, logodds
 from pymc.model.transform.conditioning import remove_value_transforms
 from sklearn.base import clone
@@ -96,8 +97,14 @@ def test_the_free_variables_are_those_of_the_posterior(case, mixed):
     assert all(variable.name in pm.model_to_mermaid(model) for variable in model.basic_RVs)
 
 
+HANDED = ("nb", "nb histogram", "multinomial", "tan", "network of numbers", "gda shared", "lr mixed")
+"""Cases of continuous integration: one of each kind of page."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("case", MODELS, ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=case.name, marks=() if case.name in HANDED else NIGHTLY) for case in MODELS]
+)
 def test_every_model_in_a_users_hands(case, mixed):
     """Draw from the prior, and rows given the posterior; hand trees to ArviZ and draws back to the classifier."""
     clf, X, y = fitted(case, mixed)
@@ -129,7 +136,7 @@ def test_every_model_in_a_users_hands(case, mixed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["nb", "tan", "gda shared", "lr scale"])
+@pytest.mark.parametrize("name", mainly(["nb", "tan", "gda shared", "lr scale"], "nb", "lr scale", others=NIGHTLY))
 def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
     """Within errors that parts of the chains tell; eight parts are few, hence eight errors."""
     clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)

@@ -80,6 +80,15 @@ def test_parameters_of_classifiers(kind, name):
         refuses(name, fit, value)
 
 
+@pytest.mark.parametrize(
+    ("name", "word"), [("class_prior", "uniform"), ("inference", "map"), ("missing", "level"), ("temper", "column")]
+)
+def test_words_in_capitals_are_told(name, word):
+    with pytest.raises(InputError, match=f"did you mean '{word}'"):
+        bc.NaiveBayes(**{name: word.upper()}).fit(NUMBERS, LABELS)
+    assert list(FIT.predict(NUMBERS, rule="MAP")) == list(FIT.predict(NUMBERS, rule="map"))
+
+
 ENGINES = tuple(
     getattr(bc.engines, name) for name in ("Exact", "NUTS", "Laplace", "Augmentation", "Auto", "MAP", "MLE")
 )

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.suites import mainly
 from scipy import sparse
 from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
@@ -162,7 +163,7 @@ def test_progress_is_told_after_each_unit(iris, models):
     assert told == [("gnb", done, 4) for done in range(1, 5)]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", mainly([1, 2], 1))
 def test_models_whose_fits_remain_once_the_time_is_over_are_left_out(comparison, iris, models, monkeypatch, jobs):
     """The numbers of the others are those of a comparison without a limit."""
     ticks = count()

@@ -84,9 +84,6 @@ def fits(tennis):
 class TestPlayTennis:
     """14 days, α = 1, π ~ Dirichlet(1, 1): few rows, so that each matters."""
 
-    def test_by_hand_it_is_about_minus_10_1(self, by_hand):
-        assert by_hand[0] == pytest.approx(-10.105, abs=0.03)
-
     @pytest.mark.parametrize("method", ["psis", "exact", "auto"])
     def test_every_method_gives_the_number_by_hand(self, tennis_fit, tennis, by_hand, method):
         found = bc.loo(tennis_fit, *tennis, method=method).elpd
@@ -350,12 +347,6 @@ class TestRefusals:
         for X, y in ((None, None), (tennis[0], None), (None, tennis[1])):
             with pytest.raises(InputError, match="needs the training rows; give both X and y"):
                 bc.loo(tennis_fit, X, y)
-
-    def test_an_unknown_rule_or_method(self, tennis_fit, tennis):
-        with pytest.raises(InputError, match="unknown rule"):
-            bc.loo(tennis_fit, *tennis, rule="best")
-        with pytest.raises(InputError, match="method must be one of 'auto', 'psis', 'exact', not 'waic'"):
-            bc.loo(tennis_fit, *tennis, method="waic")
 
     @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
     @pytest.mark.parametrize("method", ["auto", "exact"])

@@ -49,7 +49,7 @@ def errors(space, points):
     return dict(zip(RULES, weight @ np.stack(found), strict=True))
 
 
-def spaces(rng, deterministic, generative, points=6, number=100):
+def spaces(rng, deterministic, generative, points=6, number=40):
     """Yield random spaces of 4 hypotheses on 3 labels; deterministic ones know the label of each x."""
     for _ in range(number):
         table = rng.dirichlet(np.full(3, 0.5), size=(4, points))

@@ -1,7 +1,6 @@
 """Naive Bayes against logistic regression: the rows of each problem, the curves by other routes, and what is said."""
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -235,21 +234,6 @@ def test_without_folder_and_network_thirteen_of_fifteen_problems_run(no_folder):
 def test_no_problem_at_hand_is_an_error(no_folder):
     with pytest.raises(InputError, match="the problem pima is not available: pima does not ship"):
         EXPERIMENT.tabulate(EXPERIMENT.Settings(problems="pima,boston"), None)
-
-
-@pytest.mark.parametrize("name", sorted(set(ng_jordan.PROBLEMS) - {"pima", "boston"}))
-def test_a_problem_has_the_same_bits_with_and_without_the_folder(name, data_folder, no_folder, monkeypatch):
-    shipped, dataset = ng_jordan.load(name), ng_jordan.PROBLEMS[name].dataset
-    there = {"breast_cancer_ljubljana": "breast_cancer"}.get(dataset, dataset)
-    if not list(data_folder.glob(f"{there}.csv*")):
-        pytest.skip(f"the folder has no {there}")
-    monkeypatch.setenv("BAYESCLF_DATA", str(data_folder))
-    ng_jordan.load.cache_clear()
-    monkeypatch.setitem(ng_jordan.PROBLEMS, name, replace(ng_jordan.PROBLEMS[name], dataset=f"folder:{there}"))
-    folder = ng_jordan.load(name)
-    np.testing.assert_array_equal(shipped.X, folder.X)
-    np.testing.assert_array_equal(shipped.y, folder.y)
-    assert (shipped.labels, shipped.features, shipped.levels) == (folder.labels, folder.features, folder.levels)
 
 
 def test_curves_cross_where_they_do():

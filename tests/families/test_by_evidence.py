@@ -262,9 +262,9 @@ def test_cells_that_a_chosen_family_cannot_have_count_as_missing(table, fitted):
 
 
 def test_candidates_can_be_named(table):
-    clf = bc.NaiveBayes(families=("Gaussian", "histogram"), inference="map").fit(*table)
-    assert list(clf.families_) == ["Gaussian", "histogram"]
-    assert not hasattr(bc.NaiveBayes(families="gaussian", inference="map").fit(*table), "families_")
+    clf = bc.NaiveBayes(families=("gaussian", "Zero-inflated gamma", "histogram"), inference="map").fit(*table)
+    assert list(clf.families_) == ["Gaussian", "zero-inflated gamma", "histogram"]
+    assert not hasattr(bc.NaiveBayes(families="Gaussian", inference="map").fit(*table), "families_")
     assert Poisson().name not in {block.family.name for block in clf.model_.blocks}
 
 

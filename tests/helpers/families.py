@@ -22,7 +22,7 @@ every_family = pytest.mark.parametrize("case", **ids(EVERY))
 every_case = pytest.mark.parametrize("case", **ids(CASES))
 every_prior = pytest.mark.parametrize("case", **ids(PRIORS))
 MAIN_SUITE = (
-    *("categorical α given", "gaussian class-feature", "multivariate gaussian class", "bernoulli α given"),
+    *("categorical α given", "gaussian class-feature", "multivariate gaussian class prior given", "bernoulli α given"),
     *(
         "multinomial α given",
         "poisson prior given",

@@ -192,7 +192,7 @@ def test_what_has_no_pairs_is_refused_in_one_sentence():
         bc.dependent_pairs("nb", X, y)
     wide = np.random.default_rng(1).normal(size=(8, 501))
     with pytest.raises(Refused, match="500 columns at most, but the model uses 501"):
-        pairs(wide, [0, 1] * 4)
+        bc.dependent_pairs(bc.GaussianNB(inference="map").fit(wide, [0, 1] * 4), wide, [0, 1] * 4)
 
 
 def test_columns_that_do_not_vary_within_the_classes_tell_nothing():

@@ -80,12 +80,12 @@ def test_arrays_that_are_not_there(change, saved):
     refuse(saved)
 
 
-def test_one_array_that_is_there_a_million_times(saved):
+def test_one_array_that_is_there_many_times(saved):
     def change(state):
-        state["fitted"]["notes_"] = [{"array": an_array(state)}] * 100_000
+        state["fitted"]["notes_"] = [{"array": an_array(state)}] * 10_000
 
     tamper(saved, change)
-    refuse(saved, match="its arrays are larger than a model may be", max_bytes=2**20 * 32)
+    refuse(saved, match="its arrays are larger than a model may be", max_bytes=2**20 * 3)
 
 
 def test_a_small_file_that_is_unpacked_to_more_than_allowed(saved):

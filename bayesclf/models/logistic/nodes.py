@@ -287,8 +287,6 @@ def _middles(first: float, last: float, width: float) -> Array:
 
 def _interpolated(values: Array, at: Array) -> Array:
     """Return values (node, …) by splines at places between nodes, and those of the ends beyond."""
-    if len(values) == 1:
-        return np.repeat(values, len(at), axis=0)
     spline: Any = make_interp_spline(np.arange(len(values)), values, k=min(3, len(values) - 1))
     return np.asarray(spline(np.clip(at, 0, len(values) - 1)))
 

@@ -239,6 +239,14 @@ def test_a_mode_below_one_does_not_exist(rng, missing):
     assert (softmax.map(statistics)["theta"] > 0).all()
 
 
+def test_where_em_stays_at_a_saddle_no_mode_exists():
+    """Cells that no row without a gap has, at θ alike: EM stays there, though the density grows to either side."""
+    X, axes = np.array([[0, 0], [0, 1]] * 2 + [[1, -1]] * 6), Axes(("k",), ("a", "b"), ((0, 1),) * 2)
+    family, statistics = resolved(JointTable(0.5), X, np.zeros(10, int), axes)
+    with pytest.raises(DoesNotExist, match="class 'k' has no single most probable θ"):
+        family.map(statistics)
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_the_mode_under_a_flat_prior_is_the_maximum_of_likelihood_also_where_cells_are_never_seen(rng, missing):
     family, statistics = resolved(JointTable(1.0), *rows(rng, 20, missing))
