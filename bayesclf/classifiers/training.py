@@ -16,7 +16,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import UNLABELED, checked_labels, is_number, require_labels_as, require_same_labels
 from bayesclf.constraints import Constraint, Number, Whole, require
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, Ordinal, Selected
+from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
@@ -501,7 +501,8 @@ class FrozenPrior:
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     """Return a block that says which numbers and ordered categories are missing: a Bernoulli for each and class."""
-    in_order = (block for block in blocks if block.family.kind in ("number", "mixed") or block.ordinal)
+    own_cells = (block for block in blocks if not isinstance(block.family, EveryTreeOfCells))
+    in_order = (block for block in own_cells if block.family.kind in ("number", "mixed") or block.ordinal)
     names = tuple(name for block in in_order for name in block.names if name not in block.mixed)
     selected = [block.family for block in blocks if isinstance(block.family, Selected)]
     family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()

@@ -205,7 +205,7 @@ def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotE
 
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     for block in partly.model.blocks:
-        if block.family.name == "every-tree":
+        if block.family.name.startswith("every-tree"):
             raise Refused(
                 "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
                 "drop these rows, or fit BayesNetClassifier with edges"
