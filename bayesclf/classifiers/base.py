@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from itertools import takewhile
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,10 +114,6 @@ def _entries(section: str) -> dict[str, str]:
 
 NO_PAGE = "#"
 """Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
-
-
-def _is_cached(value: object) -> bool:
-    return isinstance(value, cached_property)
 
 
 SHOWN = 5
@@ -302,8 +298,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 self._infer(self._make_model(rows))
             else:
                 self._infer_partly(rows)
-            categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
-            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, categories)
+            words: list[str] = []
+            if not sparse.issparse(X):
+                categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
+                words += columns.about_words(rows.frame, categories)
             if hasattr(self, "feature_names_in_") and not columns.is_described(X):
                 words += about_useless(rows.frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
@@ -726,23 +724,21 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def _draws_of(self, dims: dict[str, tuple[str, ...]]) -> xr.Dataset:
         """Return the draws of what has these axes by name."""
         if self.draws_ is None:
-            raise self._without_draws()
+            raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
         coords = self.model_.shown_coords()
-        parameters = self.model_.shown(self.draws_.parameters)
+        seeded = self.draws_.seeded
+        drawn = self.draws_.parameters if seeded is None else seeded.class_prior(cast("Any", self.model_).posterior())
+        parameters = self.model_.shown(drawn)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if not dims:
             dataset.attrs["not_held"] = NO_PARAMETER
         elif len(held) < len(dims):
             dataset.attrs["not_held"] = (
-                f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
+                f"{len(seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
                 "keep in memory; they are made from a seed when predictions need them"
             )
         return dataset
-
-    def _without_draws(self) -> Refused:
-        """Return why there are none."""
-        return Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
 
     def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
         """Return the PyMC model of labels and rows, to read, to sample and to extend.
@@ -859,7 +855,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         return [name for name in names if fitted or name.startswith("_") or not name.endswith("_")]
 
     def __getstate__(self) -> dict[str, Any]:
-        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
+        members = (member for cls in type(self).__mro__ for member in vars(cls).items())
+        computed = {name for name, value in members if isinstance(value, cached_property)}
         return {name: value for name, value in super().__getstate__().items() if name not in computed}
 
     def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:

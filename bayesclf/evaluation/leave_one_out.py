@@ -23,7 +23,7 @@ from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
-from bayesclf.engines.convergence import scaled_draws
+from bayesclf.engines.convergence import of_unit_scale, single
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
 from bayesclf.families.base import Statistics
@@ -584,10 +584,10 @@ def _relative_efficiency(clf: BayesClassifier, draws: int) -> float:
     posterior: Any = None if isinstance(clf.inference_, Exact) else clf.posterior_["posterior"].to_dataset()
     if posterior is None or posterior.sizes["chain"] == 1:
         return 1.0
-    from arviz_stats import ess
+    from arviz_stats.base import array_stats
 
-    found = ess(posterior.map(lambda variable: scaled_draws(variable)[0]), method="mean")
-    return float(np.nanmean(np.concatenate([values.to_numpy().ravel() for values in found.data_vars.values()])) / draws)
+    _, scalars = single(posterior, map(str, posterior))
+    return float(np.nanmean(array_stats.ess(of_unit_scale(scalars), method="mean")) / draws)
 
 
 def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Array:

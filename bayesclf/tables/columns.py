@@ -710,12 +710,15 @@ type Range = tuple[float, float, float, int]
 
 def ranges(frame: pd.DataFrame, names: tuple[str, ...]) -> dict[str, Range]:
     """Return the ranges of columns of numbers, by name, without columns that have no cell."""
-    found = {}
-    for name, cells in zip(names, read_numbers(frame, names).columns, strict=True):
-        known = cells[~np.isnan(cells)] if np.isnan(cells.sum()) else cells
-        if len(known):
-            found[name] = (float(known.min()), float(known.mean()), float(known.max()), len(known))
-    return found
+    X = read_numbers(frame, names)
+    low, high = X.extremes
+    total, count = np.zeros((2, len(names)))
+    for rows in blocks_of(*X.shape):
+        some = X[rows]
+        count += len(some) if X.ordinary else (~np.isnan(some)).sum(axis=0)
+        total += some.sum(axis=0) if X.ordinary else np.nansum(some, axis=0)
+    found = zip(names, low.tolist(), total.tolist(), high.tolist(), count.astype(int).tolist(), strict=True)
+    return {name: (least, cells / known, most, known) for name, least, cells, most, known in found if known}
 
 
 def _together(one: Range | None, other: Range | None) -> Range | None:
