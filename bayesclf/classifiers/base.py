@@ -201,6 +201,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         Their names, where all are strings.
     columns_ : tuple of Column
         The training columns, with what each holds and its levels.
+    reading_ : dict
+        How the table was read, if it was a file: `predict_stream` and reports read files in the same way.
     notes_ : list of str
         What the user should know of the fit, one sentence each.
     inference_ : Engine
@@ -226,6 +228,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     notes_: list[str]
     classes_: NDArray[Any]
     target_name_: str | None
+    reading_: dict[str, Any]
     model_: Model
     trace_: Trace | None
     draws_: Draws | None
@@ -562,6 +565,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Return rows to predict as a checked table, with the columns of the training table in their order."""
         check_is_fitted(self, "classes_")
         table: Table = self._validated(X, reset=False)
+        columns.warn_of_signs(columns.reading_of(X).get("signs") or {}, self.reading_.get("signs"))
         return table
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -604,6 +608,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         require(UNLABELED_IN_PARTS if in_parts else UNLABELED_CHOICE, unlabeled=unlabeled)
         more = in_parts and "classes_" in vars(self)
         frame = self._validated(X, reset=not more)
+        if not more:
+            self.reading_ = columns.reading_of(X)
         codes_of = self._codes_of_more if more else self._label_codes
         codes, remarks = np.full(len(frame), UNLABELED), tuple[str, ...]()
         found = labeled_rows(y)

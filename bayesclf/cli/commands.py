@@ -281,12 +281,12 @@ def report(
     X, y = None, None
     if table is not None:
         from bayesclf.cli.inputs import load_training, show_sentences
-        from bayesclf.interpretation.prediction_files import kind_to_read, with_levels
+        from bayesclf.interpretation.prediction_files import as_read, kind_to_read, with_levels
 
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
         names = [column.name for column in classifier.columns_]
-        how = {**reading, "keep": [*reading.get("keep", ()), *names]}
-        training = load_training(table, target or getattr(classifier, "target_name_", None), how, kinds=kinds)
+        target = target or getattr(classifier, "target_name_", None)
+        training = load_training(table, target, as_read(classifier, reading, target), kinds=kinds)
         show_sentences(stdout(), "read", training.dataset.notes)
         X, y = with_levels(training.X[names], classifier.columns_), training.y
     with shown(f"checking {model}"):

@@ -120,7 +120,7 @@ def as_table(X: Any) -> pd.DataFrame:
     ):
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
     frame = columns.to_frame(X)
-    frame.attrs = {columns.NOTES: ()}  # what was done to read it is said once, not of each fit
+    frame.attrs |= {columns.NOTES: ()}  # what was done to read it is said once, not of each fit
     columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
     return frame
 

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "load", "save"]
 
-DAMAGED = "is damaged or was altered"
+STRANGE = "was written by another version of bayesclf, or was altered"
+"""What is wrong with a file that is whole, as its checksum says, and is no model of this version."""
+
 PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""
 
@@ -112,9 +114,9 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     except checks.TooManyDraws as error:
         raise InputError(f"{source}: {error}") from None
     except ValueError as error:
-        raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
+        raise InputError(f"{source} {STRANGE} ({error}); fit the model again") from None
     except Exception:  # JSON of a stranger can fail anywhere, in any way
-        raise InputError(f"{source} {DAMAGED}; save the model again") from None
+        raise InputError(f"{source} {STRANGE}; fit the model again") from None
     raise InputError(
         f"{source} was written by bayesclf {writer} in format {number}, but bayesclf {version('bayesclf')} reads "
         f"format {VERSION}; load it with that version, or fit the model again"

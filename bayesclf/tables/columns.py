@@ -56,6 +56,27 @@ def notes_of(X: Any) -> tuple[str, ...]:
     return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
 
 
+READING = "bayesclf reading"
+"""Where the attributes of a table say how it was read."""
+
+
+def reading_of(X: Any) -> dict[str, Any]:
+    """Return how a table was read that was a file, as options of `datasets.read`."""
+    return dict(X.attrs.get(READING, {})) if isinstance(X, pd.DataFrame) else {}
+
+
+def warn_of_signs(signs: Mapping[str, str], expected: Mapping[str, str] | None) -> None:
+    """Warn of columns whose numbers have other signs than in the table of a model."""
+    for name, sign in (expected or {}).items():
+        if signs.get(name, sign) != sign:
+            here, there = (repr(own) if own else "no sign" for own in (signs[name], sign))
+            warn(
+                f"column {name!r} has {here} where the training rows have {there}; its numbers are taken as they "
+                "are, so convert them if the unit is another",
+                PredictionWarning,
+            )
+
+
 def is_described(X: Any) -> bool:
     """Return whether it was already said, or decided, which columns of a table are of no use."""
     return NOTES in getattr(X, "attrs", {})

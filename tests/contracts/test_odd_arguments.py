@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.fuzz import answer
+from helpers.odd import LABELS as Y
 from helpers.odd import NO_COUNTS, NO_FLAGS, NO_NUMBERS
+from helpers.odd import NUMBERS as X
 from helpers.suites import mainly
 
 import bayesclf as bc
@@ -25,8 +27,6 @@ from bayesclf.experiments import sample_size
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
 from bayesclf.tables import describe_columns, read_table
 
-Y = np.array(["a", "b"] * 10)
-X = pd.DataFrame({"u": np.arange(20) % 7 / 7, "v": np.arange(20) % 3 / 3})
 ODD = [
     None, "", "x", -1, 0, 2.5, np.nan, True, 1j, object(), [], ["x"], [[]], [None], {}, {"x": 1}, pd.DataFrame(),
     np.eye(3), Y[:-1], X[:-1],
