@@ -21,7 +21,6 @@ from bayesclf.families.base import (
     Axes,
     Family,
     Statistics,
-    WithoutPyMC,
     joined,
     require_each,
     require_positive,
@@ -269,7 +268,7 @@ class Node:
 
 
 @dataclass(frozen=True, repr=False)
-class EveryTree(WithoutPyMC, Family[PairCounts]):
+class EveryTree(Family[PairCounts]):
     """P(x | y = k) = Σ_T P(T) Π_j P(x_j | x_parent(j), y = k, θ_T): a mixture over all trees, or all rooted forests.
 
     ========== ================================ ==============================================================

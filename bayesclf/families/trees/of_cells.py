@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters, require_bytes
 from bayesclf.constraints import Whole, require
-from bayesclf.families.base import Axes, Family, Statistics, WithoutPyMC
+from bayesclf.families.base import Axes, Family, Statistics
 from bayesclf.families.cells import ValueCounts
 from bayesclf.families.cells_in_a_row import Cells
 from bayesclf.families.multivariate.groups import are_categories, are_seen
@@ -97,7 +97,7 @@ class MixedRows(Statistics):
 
 
 @dataclass(frozen=True, repr=False)
-class EveryTreeOfCells(WithoutPyMC, Family[MixedRows]):
+class EveryTreeOfCells(Family[MixedRows]):
     """p(x | y = k) = P(c(x) | y = k) Π_j f_j(x_j | c_j): `EveryTree` over the categories and the cells of the numbers.
 
     The cells of a number are cut at quantiles of the pooled training rows, without labels; a value that many rows share
