@@ -15,7 +15,6 @@ import pandas as pd
 from scipy.special import gammaln
 
 from bayesclf.arrays import Array
-from bayesclf.constraints import Instance, OrNone, Text, require
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import (
     LISTED_LEVELS,
@@ -525,9 +524,6 @@ def describe_columns(
     column 'age' is read as categories because of 'old' (row 2); leave that cell empty (missing={'age': ['old']}) to
     read the column as numbers, or declare that this is meant, with dtypes={'age': 'category'}
     """
-    require(Instance(pd.DataFrame), frame=frame)
-    require(OrNone(Text()), target=target)
-    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
     dtypes = dtypes or {}
     if target is not None:
         require_column(target, list(frame.columns), "the table")

@@ -25,7 +25,7 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation.predictive_checks import predictive_check
 from bayesclf.experiments import sample_size
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.tables import describe_columns, read_table
+from bayesclf.tables import read_table
 
 ODD = [
     None, "", "x", -1, 0, 2.5, np.nan, True, 1j, object(), [], ["x"], [[]], [None], {}, {"x": 1}, pd.DataFrame(),
@@ -134,7 +134,6 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "datasets.load": (lambda: bc.datasets.load, {"name_or_path": "play_tennis"}),
     "datasets.read": (lambda: bc.datasets.read, {"path": "none"}),
     "tables.read_table": (lambda: read_table, {"path": "none"}),
-    "tables.describe_columns": (lambda: describe_columns, {"frame": X}),
     "rules.resolve": (lambda: bc.rules.resolve, {"rule": "map"}),
     "experiments.find": (lambda: bc.experiments.find, {"name": "ng-jordan"}),
     "experiments.run": (
