@@ -127,9 +127,9 @@ class Uncertainty(Displayed):
     Attributes
     ----------
     total
-        H[Σ_s w_s P(y | x, h_s)].
+        H of the rule's answer: of Σ_s w_s P(y | x, h_s), under ``"tempered"`` of that with densities p(x | k, D).
     aleatoric
-        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
+        Σ_s w_s H[P(y | x, h_s)], at most the total: what would remain if θ were known.
     epistemic
         Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
         under a false independence assumption it shrinks around a wrong value.
@@ -393,7 +393,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
         It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
-        under ``"tempered"``. There the answer itself has predictive densities, p(x | k, D), and may lie outside.
+        under ``"tempered"``. The answer of that rule has predictive densities, p(x | k, D). Where it lies outside the
+        draws' interval, the interval is widened to hold it.
 
         Parameters
         ----------
@@ -410,14 +411,21 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """
         require(INSIDE, ci_prob=ci_prob)
         rows, rule = self.rows(X), self.interval_rule(rule)
-        return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x=rule == "predictive")
+        found = averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x=rule == "predictive")
+        if rule == "tempered":
+            answer = self.predict_proba(X, rule, class_prior)
+            np.minimum(found[..., 0], answer, out=found[..., 0])
+            np.maximum(found[..., 1], answer, out=found[..., 1])
+        return found
 
     def uncertainty(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Uncertainty:
-        """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
+        """Split the entropy of the rule's answer into aleatoric and epistemic parts; arguments as in intervals."""
         rows, rule = self.rows(X), self.interval_rule(rule)
         averages = averaging.average(self.spread(rule, class_prior), rows, given_x=rule == "predictive")
-        total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
-        return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+        log_proba = self.predict_log_proba(X, rule, class_prior) if rule == "tempered" else averages.log_proba
+        total = np.asarray(entr(np.exp(log_proba)).sum(axis=1), dtype=float)
+        aleatoric = np.minimum(averages.entropy, total)
+        return Uncertainty(total, aleatoric, total - aleatoric)
 
     def interval_rule(self, rule: str | None) -> str:
         """Return a rule that intervals can have; by default the own one, or Bayes-optimal."""
@@ -448,6 +456,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if self.rule is not None:
             rules.resolve(self.rule)
         self.model_ = model
+        self._notes_of_draws: list[str] = []
         self.points_ = {}
         self.trace_ = None
 
@@ -459,8 +468,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
         self.draws_, self.inference_ = inferred.draws, inferred.engine
-        self.notes_ += inferred.notes
+        self._note_draws(*inferred.notes)
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
+
+    def _note_draws(self, *notes: str) -> None:
+        """Add notes about the draws of the posterior, which do not hold for draws that are given instead."""
+        self.notes_ += notes
+        self._notes_of_draws += notes
 
     def _watch(self, name: str, optimizer: Optimizer) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""

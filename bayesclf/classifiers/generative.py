@@ -368,9 +368,9 @@ class GenerativeClassifier(BayesClassifier):
     def _infer(self, model: Model) -> None:
         super()._infer(model)
         if self._may_temper and self.requested_rule(None) == "tempered":
-            self.notes_.append(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
+            self._note_draws(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
         elif self._may_temper and self.rule is None and self.draws_ is not None:
-            self.notes_.append(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
+            self._note_draws(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
 
     @property
     def _may_temper(self) -> bool:

@@ -320,7 +320,7 @@ class LogisticRegression(BayesClassifier):
             except DoesNotExist as reason:
                 warn(str(reason), ConvergenceWarning)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
-            self.notes_.append(about_scale(self.draws_.parameters))
+            self._note_draws(about_scale(self.draws_.parameters))
 
     def _takes_some_rows(self) -> bool:
         """Return whether the requested optimizer takes steps on some rows, so that duplicate rows must stay apart."""

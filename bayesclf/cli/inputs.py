@@ -108,13 +108,9 @@ def load_training(
         raise InputError(
             f"the label column {y.name!r} has one class only, {str(y.iloc[0])!r}; it needs rows of at least two classes"
         )
-    training = Training(dataset, X, y, described)
-    for name, kind in training.kinds.items():
-        if X[name].isna().all():
-            raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
-        if kind == "number":
-            columns.numbers(X, (name,))
-    return training
+    for name in X.columns[X.isna().all()]:
+        raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
+    return Training(dataset, X, y, described)
 
 
 def source_files(dataset: Dataset) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, LinearConstraint, minimize
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf import rules
@@ -624,7 +624,7 @@ def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Ar
         row = int(np.flatnonzero(~np.isfinite(largest))[0])
         raise InputError(f"row {row + 1} has probability 0 under every model, so that no mixture of them is best")
     likelihood = np.exp(log_score - largest)
-    ones = np.ones(log_score.shape[1])
+    models = log_score.shape[1]
 
     def loss(weights: Array) -> tuple[float, Array]:
         """Return the negative mean log score of the mixture, and its gradient in the weights."""
@@ -633,14 +633,13 @@ def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Ar
         return -float(np.average(np.log(mixed), weights=sample_weight)), -slope
 
     with np.errstate(divide="ignore", invalid="ignore"):  # a step may end where a row has probability 0
-        solve: Any = minimize  # its type stubs do not fit the constraint given as functions
-        found = solve(
+        found = minimize(
             loss,
-            ones / ones.size,
+            np.full(models, 1 / models),
             jac=True,
             method="SLSQP",
-            bounds=[(0, 1)] * ones.size,
-            constraints={"type": "eq", "fun": lambda weights: weights.sum() - 1, "jac": lambda _: ones},
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(np.ones(models), 1, 1),
             options={"ftol": PRECISION, "maxiter": 1000},
         )
     weights = np.where(found.x > NEGLIGIBLE, found.x, 0.0)

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.constraints import PATH, require
 from bayesclf.errors import InputError
+from bayesclf.files import output_file
 from bayesclf.storage import allowed, checks, container, encoding
 from bayesclf.storage.allowed import VERSION, has_fitted_form
 from bayesclf.storage.container import MAX_BYTES, Content
@@ -67,7 +69,8 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
     if type(clf) not in known.values():
         raise InputError(f"{type(clf).__name__} cannot be saved; the classifiers that can are {', '.join(known)}")
     check_is_fitted(clf, "classes_")
-    target = container.target_of(path)
+    require(PATH, path=path)
+    target = output_file(os.fspath(path), "path") or Path(path)
     tree, encoder = _tree(clf), Encoder()  # the former computes points, which the state has then
     state: dict[str, Any] = {"classifier": type(clf).__name__}
     for part, values in zip(PARTS, (_parameters(clf), _fitted(clf)), strict=True):

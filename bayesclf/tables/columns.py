@@ -23,7 +23,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.tables.options import of_memory
+from bayesclf.tables.options import READING, of_memory
 from bayesclf.tables.writing import written as how_written
 from bayesclf.wording import (
     AND_MORE,
@@ -54,10 +54,6 @@ NOTES = "bayesclf notes"
 def notes_of(X: Any) -> tuple[str, ...]:
     """Return what was done to read a table, in sentences; none for another one."""
     return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
-
-
-READING = "bayesclf reading"
-"""Where the attributes of a table say how it was read."""
 
 
 def reading_of(X: Any) -> dict[str, Any]:

@@ -170,6 +170,9 @@ type Caller = Literal["command", "read", "stream"]
 _CALLER: ContextVar[Caller] = ContextVar("caller", default="read")
 """Who reads a table: the command line, `datasets.read`, or `fit_stream`."""
 
+READING = "bayesclf reading"
+"""Where the attributes of a table say how it was read."""
+
 VALUE = object()
 """Stands for whatever value the user chooses."""
 

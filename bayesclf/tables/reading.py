@@ -23,17 +23,9 @@ from bayesclf.arrays import most_bytes, require_bytes
 from bayesclf.constraints import PATH, Instance, OrNone, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular
-from bayesclf.tables.columns import (
-    LONGEST_VALUE,
-    READING,
-    ColumnKind,
-    convert_columns,
-    not_plain,
-    require_column,
-    require_kinds,
-)
+from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, convert_columns, not_plain, require_column, require_kinds
 from bayesclf.tables.delimited import decoded, encoding_of, require_names, text_stream
-from bayesclf.tables.options import ReadOptions, Wish, named_for, option, wish_of
+from bayesclf.tables.options import READING, ReadOptions, Wish, named_for, option, wish_of
 from bayesclf.tables.remarks import cut, emptied
 from bayesclf.tables.streams import (
     ALL,

@@ -188,6 +188,9 @@ def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):
     monkeypatch.setattr(of_models, "time", SimpleNamespace(perf_counter=lambda: 1.0 * next(ticks)))
     found = bc.compare(models, X, y, max_seconds=12.5, **options)  # a fit a second, twelve in a repeat
     assert (found.repeats, found.left_out, len(told)) == (1, (), 12)
+    found = bc.compare(models, X, y, max_seconds=14.5, boosting=True, **options)  # over in the second repeat
+    assert (found.repeats, found.left_out) == (1, ("boosting",))
+    assert [counts for _, *counts in told[23:]] == [[12, 12], [13, 22], [14, 22], [15, 20]]
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("inf"), "an hour", True])

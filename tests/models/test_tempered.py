@@ -4,7 +4,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from scipy.special import log_softmax, logsumexp
-from scipy.stats import multinomial, norm
+from scipy.stats import entropy, multinomial, norm
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
@@ -233,9 +233,20 @@ def test_intervals_are_of_theta_with_t_and_b():
     expected = np.quantile(np.exp(log_softmax(scores, axis=2)), [0.055, 0.945], axis=0, method="inverted_cdf")
     found = clf.predict_interval(X[:5], rule="tempered")
     np.testing.assert_allclose(found, np.moveaxis(expected, 0, 2), rtol=1e-9)
-    average = clf.uncertainty(X[:5], rule="tempered")
-    assert (average.epistemic >= 0).all()
-    assert (found[..., 0] < clf.predict_proba(X[:5], rule="tempered")).all()
+
+
+def test_the_answer_lies_in_its_interval_and_its_entropy_is_the_total():
+    """Densities of few rows have longer tails than those of the draws: far away the answer is less sure."""
+    X, y = table(24)
+    clf, far = explicit().fit(X, y), 4 * X
+    answer, bounds = clf.predict_proba(far, rule="tempered"), clf.predict_interval(far, 0.2, rule="tempered")
+    at_edge = (answer == bounds[..., 0]) | (answer == bounds[..., 1])
+    assert at_edge.any()
+    assert ((bounds[..., 0] <= answer) & (answer <= bounds[..., 1])).all()
+    split = clf.uncertainty(far, rule="tempered")
+    np.testing.assert_allclose(split.total, entropy(answer, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(split.aleatoric + split.epistemic, split.total, rtol=1e-9)
+    assert (split.epistemic >= 0).all()
 
 
 def test_without_rows_left_out_the_prior_of_t_answers():

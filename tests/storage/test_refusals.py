@@ -54,11 +54,11 @@ class TestRefusalsToSave:
         assert list(path.parent.iterdir()) == []
 
     def test_places_that_cannot_be_written(self, gnb, tmp_path):
-        with pytest.raises(InputError, match="is a folder; name a file in it"):
+        with pytest.raises(InputError, match="is a folder; give the name of a file in it"):
             gnb.save(tmp_path)
-        with pytest.raises(InputError, match=r"there is no folder .*nowhere to save in"):
+        with pytest.raises(InputError, match=r"there is no folder .*nowhere; create it first"):
             gnb.save(tmp_path / "nowhere" / "model.nc")
-        with pytest.raises(InputError, match=r"cannot be written \(File name too long\)"):
+        with pytest.raises(InputError, match="has too long a name; choose a shorter one"):
             gnb.save(tmp_path / ("m" * 300))
         assert list(tmp_path.iterdir()) == []
 
