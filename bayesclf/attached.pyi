@@ -11,7 +11,6 @@ from bayesclf.display import Display
 from bayesclf.evaluation import datatree, leave_one_out, predictive_checks
 from bayesclf.interpretation import explanation, prediction_files, predictions
 from bayesclf.interpretation import summary as summaries
-from bayesclf.plots import learning
 from bayesclf.plots.style import Axes, Figure
 
 METHODS: dict[str, dict[str, str]]
@@ -49,4 +48,11 @@ class ComparisonMethods:
     ) -> Figure: ...
 
 class LearningCurveMethods:
-    plot = learning.curve_of
+    def plot(
+        self,
+        metric: str = "log_loss",
+        *,
+        ylabel: str | None = None,
+        xlabel: str = "training rows",
+        ax: Axes | None = None,
+    ) -> Figure: ...

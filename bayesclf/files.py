@@ -54,8 +54,6 @@ KINDS_OF_FILES = {
     stat.S_IFDIR: "a folder; give the path of {what} in it",
     stat.S_IFIFO: "a pipe, and {what} is read from an ordinary file; write it into one first",
     stat.S_IFCHR: "a device, and {what} is read from an ordinary file",
-    stat.S_IFBLK: "a device, and {what} is read from an ordinary file",
-    stat.S_IFSOCK: "a socket, and {what} is read from an ordinary file",
 }
 """What to say of files that are not ordinary ones, by the format bits of their modes."""
 

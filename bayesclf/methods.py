@@ -30,7 +30,7 @@ METHODS = {
         "report": "bayesclf.report:write_comparison",
         "stack": "bayesclf.stacking:of_comparison",
     },
-    "bayesclf.evaluation.learning:LearningCurve": {"plot": "bayesclf.plots.learning:curve_of"},
+    "bayesclf.evaluation.learning:LearningCurve": {"plot": "bayesclf.plots:learning_curve"},
 }
 """By "module:class", the name of each method and the "module:function" that it calls."""
 

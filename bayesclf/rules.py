@@ -23,8 +23,7 @@ distribution, as some texts have it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import override
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +122,7 @@ class Gibbs:
 
     draw: str | int = "hypothesis"
     given: str = "data"
+    _before: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.draw, str | bool):
@@ -160,11 +160,13 @@ class Gibbs:
 
     def after(self, rows: int) -> Gibbs:
         """Return the classifier of rows before which a table has so many others: their draws are those of the table."""
-        return _GibbsAfter(self.draw, self.given, rows)
+        later = replace(self)
+        object.__setattr__(later, "_before", rows)
+        return later
 
-    def _positions(self, seed: list[int], rows: int, after: int = 0) -> Array:
+    def _positions(self, seed: list[int], rows: int) -> Array:
         """Return uniform numbers (row), each a function of the seed and of the row's number in its table."""
-        rng = np.random.Generator(np.random.PCG64(seed).advance(after))
+        rng = np.random.Generator(np.random.PCG64(seed).advance(self._before))
         return rng.random(rows)
 
     @staticmethod
@@ -185,17 +187,6 @@ class Gibbs:
             impossible[index] = answer.impossible[each, own]
         warn_impossible(impossible)
         return log_proba
-
-
-@dataclass(frozen=True)
-class _GibbsAfter(Gibbs):
-    """The Gibbs classifier of rows after others, whose number is `rows`."""
-
-    rows: int = 0
-
-    @override
-    def _positions(self, seed: list[int], rows: int, after: int = 0) -> Array:
-        return super()._positions(seed, rows, self.rows + after)
 
 
 def _starts(drawn: Integers, least: int) -> list[int]:

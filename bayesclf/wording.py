@@ -248,8 +248,8 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(0.013), duration(2.34), duration(59.96), duration(125), duration(7300)
-    ('0.01 s', '2.3 s', '1 min 0 s', '2 min 5 s', '2 h 1 min')
+    >>> duration(0.013), duration(1.34), duration(59.96), duration(125), duration(7300)
+    ('0.01 s', '1.3 s', '1 min 0 s', '2 min 5 s', '2 h 1 min')
     """
     if seconds < 0.95:
         return f"{max(seconds, 0.01):.2f} s"

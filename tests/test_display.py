@@ -95,7 +95,7 @@ def test_a_comparison_marks_its_best_line_and_says_the_verdict(play_tennis):
     score = found.table.set_index(["model", "rule"]).loc[found.best]
     assert f"{score['log_loss']:.3f} ± {score['log_loss_se']:.3f}" in best
     words = " ".join(repr(found).split())
-    assert "No model is clearly better than always giving the shares of the classes" in words
+    assert "No model is clearly better than always predicting the class shares" in words
     assert f"({model}), averaged over its posterior ({rule})" in words
     assert f"<tr><td><b>{model}</b></td><td><b>{rule}</b></td>" in found._repr_html_()
     assert "No model is clearly better" in found._repr_html_()

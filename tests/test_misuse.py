@@ -58,7 +58,10 @@ MISTAKES = {
         lambda: bc.plots.explanation(FIT),
         r"found must be the result of clf.explain\(X",
     ),
-    "learning curves of nothing": (lambda: bc.plots.learning_curve(None), "table must be a DataFrame, not NoneType"),
+    "learning curves of nothing": (
+        lambda: bc.plots.learning_curve(None),
+        "curve must be the result of bayesclf.learning_curve",
+    ),
 }
 
 

@@ -6,27 +6,25 @@ or does not exist, it raises an AttributeError that says why.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import log_softmax
 from sklearn.utils.validation import check_is_fitted
 
 from bayesclf import rules
 from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Choice, require
 from bayesclf.display import MOST_LINES, Display, Displayed
-from bayesclf.errors import DoesNotExist, InputError, Refused
+from bayesclf.errors import DoesNotExist, Refused
 from bayesclf.families import Categorical, MultivariateGaussian
 from bayesclf.families.selected import plain
-from bayesclf.families.terms import LinearDesign, LinearTerms
+from bayesclf.families.terms import LinearDesign
 from bayesclf.models.generative import Block, GenerativeModel
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import Hypotheses, to_dataset
-from bayesclf.tables.columns import Rows
 from bayesclf.wording import pair
 
 if TYPE_CHECKING:
@@ -107,7 +105,8 @@ def linear(self: Any, attribute: str) -> tuple[Array, Array]:
     """Return weights and intercept at x = 0, or say why there are none."""
     model = fitted_model(self, attribute)
     try:
-        found, designs = linear_weights(model, self.hypotheses(self._source).parameters)
+        designs = tuple(design.from_zero() for design in _designs(model))
+        found = _weights(model, self.hypotheses(self._source).parameters, designs)
     except (DoesNotExist, Refused) as reason:
         raise AttributeError(f"{attribute} does not exist: {reason}") from reason
     levels = [design.features[0] for design in designs if design.levels]
@@ -184,11 +183,10 @@ SOURCES = ("posterior", "map", "mle")
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """Log-odds against the reference class; `offset` leaves the intercept where a cell is missing."""
+    """Log-odds against the reference class."""
 
     intercept: Array
     weight: Array
-    offset: Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,8 +223,6 @@ class ImpliedLogistic(Displayed):
     centre: Array
     weights: Mapping[str, Weights | DoesNotExist]
     chains: int = 1
-    _designs: tuple[LinearDesign, ...] = field(default=(), repr=False)
-    _encode: Callable[[Any], Rows] | None = field(default=None, repr=False)
 
     def _display(self) -> Display:
         others = [label for label in self.labels if label != self.reference]
@@ -266,39 +262,6 @@ class ImpliedLogistic(Displayed):
             values = {"intercept": found.intercept, "weight": found.weight}
             groups[source] = to_dataset(values, dims, coords, self.chains if source == "posterior" else 1)
         return xr.DataTree.from_dict(groups)
-
-    def predict_log_proba(self, X: Any, source: str = "posterior") -> Array:
-        """Return log P(y = k | x, θ) of each hypothesis, (draw, row, outcome).
-
-        Parameters
-        ----------
-        X
-            Table (row, feature). A missing number takes its part of the intercept with it, as it is integrated out.
-        source
-            ``"posterior"``, ``"map"`` or ``"mle"``.
-
-        Raises
-        ------
-        DoesNotExist
-            For weights that do not exist, or are infinite.
-        """
-        if source not in self.weights:
-            raise InputError(f"source must be one of {', '.join(map(repr, self.weights))}, not {source!r}")
-        found = self.weights[source]
-        if isinstance(found, DoesNotExist):
-            raise DoesNotExist(str(found))
-        assert self._encode is not None
-        rows = self._encode(X)
-        scores = np.zeros((len(found.intercept), len(rows), len(self.labels)))
-        others = [k for k, label in enumerate(self.labels) if label != self.reference]
-        log_odds = np.repeat(found.intercept[:, None], len(rows), axis=1)
-        start = 0
-        for design, part in zip(self._designs, rows.parts, strict=True):
-            cells = slice(start, start := start + len(design.centre))
-            terms = LinearTerms(found.weight[:, :, cells], found.offset[:, :, cells])
-            log_odds += design.scores(part, terms)
-        scores[:, :, others] = log_odds
-        return np.asarray(log_softmax(scores, axis=2))
 
 
 def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
@@ -345,27 +308,13 @@ def to_logistic(self: Any, intercept_at: str = "means") -> ImpliedLogistic:
         centre=np.concatenate([design.centre for design in designs] or [np.zeros(0)]),
         weights=weights,
         chains=1 if self.draws_ is None else self.draws_.chains,
-        _designs=designs,
-        _encode=self.rows,
     )
-
-
-def linear_weights(model: GenerativeModel, parameters: Parameters) -> tuple[Weights, tuple[LinearDesign, ...]]:
-    """Return the log-odds at x = 0 of hypotheses of a linear model, and the columns of its blocks."""
-    designs = tuple(design.from_zero() for design in _designs(model))
-    return _weights(model, parameters, designs), designs
 
 
 def _designs(model: GenerativeModel) -> tuple[LinearDesign, ...]:
     """Return the columns of each block, numbers measured from their training means."""
     return tuple(
-        LinearDesign(
-            block.statistics.axes.features,
-            block.statistics.axes.levels,
-            block.statistics.centre(),
-            threshold=getattr(plain(block.family), "threshold", None),
-            complete=bool(block.family.pairs()),
-        )
+        LinearDesign(block.statistics.axes.features, block.statistics.axes.levels, block.statistics.centre())
         for block in model.blocks
     )
 
@@ -390,7 +339,7 @@ def _weights(model: GenerativeModel, parameters: Parameters, designs: tuple[Line
             "a class or a level of probability 0 makes a logistic weight infinite; take the rule 'map' with α above 1, "
             "or the posterior"
         )
-    return Weights(prior + offset.sum(axis=2), weight, offset)
+    return Weights(prior + offset.sum(axis=2), weight)
 
 
 def _reference(labels: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from itertools import takewhile
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Self, dataclass_transform
+from typing import TYPE_CHECKING, Any, Self, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,10 +116,6 @@ NO_PAGE = "#"
 """Address of a page of documentation where there is none: without an address scikit-learn leaves the docstrings out."""
 
 
-def _is_cached(value: object) -> bool:
-    return isinstance(value, cached_property)
-
-
 SHOWN = 5
 """Rows that a display of uncertainties names."""
 
@@ -131,9 +127,9 @@ class Uncertainty(Displayed):
     Attributes
     ----------
     total
-        H[Σ_s w_s P(y | x, h_s)].
+        H of the rule's answer: of Σ_s w_s P(y | x, h_s), under ``"tempered"`` of that with densities p(x | k, D).
     aleatoric
-        Σ_s w_s H[P(y | x, h_s)]: what would remain if θ were known.
+        Σ_s w_s H[P(y | x, h_s)], at most the total: what would remain if θ were known.
     epistemic
         Their difference, the mutual information of y and θ: what more data would remove. Conditional on the model:
         under a false independence assumption it shrinks around a wrong value.
@@ -205,6 +201,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         Their names, where all are strings.
     columns_ : tuple of Column
         The training columns, with what each holds and its levels.
+    reading_ : dict
+        How the table was read, if it was a file: `predict_stream` and reports read files in the same way.
     notes_ : list of str
         What the user should know of the fit, one sentence each.
     inference_ : Engine
@@ -230,6 +228,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     notes_: list[str]
     classes_: NDArray[Any]
     target_name_: str | None
+    reading_: dict[str, Any]
     model_: Model
     trace_: Trace | None
     draws_: Draws | None
@@ -302,8 +301,10 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
                 self._infer(self._make_model(rows))
             else:
                 self._infer_partly(rows)
-            categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
-            words = [] if sparse.issparse(X) else columns.about_words(rows.frame, categories)
+            words: list[str] = []
+            if not sparse.issparse(X):
+                categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
+                words += columns.about_words(rows.frame, categories)
             if hasattr(self, "feature_names_in_") and not columns.is_described(X):
                 words += about_useless(rows.frame)
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
@@ -392,7 +393,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Return the equal-tailed credible interval of P(y = k | x, θ), (row, outcome, bound).
 
         It is conditional on the model: under a false independence assumption it shrinks around a wrong value, less so
-        under ``"tempered"``. There the answer itself has predictive densities, p(x | k, D), and may lie outside.
+        under ``"tempered"``. The answer of that rule has predictive densities, p(x | k, D). Where it lies outside the
+        draws' interval, the interval is widened to hold it.
 
         Parameters
         ----------
@@ -409,14 +411,21 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """
         require(INSIDE, ci_prob=ci_prob)
         rows, rule = self.rows(X), self.interval_rule(rule)
-        return averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x=rule == "predictive")
+        found = averaging.interval(self.spread(rule, class_prior), rows, ci_prob, given_x=rule == "predictive")
+        if rule == "tempered":
+            answer = self.predict_proba(X, rule, class_prior)
+            np.minimum(found[..., 0], answer, out=found[..., 0])
+            np.maximum(found[..., 1], answer, out=found[..., 1])
+        return found
 
     def uncertainty(self, X: Any, rule: str | None = None, class_prior: Any = None) -> Uncertainty:
-        """Split the entropy of the predicted class into aleatoric and epistemic parts; arguments as in intervals."""
+        """Split the entropy of the rule's answer into aleatoric and epistemic parts; arguments as in intervals."""
         rows, rule = self.rows(X), self.interval_rule(rule)
         averages = averaging.average(self.spread(rule, class_prior), rows, given_x=rule == "predictive")
-        total = np.asarray(entr(np.exp(averages.log_proba)).sum(axis=1), dtype=float)
-        return Uncertainty(total, averages.entropy, np.maximum(total - averages.entropy, 0.0))
+        log_proba = self.predict_log_proba(X, rule, class_prior) if rule == "tempered" else averages.log_proba
+        total = np.asarray(entr(np.exp(log_proba)).sum(axis=1), dtype=float)
+        aleatoric = np.minimum(averages.entropy, total)
+        return Uncertainty(total, aleatoric, total - aleatoric)
 
     def interval_rule(self, rule: str | None) -> str:
         """Return a rule that intervals can have; by default the own one, or Bayes-optimal."""
@@ -447,6 +456,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if self.rule is not None:
             rules.resolve(self.rule)
         self.model_ = model
+        self._notes_of_draws: list[str] = []
         self.points_ = {}
         self.trace_ = None
 
@@ -458,8 +468,13 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             self._watch(type(engine).__name__.lower(), engine.optimizer)
         inferred = inference.infer(model, engine, self.seed_)
         self.draws_, self.inference_ = inferred.draws, inferred.engine
-        self.notes_ += inferred.notes
+        self._note_draws(*inferred.notes)
         self.convergence_problems_ = self.draws_.problems if self.draws_ else ()
+
+    def _note_draws(self, *notes: str) -> None:
+        """Add notes about the draws of the posterior, which do not hold for draws that are given instead."""
+        self.notes_ += notes
+        self._notes_of_draws += notes
 
     def _watch(self, name: str, optimizer: Optimizer) -> None:
         """Find a point by the requested optimizer and keep its trajectory; warn if it did not converge."""
@@ -564,6 +579,7 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         """Return rows to predict as a checked table, with the columns of the training table in their order."""
         check_is_fitted(self, "classes_")
         table: Table = self._validated(X, reset=False)
+        columns.warn_of_signs(columns.reading_of(X).get("signs") or {}, self.reading_.get("signs"))
         return table
 
     def _validated(self, X: Any, reset: bool) -> Any:
@@ -606,6 +622,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         require(UNLABELED_IN_PARTS if in_parts else UNLABELED_CHOICE, unlabeled=unlabeled)
         more = in_parts and "classes_" in vars(self)
         frame = self._validated(X, reset=not more)
+        if not more:
+            self.reading_ = columns.reading_of(X)
         codes_of = self._codes_of_more if more else self._label_codes
         codes, remarks = np.full(len(frame), UNLABELED), tuple[str, ...]()
         found = labeled_rows(y)
@@ -726,23 +744,21 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
     def _draws_of(self, dims: dict[str, tuple[str, ...]]) -> xr.Dataset:
         """Return the draws of what has these axes by name."""
         if self.draws_ is None:
-            raise self._without_draws()
+            raise Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
         coords = self.model_.shown_coords()
-        parameters = self.model_.shown(self.draws_.parameters)
+        seeded = self.draws_.seeded
+        drawn = self.draws_.parameters if seeded is None else seeded.class_prior(cast("Any", self.model_).posterior())
+        parameters = self.model_.shown(drawn)
         held = {name: axes for name, axes in dims.items() if name in parameters}
         dataset = to_dataset(parameters, held, coords, self.draws_.chains)
         if not dims:
             dataset.attrs["not_held"] = NO_PARAMETER
         elif len(held) < len(dims):
             dataset.attrs["not_held"] = (
-                f"{len(self.draws_.seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
+                f"{len(seeded or ())} draws of {', '.join(sorted(set(dims) - set(held)))} are too large to "
                 "keep in memory; they are made from a seed when predictions need them"
             )
         return dataset
-
-    def _without_draws(self) -> Refused:
-        """Return why there are none."""
-        return Refused(f"a fit by {type(self.inference_).__name__} is a point estimate and has no draws")
 
     def to_pymc(self, X: Any, y: Any, sample_weight: None = None) -> pm.Model:
         """Return the PyMC model of labels and rows, to read, to sample and to extend.
@@ -859,7 +875,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         return [name for name in names if fitted or name.startswith("_") or not name.endswith("_")]
 
     def __getstate__(self) -> dict[str, Any]:
-        computed = {name for cls in type(self).__mro__ for name, value in vars(cls).items() if _is_cached(value)}
+        members = (member for cls in type(self).__mro__ for member in vars(cls).items())
+        computed = {name for name, value in members if isinstance(value, cached_property)}
         return {name: value for name, value in super().__getstate__().items() if name not in computed}
 
     def _get_params_html(self, deep: bool = True, doc_link: str | None = None) -> Any:

@@ -14,7 +14,7 @@ from bayesclf.classifiers.base import classifier
 from bayesclf.classifiers.generative import GenerativeClassifier, is_exact
 from bayesclf.classifiers.training import ColumnBlock
 from bayesclf.errors import InputError, Refused, RefusedAttribute
-from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, JointTable
+from bayesclf.families import BayesianNetwork, ConditionalGaussian, EveryTree, EveryTreeOfCells, JointTable
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.networks.network import LEARNT
 from bayesclf.families.networks.structure import Edge, check_names
@@ -41,20 +41,21 @@ class BayesNetClassifier(GenerativeClassifier):
     tree is that of greatest information given the class, learned from all rows so far. The posterior is that of the
     probabilities given the tree, and ignores the uncertainty of the tree.
 
-    Columns of numbers are normal given their parents (the families by evidence of `NaiveBayes` are for columns that are
-    independent given the class). They are linear in their numeric parents, with coefficients and a variance for each
-    class and configuration of their categorical parents, `bayesclf.families.ConditionalGaussian`; a category has only
-    categorical parents. With them ``"tan"`` is the tree of greatest evidence, in which no column depends on one with
-    missing cells. Given edges from such a column are refused. Codes of categories that are numbers in the table are
-    made categories by ``astype("category")``.
+    Along ``"tan"`` and given edges, columns of numbers are normal given their parents. The families by evidence of
+    `NaiveBayes` are for columns that are independent given the class. Numbers are linear in their numeric parents, with
+    coefficients and a variance for each class and configuration of their categorical parents,
+    `bayesclf.families.ConditionalGaussian`; a category has only categorical parents. With numbers ``"tan"`` is the tree
+    of greatest evidence, in which no column depends on one with missing cells. Given edges from such a column are
+    refused. Codes of categories that are numbers in the table are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
     probability. ``"all-forests"`` averages over all forests; naive Bayes is the one without edges. A hypothesis is a
     tree with its probabilities: ``"map"`` is the most probable tree, with the posterior mean of its probabilities;
     ``"mean"`` is the same. ``"bayes-optimal"`` and ``"gibbs"`` draw trees and probabilities, and ``"predictive"`` is
-    exact, the sum over all trees. Training rows must be complete (`missing` = ``"level"`` makes a missing cell a level
-    of its own). At prediction missing cells are summed out: exactly where they have few completions, else under each of
-    1,000 drawn trees.
+    exact, the sum over all trees. A number enters as the one of five cells between quantiles that it is in,
+    `bayesclf.families.EveryTreeOfCells`; `notes_` name the cuts, and the fit keeps the rows. Training rows must be
+    complete (`missing` = ``"level"`` makes a missing cell a level, or a cell, of its own). At prediction missing cells
+    are summed out: exactly where they have few completions, else under each of 1,000 drawn trees.
 
     Parameters
     ----------
@@ -113,7 +114,7 @@ class BayesNetClassifier(GenerativeClassifier):
         check_is_fitted(self, "classes_")
         edges: list[Edge] = []
         for block in self.model_.blocks:
-            edges += _posterior(block).edges if isinstance(block.family, EveryTree) else block.family.pairs()
+            edges += block.family.pairs() if (trees := _posterior(block)) is None else trees.edges
         return tuple(edges)
 
     @property
@@ -138,8 +139,8 @@ class BayesNetClassifier(GenerativeClassifier):
         """Return the posterior over trees, or say why an attribute of it is absent."""
         check_is_fitted(self, "classes_")
         for block in self.model_.blocks:
-            if isinstance(block.family, EveryTree):
-                return _posterior(block)
+            if (trees := _posterior(block)) is not None:
+                return trees
         raise RefusedAttribute(f"{attribute} is of structure='all-trees' or 'all-forests'; here the edges are fixed")
 
     def __sklearn_tags__(self) -> Any:
@@ -158,16 +159,21 @@ class BayesNetClassifier(GenerativeClassifier):
         return not self._averages_trees
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
-        """Return one block of all columns; an average over trees takes categories only."""
+        """Return one block of all columns."""
         if isinstance(self.structure, str) and self._class_free:
             raise InputError("class_free is for edges that are given; give them as structure=[(parent, child), …]")
+        names, numbers = tuple(map(str, frame.columns)), numbers_in(frame)
+        family: Family[Any]
         if self._averages_trees:
-            return (ColumnBlock(self._every_tree(), categories(frame, "an average over all trees")),)
-        network, names = self._network(), tuple(map(str, frame.columns))
-        numbers = numbers_in(frame)
-        if not numbers:
-            return (ColumnBlock(network, names),)
-        family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
+            trees = self._every_tree()
+            if not numbers:
+                return (ColumnBlock(trees, names),)
+            family = EveryTreeOfCells(trees, gaps=self.missing == "level")
+        else:
+            network = self._network()
+            if not numbers:
+                return (ColumnBlock(network, names),)
+            family = ConditionalGaussian(network.alpha, network.basis, network.edges, network.class_free)
         return (ColumnBlock(family, names, mixed=tuple(name for name in names if name not in numbers)),)
 
     def _conditioned(self, of_all: tuple[Statistics, ...] | None = None) -> GenerativeModel:
@@ -182,7 +188,7 @@ class BayesNetClassifier(GenerativeClassifier):
                     )
         return model
 
-    def _every_tree(self) -> Family[Any]:
+    def _every_tree(self) -> EveryTree:
         """Return the family of all trees; raises `InputError` for an option that it does not have."""
         if self.alpha is not None:
             raise InputError(
@@ -211,9 +217,12 @@ class BayesNetClassifier(GenerativeClassifier):
         return check_names(self.class_free)
 
 
-def _posterior(block: Block) -> EveryTree:
+def _posterior(block: Block) -> EveryTree | None:
     """Return the posterior over trees of a block that has one."""
-    return cast("EveryTree", block.family.posterior(block.statistics))
+    statistics: Any = block.statistics
+    if isinstance(block.family, EveryTreeOfCells):
+        return block.family.posterior(statistics).trees
+    return block.family.posterior(statistics) if isinstance(block.family, EveryTree) else None
 
 
 def _grid(rows: object) -> float | tuple[float, ...]:
@@ -262,7 +271,7 @@ class JointBayes(GenerativeClassifier):
 
     def _blocks(self, frame: pd.DataFrame) -> tuple[ColumnBlock, ...]:
         """Return one block of all columns, which must hold categories."""
-        return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame, "a joint table")),)
+        return (ColumnBlock(JointTable(self.alpha, self.basis), categories(frame)),)
 
 
 def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
@@ -271,13 +280,13 @@ def numbers_in(frame: pd.DataFrame) -> tuple[str, ...]:
     return tuple(numbers) if frame[numbers].notna().any(axis=None) else ()
 
 
-def categories(frame: pd.DataFrame, what: str) -> tuple[str, ...]:
-    """Return the columns' names, or refuse those that hold numbers, for `what`."""
+def categories(frame: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns' names, or refuse those that hold numbers."""
     names = tuple(map(str, frame.columns))
     if numbers := numbers_in(frame):
         shown = ", ".join(map(repr, numbers[:3])) + (f" and {len(numbers) - 3} more" if len(numbers) > 3 else "")
         raise Refused(
-            f"{what} takes categories, but numbers are in {shown}; if they are codes declare them, with --kind "
+            f"a joint table takes categories, but numbers are in {shown}; if they are codes declare them, with --kind "
             f"{numbers[0]}=category (astype('category') in Python), else cut them into a few bins with pandas.cut, or "
             "take NaiveBayes"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -23,9 +23,6 @@ from bayesclf.families import Bernoulli, LearntAlpha, Multinomial
 from bayesclf.families.learned_alpha import TEXTBOOK
 from bayesclf.tables import columns
 from bayesclf.tables.columns import SparseTable, Table
-
-if TYPE_CHECKING:
-    pass
 
 
 def of_counts(tags: Any, missing: str) -> Any:

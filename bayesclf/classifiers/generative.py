@@ -27,7 +27,6 @@ from bayesclf.classifiers.training import (
     Learnt,
     Training,
     about_concentrations,
-    about_impossible,
     about_numbers,
     about_unknown,
     block_cells,
@@ -36,7 +35,6 @@ from bayesclf.classifiers.training import (
     indicators,
     known_class_prior,
     resolved_class_prior,
-    resolved_family,
     seed_of,
     unknown_levels,
     varying,
@@ -370,9 +368,9 @@ class GenerativeClassifier(BayesClassifier):
     def _infer(self, model: Model) -> None:
         super()._infer(model)
         if self._may_temper and self.requested_rule(None) == "tempered":
-            self.notes_.append(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
+            self._note_draws(about_temper(self._temper[0]["T"], learned=cast("LeftOut", self.left_out_).learned))
         elif self._may_temper and self.rule is None and self.draws_ is not None:
-            self.notes_.append(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
+            self._note_draws(f"the model is believed as it is (rule 'bayes-optimal'): {self._untempered()}")
 
     @property
     def _may_temper(self) -> bool:
@@ -526,7 +524,7 @@ class GenerativeClassifier(BayesClassifier):
                 if every is not statistics:
                     varied, remarks = varying(family, selected, every.select(keep))
                     self.notes_ += remarks
-                resolved = resolved_family(family, varied, column_block.names, keep)
+                resolved = family.resolve_prior(varied)
                 self.notes_ += about_concentrations(family, resolved, selected)
             self.notes_ += resolved.remarks(selected)
             blocks.append(Block(resolved, selected, suffix))
@@ -625,7 +623,6 @@ class GenerativeClassifier(BayesClassifier):
             every = self._learn(of_one_class, self._learnt.blocks, every_row=False)
         model = self._conditioned(every.widened(self._learnt).statistics)
         self.notes_ += about_numbers(self._learnt)
-        self.notes_ += about_impossible(self._learnt.blocks, rows.frame, np.flatnonzero(~rows.labeled))
         own = self.encode(labeled.frame), labeled.y, labeled.weights
         return PartlyLabeled(model, *own, self.encode(others.frame), others.weights)
 

@@ -92,7 +92,8 @@ def with_posterior[C](self: C, idata: Any, point: Mapping[str, Any] | None = Non
     other.convergence_problems_, other.trace_ = problems, None
     other.points_ = {name: found for name, found in classifier.points_.items() if name == "mle"}
     other.points_["map"] = DoesNotExist(NO_MODE) if point is None else _point(point, model)
-    other.notes_ = list(dict.fromkeys([*classifier.notes_, GIVEN]))
+    kept = [note for note in classifier.notes_ if note not in classifier._notes_of_draws]  # noqa: SLF001
+    other.notes_ = list(dict.fromkeys([*kept, GIVEN]))
     return other  # type: ignore[no-any-return]
 
 

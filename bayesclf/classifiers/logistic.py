@@ -208,15 +208,6 @@ class LogisticRegression(BayesClassifier):
             )
         return model, self._point_parameters(attribute)["weight"][0][:, : len(model.design.varying)]
 
-    def __add__(self, other: object) -> LogisticRegression:
-        """Refuse: the posterior given the rows of both is not a function of both posteriors."""
-        if not isinstance(other, BayesClassifier):
-            return NotImplemented
-        raise Refused(
-            "the posterior of a logistic regression is no function of statistics that add; fit one to the rows of "
-            "both, or a generative model, such as NaiveBayes, to each"
-        )
-
     def _make_model(self, rows: Training) -> Model:
         frame = rows.frame
         require(Choice(("impute", "error")), missing=self.missing)
@@ -329,7 +320,7 @@ class LogisticRegression(BayesClassifier):
             except DoesNotExist as reason:
                 warn(str(reason), ConvergenceWarning)
         if self.draws_ is not None and "prior_scale" in self.draws_.parameters:
-            self.notes_.append(about_scale(self.draws_.parameters))
+            self._note_draws(about_scale(self.draws_.parameters))
 
     def _takes_some_rows(self) -> bool:
         """Return whether the requested optimizer takes steps on some rows, so that duplicate rows must stay apart."""

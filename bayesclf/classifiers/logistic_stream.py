@@ -71,23 +71,18 @@ def surveyed(self: Any, so_far: Survey | None, rows: Counted) -> Survey:
     """Return what was found so far and in further rows."""
     found = training_columns(rows.frame)
     numbers = names_of(found, "number")
-    weight = _weights(rows)
-    counts = np.bincount(rows.y, weight, minlength=len(rows.classes))
+    counts = np.bincount(rows.y, rows.weights, minlength=len(rows.classes))
     cells = columns.read_numbers(rows.frame, numbers)
     columns.require_not_tiny(cells, numbers)
-    own = Survey(rows.classes, counts, found, moments_of(cells, weight, numbers), gaps_of(cells))
+    own = Survey(rows.classes, counts, found, moments_of(cells, rows.weights, numbers), gaps_of(cells))
     return own if so_far is None else so_far + own
-
-
-def _weights(rows: Counted) -> Array:
-    return np.ones(len(rows.y)) if rows.weight is None else rows.weight
 
 
 def likelihood(survey: Survey, missing: str, rows: Counted) -> Likelihood:
     """Return the likelihood of the rows of a batch, duplicate ones merged."""
     design, others = survey.design, len(survey.classes) - 1
     y = rows.y - 1 if others == 1 else np.where(rows.y == others, -1, rows.y)  # −1 is the reference
-    merged = WeightedRows(encoded(survey.columns, rows.frame, missing), y, _weights(rows)).merged()
+    merged = WeightedRows(encoded(survey.columns, rows.frame, missing), y, rows.weights).merged()
     X: Any = with_ones(design.matrix(merged.rows))
     if sum(design.sizes) > SPARSE_LEVELS * len(design.varying):
         X = sparse.csr_array(X)

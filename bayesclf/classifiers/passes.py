@@ -37,9 +37,10 @@ from bayesclf.tables.columns import Column, ColumnKind, about_words, column_kind
 from bayesclf.tables.levels import EXACT
 from bayesclf.tables.options import named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import about_useless, left_out, mended_labels
-from bayesclf.tables.streams import Batch, NoRows, Stream, relabeled
-from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, listed
+from bayesclf.tables.remarks import about_useless, renamed, require_classes
+from bayesclf.tables.remarks import decided as decided_by
+from bayesclf.tables.streams import Batch, NoRows, Stream, changed
+from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed
 
 
 @dataclass(frozen=True)
@@ -174,40 +175,40 @@ def _weights(column: pd.Series) -> Array:
 
 
 @named_for("stream")
-def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str]]:
-    """Return a table of files with its reading decided by the first batch, without useless columns, and notes.
+def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, Reading, list[str], Mapping[str, Any]]:
+    """Return a table of files with its reading decided by the first batch, without useless columns, notes, and how.
 
     What is no file is returned as it is: there the user has chosen the columns, and notes name the useless ones.
     """
     if not isinstance(source, str | os.PathLike):
-        return source, how, _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
+        notes = _about(source, how) if nw.dependencies.is_into_dataframe(source) else []
+        return source, how, notes, wish_of(how.reading or {}, missing=how.missing).remembered()
     stream, parts = None, [source] if client is None else files_of(os.fspath(source))
     for part in parts:
         with suppress(*([] if client is None else [NoRows])):
             stream = how.stream(part)
             break
     if stream is None:
-        return source, how, []
+        return source, how, [], {}
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows()
-    options = how.reading or {}
-    keep = {*options.get("keep", ()), *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
+    options = wish_of(how.reading or {}).options
+    keep = {*options.keep, *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
-    left, notes = left_out(table, how.target, keep, stream.where, every_row)
-    labels = table[how.target].dropna()
-    mends = client is None and not options.get("labels_as_written") and labels.dtype == object
-    slips, said = mended_labels(labels) if mends else ({}, [])
-    if slips:
-        stream = relabeled(stream, how.target, slips)
-    notes = [*notes, *stream.notes, *said]
+    require_classes(table[how.target])
+    as_written = options.labels_as_written or client is not None
+    found = decided_by(table, how.target, replace(options, labels_as_written=as_written), keep, stream.where, every_row)
+    if found.slips:
+        stream = changed(stream, how.target, lambda y: renamed(y, found.slips))
+    left, notes = found.left_out, [*found.notes, *stream.notes]
     if client is None:
-        return stream, replace(how, drop=tuple(left)), notes
-    return source, replace(how, drop=(*how.drop, *left)), notes
+        return stream, replace(how, drop=tuple(left)), notes, stream.reading
+    return source, replace(how, drop=(*how.drop, *left)), notes, stream.reading
 
 
 def _about(source: Any, how: Reading) -> list[str]:
@@ -314,6 +315,11 @@ class StreamedTable:
             self._opened = how.opened(source)
         else:
             self._parts = parts_of(source)
+
+    @property
+    def rows(self) -> int | None:
+        """Number of rows, if it is known before they are read."""
+        return None if self.client is not None else self._opened[0].rows
 
     def require_again(self, what: str) -> None:
         """Raise `InputError` if the table can be read once only."""
@@ -650,7 +656,7 @@ def add[C](self: C, other: Any) -> C:
         one._require_continuable("added")
     _require_alike(clf, other)
     both: Any = clone(clf)
-    for name in ("n_features_in_", "feature_names_in_", "target_name_"):
+    for name in ("n_features_in_", "feature_names_in_", "target_name_", "reading_"):
         if hasattr(clf, name):
             setattr(both, name, getattr(clf, name))
     learnt = _with_common_concentrations(clf._gathered, other._gathered)
@@ -784,8 +790,12 @@ def fit_stream[C](
     clf: Any = self
     with clf._rollback_on_error():
         how = Reading(target, weight, classes, drop, kinds, missing, unlabeled, reading)
-        source, how, notes = decided(source, how, client, clf._takes_text)
+        source, how, notes, reading = decided(source, how, client, clf._takes_text)
+        clf.reading_ = dict(reading)
         with shown("fitting in batches", 0, progress) as tell:
-            clf._learn_stream(StreamedTable(source, how, client, tell))
+            table = StreamedTable(source, how, client, tell)
+            clf._learn_stream(table)
+        if weight is None and (lacking := (table.rows or 0) - round(clf.model_.label_counts.sum())) > 0:
+            notes.append(f"{counted(lacking, 'row')} of {table.rows} without a label left out")
         clf.notes_ = [*notes, *clf.notes_]
     return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
 from numbers import Real
@@ -16,7 +16,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.labels import UNLABELED, checked_labels, is_number, require_labels_as, require_same_labels
 from bayesclf.constraints import Constraint, Number, Whole, require
 from bayesclf.errors import InputError
-from bayesclf.families import Axes, Categorical, Ordinal, Selected
+from bayesclf.families import Axes, Categorical, EveryTreeOfCells, Ordinal, Selected
 from bayesclf.families.base import Family, Statistics, broadcast
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.cells import ValueCounts
@@ -24,9 +24,9 @@ from bayesclf.families.class_prior import ClassPrior, KnownClassPrior, LearntCla
 from bayesclf.families.learned_alpha import LearntAlpha, learned_by, learned_from_rows
 from bayesclf.families.selected import plain
 from bayesclf.tables import columns
-from bayesclf.tables.columns import Column, SparseTable, Table, row_numbers, some_rows, sparse_numbers
+from bayesclf.tables.columns import Column, SparseTable, Table, some_rows, sparse_numbers
 from bayesclf.tables.numbers import LARGEST, SMALLEST
-from bayesclf.wording import AND_MORE, LISTED_NAMES, LISTED_ROWS, LONGEST_NAME, counted, listed, one_line, written
+from bayesclf.wording import AND_MORE, LISTED_NAMES, LONGEST_NAME, counted, listed, one_line, written
 
 NO_WORD = "the training documents have no word at all; look at the column, or at the vectorizer's options"
 """Why documents cannot be learned from."""
@@ -220,22 +220,6 @@ def resolved_class_prior(class_prior: Any, counts: Array, classes: NDArray[Any])
         return LearntClassPrior(np.full(len(classes), float(alpha)))
     require(CLASS_PRIOR, class_prior=class_prior)
     return known_class_prior(class_prior, classes)
-
-
-def resolved_family(
-    family: Family[Any], statistics: Statistics, names: tuple[str, ...], keep: NDArray[np.bool_]
-) -> Family[Any]:
-    """Return the family with its prior in numbers; where that fails for lack of a column, say which is lacking."""
-    try:
-        return family.resolve_prior(statistics)
-    except InputError as reason:
-        unused = [name for name, kept in zip(names, keep, strict=True) if not kept]
-        if not unused:
-            raise
-        raise InputError(
-            f"{reason}; column {', '.join(map(repr, unused))} has one value only in these rows and was left out, so "
-            "that a prior given by column does not fit"
-        ) from None
 
 
 def _listed(classes: NDArray[Any]) -> str:
@@ -451,21 +435,6 @@ def varying(family: Family[Any], labeled: Statistics, every: Statistics) -> tupl
     return every, [remark]
 
 
-def about_impossible(blocks: Iterable[ColumnBlock], frame: Any, unlabeled: Integers) -> Iterator[str]:
-    """Say which cells of rows without a label the family that was chosen for their column by evidence cannot have."""
-    for block in blocks:
-        if block.candidate:
-            X = columns.numbers(frame, block.names)[unlabeled]
-            impossible = ~(CANDIDATES[block.candidate].possible(X) | np.isnan(X))
-            for j in np.flatnonzero(impossible.any(axis=0)):
-                rows = unlabeled[impossible[:, j]]
-                yield (
-                    f"column {block.names[j]!r} has {counted(len(rows), 'cell')} without a label that its family "
-                    f"{block.candidate!r}, chosen by the labeled rows, cannot have (rows "
-                    f"{listed(row_numbers(frame, rows), LISTED_ROWS)}); there it counts as missing"
-                )
-
-
 def about_unknown(names: Sequence[str]) -> Iterator[str]:
     """Name the columns with levels or words that a prior does not know."""
     if names:
@@ -501,7 +470,8 @@ class FrozenPrior:
 
 def indicators(blocks: tuple[ColumnBlock, ...]) -> tuple[ColumnBlock, ...]:
     """Return a block that says which numbers and ordered categories are missing: a Bernoulli for each and class."""
-    in_order = (block for block in blocks if block.family.kind in ("number", "mixed") or block.ordinal)
+    own_cells = (block for block in blocks if not isinstance(block.family, EveryTreeOfCells))
+    in_order = (block for block in own_cells if block.family.kind in ("number", "mixed") or block.ordinal)
     names = tuple(name for block in in_order for name in block.names if name not in block.mixed)
     selected = [block.family for block in blocks if isinstance(block.family, Selected)]
     family: Any = replace(selected[0], family=Categorical()) if selected else Categorical()

@@ -63,7 +63,7 @@ def compare(
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
     from bayesclf.report import write_comparison
-    from bayesclf.rules import RULES
+    from bayesclf.rules import RULES, resolve
 
     chosen = options.names(models, options.named_models(), "--models")
     engines = options.engines(inference, chosen, ENGINES)
@@ -111,9 +111,12 @@ def compare(
             if path is not None:
                 stdout().print(f"written to {path}", soft_wrap=True)
         if found.leaders and text is None:
-            next_command = _fit_command(context, found.best[0], engines)
+            model, rule = found.best
+            next_command = _fit_command(context, model, engines)
             if next_command.isprintable() and len(next_command) <= LONGEST_COMMAND:
-                stdout().print(f"To fit {found.best[0]}: {next_command}", soft_wrap=True)
+                if rule != resolve(found.fits[model].requested_rule(None))[0].name:
+                    stdout().print(f"Predict with --rule {rule}, which the comparison recommends for {model}.")
+                stdout().print(f"To fit {model}: {next_command}", soft_wrap=True)
 
 
 LONGEST_COMMAND = 1000
@@ -281,12 +284,12 @@ def report(
     X, y = None, None
     if table is not None:
         from bayesclf.cli.inputs import load_training, show_sentences
-        from bayesclf.interpretation.prediction_files import kind_to_read, with_levels
+        from bayesclf.interpretation.prediction_files import as_read, kind_to_read, with_levels
 
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
         names = [column.name for column in classifier.columns_]
-        how = {**reading, "keep": [*reading.get("keep", ()), *names]}
-        training = load_training(table, target or getattr(classifier, "target_name_", None), how, kinds=kinds)
+        target = target or getattr(classifier, "target_name_", None)
+        training = load_training(table, target, as_read(classifier, reading, target), kinds=kinds)
         show_sentences(stdout(), "read", training.dataset.notes)
         X, y = with_levels(training.X[names], classifier.columns_), training.y
     with shown(f"checking {model}"):

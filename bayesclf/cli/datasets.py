@@ -69,7 +69,7 @@ def show(
     console.print()
     columns = describe_columns(dataset.frame, dataset.target or None, kinds)
     console.print(column_table(columns))
-    show_sentences(console, "note", columns["note"])
+    show_sentences(console, "note", (note for note in columns["note"] if note not in dataset.notes))
 
 
 @app.command("export")

@@ -18,7 +18,7 @@ from bayesclf.errors import InputError
 from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
-from bayesclf.tables.remarks import describe_columns, require_classes
+from bayesclf.tables.remarks import describe_columns
 from bayesclf.wording import LONGEST_NAME, clipped, counted, listed, printable, visible, written
 
 NAME_WIDTH = 30
@@ -103,19 +103,14 @@ def load_training(
         raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")
     described = describe_columns(frame, dataset.target, {name: kinds[name] for name in frame if name in kinds})
     X, y = frame.drop(columns=dataset.target), frame[dataset.target]
-    X.attrs[columns.NOTES] = (*filter(None, described["note"]), *dataset.notes)
-    require_classes(y)
+    X.attrs[columns.NOTES] = tuple(dict.fromkeys([*dataset.notes, *filter(None, described["note"])]))
     if y.nunique() < 2:
         raise InputError(
             f"the label column {y.name!r} has one class only, {str(y.iloc[0])!r}; it needs rows of at least two classes"
         )
-    training = Training(dataset, X, y, described)
-    for name, kind in training.kinds.items():
-        if X[name].isna().all():
-            raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
-        if kind == "number":
-            columns.numbers(X, (name,))
-    return training
+    for name in X.columns[X.isna().all()]:
+        raise InputError(f"column {name!r} has no values at all; leave it out with --drop {name}")
+    return Training(dataset, X, y, described)
 
 
 def source_files(dataset: Dataset) -> list[str]:
@@ -136,9 +131,7 @@ def show_training(console: Console, training: Training) -> None:
     described = training.columns
     console.print()
     console.print(column_table(shown_columns(described)))
-    show_sentences(console, "note", described["note"])
-    if described["note"].any():
-        console.print("(--kind COL=category, number or text sets the kind of a column)")
+    show_sentences(console, "note", (note for note in described["note"] if note not in training.dataset.notes))
     console.print()
 
 

@@ -46,7 +46,7 @@ def baseline(context: Context) -> Answer:
         )
     if (evidence["better"] == "no").any():
         step = "look at over-confidence (Y02) and at duplicate columns (M07); decisions may still be useful"
-        return issue(f"{says}: the probabilities are worse than none", step, evidence)
+        return issue(f"{says}: the class frequencies alone are better", step, evidence)
     small = evidence["better"] != "yes"
     if not small.any():
         return passed(says, evidence)

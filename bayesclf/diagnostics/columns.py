@@ -297,7 +297,7 @@ def separated_classes(context: Context) -> Answer:
         scale = "choose prior_scale from what is known, clf.set_params(prior_scale=2.5)"
     return tip(
         f"{reason}: the size of these weights is determined by the prior",
-        f"{signs}; see that no column holds the answer; {scale}",
+        f"{signs}; check that no column gives the class away; {scale}",
         {"separable": 1, "columns": ", ".join(found)},
     )
 

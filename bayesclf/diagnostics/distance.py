@@ -75,7 +75,7 @@ def far_rows(context: Context) -> Answer:
         has = "has" if (unseen > 0).sum() == 1 else "have"
         reasons.append(f"{int((unseen > 0).sum())} of {len(unseen)} new rows {has} levels that no training row has")
     if reasons:
-        step = "look at these rows, clf.explain(X_new): there the answers extrapolate the model"
+        step = "look at these rows, clf.explain(X_new): the model extrapolates there"
         return tip("; ".join(reasons), step, evidence)
     return passed(says, evidence)
 

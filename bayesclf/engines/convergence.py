@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bayesclf.arrays import Array, Integers
+from bayesclf.arrays import Array
 from bayesclf.wording import named, part_of
 
 if TYPE_CHECKING:
@@ -122,30 +122,6 @@ class Scalars:
         return pd.DataFrame({"parameter": names, **{name: values[order] for name, values in columns.items()}})
 
 
-def at_unit_scale(values: Array) -> tuple[Array, Integers]:
-    """Return columns (draw, …) divided by powers of two so that the largest magnitude is below 1, and the powers.
-
-    Squares of draws of a variance could overflow; a standard deviation of what is returned is multiplied by the power
-    exactly with ``np.ldexp``.
-    """
-    _, power = np.frexp(np.abs(values).max(axis=0, initial=0.0))
-    return np.ldexp(values, -power), power
-
-
-def scaled_draws(variable: xr.DataArray, *axes: str) -> tuple[xr.DataArray, xr.DataArray]:
-    """Return draws (chain, draw, …) of parameters divided by powers of two, and the powers.
-
-    Squares of draws could overflow where a parameter's unit is very large or small; those of what is returned do not.
-
-    `axes`: Further axes of parameters that have a power in common.
-    """
-    import xarray as xr
-
-    largest = abs(variable).max(["chain", "draw", *axes])
-    power = largest.copy(data=np.frexp(largest.values)[1])
-    return xr.ufuncs.ldexp(variable, -power), power
-
-
 def convergence_problems(
     posterior: xr.Dataset,
     stats: xr.Dataset | None,
@@ -216,8 +192,8 @@ def single(posterior: xr.Dataset, variables: Iterable[str]) -> tuple[list[str], 
 
 
 def of_unit_scale(draws: Array) -> Array:
-    """Return draws (scalar, chain, draw) of which each scalar is divided by a power of two, as in `at_unit_scale`."""
-    _, power = np.frexp(np.abs(draws).max(axis=(1, 2), initial=0.0, keepdims=True))
+    """Return draws (scalar, …), each divided by a power of two: squares of draws of a variance could overflow."""
+    _, power = np.frexp(np.abs(draws).max(axis=tuple(range(1, draws.ndim)), initial=0.0, keepdims=True))
     return np.asarray(np.ldexp(draws, -power))
 
 

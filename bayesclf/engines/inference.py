@@ -242,8 +242,7 @@ class Draws(Sized):
 
     `parameters`: Arrays (draw, ...), the draws of one chain together. `stats`: Sample statistics of each draw, (chain,
     draw), under ArviZ's names; None for independent draws. `problems`: Why the draws cannot be trusted yet, in plain
-    words. `seeded`: How to make the draws, where they are too large to keep in memory; `parameters` then has the class
-    prior's only.
+    words. `seeded`: How to make the draws, where they are too large to keep in memory; `parameters` is then empty.
     """
 
     parameters: Mapping[str, Array]
@@ -371,9 +370,8 @@ def _exact(model: Model, engine: Exact, seed: int) -> Draws:
     assert isinstance(model, GenerativeModel)
     draws = engine.draws * engine.chains
     seeded = seeded_if_large(model, draws, seed)
-    if seeded is None:
-        return Draws(model.draw(np.random.default_rng(seed), draws), engine.chains)
-    return Draws(seeded.class_prior(model.posterior()), engine.chains, seeded=seeded)
+    parameters = model.draw(np.random.default_rng(seed), draws) if seeded is None else {}
+    return Draws(parameters, engine.chains, seeded=seeded)
 
 
 def _require_few(model: Model) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.engines.augmentation import TOLD, Augmentation
@@ -67,25 +67,6 @@ class PartlyLabeled:
         """Return log p(x, k | θ) of the rows without a label under one hypothesis, (row, outcome)."""
         return np.asarray(self.model.log_scores(self.rows, parameters)[0])
 
-    def log_likelihood(self, parameters: Parameters, scores: Array | None = None) -> float:
-        """Return log P(D | θ) of one hypothesis, of observed cells and labels of all rows; `scores` may be given."""
-        known = self.model.log_scores(self.labeled, parameters)[0][np.arange(len(self.y)), self.y]
-        unknown = logsumexp(self.scores(parameters) if scores is None else scores, axis=1)
-        return float(self.labeled_weight @ known + self.weight @ unknown)
-
-
-@dataclass(frozen=True, eq=False)
-class Ascent:
-    """Where EM arrived, and how.
-
-    `parameters`: The estimate, draw axis of length 1. `log_likelihood`: log P(D | θ) after each step, (step); for MAP
-    without the log prior. `converged`: Whether it ended before the largest number of steps.
-    """
-
-    parameters: Parameters
-    log_likelihood: Array
-    converged: bool
-
 
 @dataclass(frozen=True, eq=False)
 class PartlyInferred:
@@ -102,7 +83,7 @@ class PartlyInferred:
     problems: tuple[str, ...]
 
 
-def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
+def expectation_maximization(partly: PartlyLabeled, name: str) -> tuple[Parameters, bool]:
     """Maximize P(D | θ), or P(D | θ) p(θ), over θ.
 
     The E step finds P(k | x, θ) of each row without a label. The M step estimates θ from all rows, each counted in each
@@ -112,23 +93,24 @@ def expectation_maximization(partly: PartlyLabeled, name: str) -> Ascent:
 
     `name`: ``"mle"`` or ``"map"``.
 
+    Returns: The estimate, draw axis of length 1, and whether EM ended before the largest number of steps.
+
     Raises `DoesNotExist` where an estimate along the way does not exist.
 
     See Dempster, Laird and Rubin (1977); Nigam, McCallum, Thrun, Mitchell (2000), *Text classification from labeled and
     unlabeled documents using EM*, Machine Learning 39, doi:10.1023/A:1007692713085.
     """
-    shares, change = _by_labeled(partly), np.inf
-    values: list[float] = []
+    shares = _by_labeled(partly)
     with shown(f"EM ({name})", ITERATIONS) as tell:
-        while change > TOLERANCE and len(values) < ITERATIONS:
+        for number in range(1, ITERATIONS + 1):
             counted = np.where(shares > NEGLIGIBLE, shares, 0.0)
             parameters = estimate(partly.completed(partly.weight[:, None] * counted), name)
-            scores = partly.scores(parameters)
-            values.append(partly.log_likelihood(parameters, scores))
-            before, shares = shares, softmax(scores, axis=1)
+            before, shares = shares, softmax(partly.scores(parameters), axis=1)
             change = float(np.abs(shares - before).max())
-            tell(f"EM ({name}), labels' probabilities change by {change:.0e}", len(values), ITERATIONS)
-    return Ascent(parameters, np.array(values), change <= TOLERANCE)
+            tell(f"EM ({name}), labels' probabilities change by {change:.0e}", number, ITERATIONS)
+            if change <= TOLERANCE:
+                return parameters, True
+    return parameters, False
 
 
 def _by_labeled(partly: PartlyLabeled) -> Array:
@@ -193,19 +175,19 @@ def found_point(partly: PartlyLabeled, name: str) -> tuple[Parameters | DoesNotE
     Warns with `ConvergenceWarning` where EM has not converged.
     """
     try:
-        ascent = expectation_maximization(partly, name)
+        parameters, converged = expectation_maximization(partly, name)
     except DoesNotExist as reason:
         return reason, ()
-    if ascent.converged:
-        return ascent.parameters, ()
+    if converged:
+        return parameters, ()
     problem = f"EM has not converged after {ITERATIONS:,} steps (rule {name!r})"
     warn(problem, ConvergenceWarning)
-    return ascent.parameters, (problem,)
+    return parameters, (problem,)
 
 
 def _engine(partly: PartlyLabeled, inference: str | Engine) -> Engine:
     for block in partly.model.blocks:
-        if block.family.name == "every-tree":
+        if block.family.name.startswith("every-tree"):
             raise Refused(
                 "rows without a label are not for averages over structures, whose weights are those of labeled rows; "
                 "drop these rows, or fit BayesNetClassifier with edges"

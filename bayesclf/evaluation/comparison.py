@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import date as day
 from functools import cached_property
@@ -29,17 +28,19 @@ from bayesclf.evaluation import cross_validation, peers
 from bayesclf.evaluation.cross_validation import (
     Answers,
     Evaluation,
+    Finished,
     Folds,
     Question,
     Split,
     checked_rules,
     class_order,
+    finish,
     folds_of,
     labeled_table,
 )
 from bayesclf.evaluation.score_table import BASELINE, HeldOut, Key, mean, score_table, standings
 from bayesclf.evaluation.thresholds import code_of, threshold_curve
-from bayesclf.progress import Progress, shown
+from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
 from bayesclf.tables.remarks import about_useless
@@ -387,30 +388,26 @@ def compare(
     several = repeats is None and isinstance(cv, int | np.integer)
     most = int(np.clip(MOST_ANSWERS // len(codes), 1, MOST_REPEATS)) if several else 1 if repeats is None else repeats
     folds = folds_of(cv, most, frame, labels, codes, seed)
-    question = Question(asked, costs)
+    table, question = (frame, codes, classes), Question(asked, costs)
     start = time.perf_counter()
     end = start + (float("inf") if max_seconds is None else max_seconds)
-    finished: dict[tuple[str, int], Any] = {}
+    finished: Finished = {}
+    how = question, seed, n_jobs, progress
     comparison = None
     for times in range(1, most + 1) if several else [folds.repeats]:
         own = replace(folds, splits=folds.splits[: times * folds.cv], repeats=times) if several else folds
-        units = [(name, n) for name in models for n in (*range(len(own.splits)), -1) if (name, n) not in finished]
-        finished |= _within(end, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
-        late = any(unit not in finished for unit in units)
+        late = not finish(finished, models, table, own.splits, *how, late=lambda: time.perf_counter() > end)
         if comparison is None or not late:
-            comparison = _comparison(
-                models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds
-            )
+            comparison, used = _comparison(models, table, own, finished, question, seed, remarks, max_seconds), own
         if late or times == most or time.perf_counter() > end or comparison.settled:
             break
     assert comparison is not None
     if boosting and comparison.leaders and not comparison.left_out and isinstance(peers.rows(frame), pd.DataFrame):
         models = {**models, peers.BOOSTING: peers.boosting(frame)}
-        units = [(peers.BOOSTING, n) for n in (*range(len(own.splits)), -1)]
         now = time.perf_counter()
         limit = min(end, now + max(now - start, BOOSTING_SECONDS))
-        finished |= _within(limit, models, (frame, codes, classes), own.splits, question, units, seed, n_jobs, progress)
-        comparison = _comparison(models, (frame, codes, classes), own, finished, question, seed, remarks, max_seconds)
+        finish(finished, models, table, used.splits, *how, late=lambda: time.perf_counter() > limit)
+        comparison = _comparison(models, table, used, finished, question, seed, remarks, max_seconds)
     return replace(
         comparison,
         target=str(getattr(y, "name", None) or ""),
@@ -425,7 +422,7 @@ def _comparison(
     models: Mapping[str, Any],
     table: tuple[pd.DataFrame, Integers, NDArray[Any]],
     folds: Folds,
-    finished: Mapping[tuple[str, int], Any],
+    finished: Finished,
     question: Question,
     seed: int,
     remarks: Sequence[str],
@@ -467,29 +464,6 @@ def _comparison(
         splitter=folds.splitter,
         left_out=tuple(left_out),
     )
-
-
-def _within(
-    end: float,
-    models: Mapping[str, Any],
-    table: tuple[Any, Integers, Any],
-    splits: tuple[Split, ...],
-    question: Question,
-    units: list[tuple[str, int]],
-    seed: int,
-    n_jobs: int,
-    progress: Progress,
-) -> dict[tuple[str, int], Any]:
-    """Make fits until the time is over; number −1 is the fit on all rows."""
-    finished = {}
-    made = cross_validation.run(models, table, splits, question, units, seed, n_jobs)
-    with shown(units[0][0], len(units), progress) as tell, closing(made) as results:
-        for done, (unit, result) in enumerate(results, 1):
-            finished[unit] = result
-            tell(units[min(done, len(units) - 1)][0], done, len(units))  # the model that runs now
-            if time.perf_counter() > end:
-                break
-    return finished
 
 
 def _over(max_seconds: float | None) -> str:

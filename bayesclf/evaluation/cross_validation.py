@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields, replace
 from functools import cache
@@ -37,6 +37,7 @@ from bayesclf.evaluation import peers, scores
 from bayesclf.evaluation.scores import RowScores
 from bayesclf.posterior import averaging
 from bayesclf.posterior.hypotheses import HypothesisSet, TemperedHypotheses
+from bayesclf.progress import Progress, shown
 from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Rows
@@ -120,7 +121,7 @@ def as_table(X: Any) -> pd.DataFrame:
     ):
         X = pd.DataFrame({NAME: pd.Series(list(X), dtype=object)})
     frame = columns.to_frame(X)
-    frame.attrs = {columns.NOTES: ()}  # what was done to read it is said once, not of each fit
+    frame.attrs |= {columns.NOTES: ()}  # what was done to read it is said once, not of each fit
     columns.numbers(frame, tuple(name for name, kind in columns.kinds_of(frame).items() if kind == "number"))
     return frame
 
@@ -269,23 +270,42 @@ def repeats_of(splits: Sequence[Split]) -> int:
     return 1 + len(others) if all(np.array_equal(first, other) for other in others) else 1
 
 
-def run(
+type Finished = dict[tuple[str, int], Any]
+"""Evaluations by model and number of the split; the number −1 has the fit on all rows."""
+
+
+def finish(
+    finished: Finished,
     models: Mapping[str, Any],
     table: tuple[Any, Integers, Any],
-    splits: tuple[Split, ...],
+    splits: Sequence[Split],
     question: Question,
-    units: list[tuple[str, int]],
     seed: int,
     n_jobs: int,
-) -> Generator[tuple[tuple[str, int], Any]]:
-    """Yield each unit with its evaluation, or with the fit on all rows for number −1."""
-    order = {name: place for place, name in enumerate(models)}
+    progress: Progress,
+    late: Callable[[], bool] | None = None,
+    whole: bool = True,
+) -> bool:
+    """Make the fits that are not finished, until it is late, and return whether all are finished.
+
+    Fits are counted on from those before, so that the progress of further repeats does not begin anew. `whole`: whether
+    a fit on all rows is wanted, too.
+    """
+    order, numbers = {name: place for place, name in enumerate(models)}, [*range(len(splits)), *([-1] if whole else [])]
+    units = [(name, number) for name in models for number in numbers if (name, number) not in finished]
     tasks = (
-        (models[name], table, splits[index] if index >= 0 else None, question, unit_seed(seed, order[name], index))
-        for name, index in units
+        (models[name], table, splits[number] if number >= 0 else None, question, unit_seed(seed, order[name], number))
+        for name, number in units
     )
-    with closing(workers.each(unit, tasks, workers.processes(n_jobs, len(units)))) as results:
-        yield from zip(units, results, strict=True)
+    before, total = len(finished), len(finished) + len(units)
+    made = workers.each(unit, tasks, workers.processes(n_jobs, len(units)))
+    with shown(units[0][0], total, progress) as tell, closing(made) as results:
+        for done, (own, result) in enumerate(zip(units, results, strict=True), 1):
+            finished[own] = result
+            tell(units[min(done, len(units) - 1)][0], before + done, total)  # the model that runs now
+            if late is not None and late():
+                break
+    return len(finished) == total
 
 
 def unit_seed(seed: int, model: int, index: int) -> int:
@@ -474,7 +494,8 @@ def pooled(parts: list[RowScores | str], splits: tuple[Split, ...], runs: Sequen
     """Return the scores of all rows, one entry per run; a rule that failed in any fold is not scored at all."""
     reasons = [part for part in parts if isinstance(part, str)]
     if reasons:
-        return Answers((), f"{reasons[0]} (in {len(reasons)} of {len(parts)} folds)")
+        some = f" (in {len(reasons)} of {len(parts)} folds)" if len(reasons) < len(parts) else ""
+        return Answers((), f"{reasons[0]}{some}")
     scored = [part for part in parts if isinstance(part, RowScores)]
     names = [field.name for field in fields(RowScores) if getattr(scored[0], field.name) is not None]
     repeated = []

@@ -18,9 +18,9 @@ from bayesclf.constraints import Choice, require
 from bayesclf.display import Display, Displayed
 from bayesclf.errors import InputError
 from bayesclf.evaluation import cross_validation, peers, scores
-from bayesclf.evaluation.cross_validation import Evaluation, Question, Split, checked_rules, folds_of, labeled_table
+from bayesclf.evaluation.cross_validation import Question, Split, checked_rules, folds_of, labeled_table
 from bayesclf.evaluation.scores import RowScores
-from bayesclf.progress import Progress, shown
+from bayesclf.progress import Progress
 from bayesclf.wording import joined, pair, with_news
 from bayesclf.workers import require_jobs
 
@@ -175,17 +175,13 @@ def learning_curve(
     folds = folds_of(cv, repeats, frame, classes[codes], codes, seed)
     counts = _counts(sizes, min(len(train) for train, _ in folds.splits))
     splits = tuple(_nested(folds.splits, counts, codes, seed))
-    units = [(name, index) for name in models for index in range(len(splits))]
     question = Question(asked, None)
-    parts: dict[tuple[str, int], Evaluation] = {}
-    with shown(units[0][0], len(units), progress) as tell:
-        results = cross_validation.run(models, (frame, codes, classes), splits, question, units, seed, n_jobs)
-        for done, (unit, result) in enumerate(results, 1):
-            parts[unit] = result
-            tell(unit[0], done, len(units))
+    parts: cross_validation.Finished = {}
+    table = frame, codes, classes
+    cross_validation.finish(parts, models, table, splits, question, seed, n_jobs, progress, whole=False)
     lines, notes = [], {}
     for name, model in models.items():
-        said = [note for unit in units if unit[0] == name for note in parts[unit].notes]
+        said = [note for index in range(len(splits)) for note in parts[name, index].notes]
         notes[name] = (*remarks, *folds.remarks, *with_news([], said))
         for rule in peers.rules_of(model, question.rules):
             for place, m in enumerate(counts):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
+from scipy.optimize import Bounds, LinearConstraint, minimize
 from scipy.special import log_softmax, logsumexp
 
 from bayesclf import rules
@@ -23,7 +23,7 @@ from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
 from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
-from bayesclf.engines.convergence import scaled_draws
+from bayesclf.engines.convergence import of_unit_scale, single
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
 from bayesclf.families.base import Statistics
@@ -584,10 +584,10 @@ def _relative_efficiency(clf: BayesClassifier, draws: int) -> float:
     posterior: Any = None if isinstance(clf.inference_, Exact) else clf.posterior_["posterior"].to_dataset()
     if posterior is None or posterior.sizes["chain"] == 1:
         return 1.0
-    from arviz_stats import ess
+    from arviz_stats.base import array_stats
 
-    found = ess(posterior.map(lambda variable: scaled_draws(variable)[0]), method="mean")
-    return float(np.nanmean(np.concatenate([values.to_numpy().ravel() for values in found.data_vars.values()])) / draws)
+    _, scalars = single(posterior, map(str, posterior))
+    return float(np.nanmean(array_stats.ess(of_unit_scale(scalars), method="mean")) / draws)
 
 
 def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Array:
@@ -624,7 +624,7 @@ def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Ar
         row = int(np.flatnonzero(~np.isfinite(largest))[0])
         raise InputError(f"row {row + 1} has probability 0 under every model, so that no mixture of them is best")
     likelihood = np.exp(log_score - largest)
-    ones = np.ones(log_score.shape[1])
+    models = log_score.shape[1]
 
     def loss(weights: Array) -> tuple[float, Array]:
         """Return the negative mean log score of the mixture, and its gradient in the weights."""
@@ -633,14 +633,13 @@ def stacking_weights(log_score: Array, sample_weight: Array | None = None) -> Ar
         return -float(np.average(np.log(mixed), weights=sample_weight)), -slope
 
     with np.errstate(divide="ignore", invalid="ignore"):  # a step may end where a row has probability 0
-        solve: Any = minimize  # its type stubs do not fit the constraint given as functions
-        found = solve(
+        found = minimize(
             loss,
-            ones / ones.size,
+            np.full(models, 1 / models),
             jac=True,
             method="SLSQP",
-            bounds=[(0, 1)] * ones.size,
-            constraints={"type": "eq", "fun": lambda weights: weights.sum() - 1, "jac": lambda _: ones},
+            bounds=Bounds(0, 1),
+            constraints=LinearConstraint(np.ones(models), 1, 1),
             options={"ftol": PRECISION, "maxiter": 1000},
         )
     weights = np.where(found.x > NEGLIGIBLE, found.x, 0.0)

@@ -226,12 +226,35 @@ def standings(
     (2008), Simultaneous inference in general parametric models, Biometrical Journal 50, section 3.
     """
     every = _losses_of_repeats(comparison, entries, metric)
-    losses = every.mean(axis=0)
+    losses, train, folds = every.mean(axis=0), comparison.train_size, _folds_of_rows(comparison, len(every))
     means = losses.mean(axis=0)
     order = sorted(range(len(entries)), key=lambda place: (entries[place] != against, means[place]))
     bounded = every if metric != "log_loss" else np.minimum(every, MOST_NATS)
     matters = smallest_difference(losses) if metric == "log_loss" else NEGLIGIBLE
-    return _ordered(entries, order, losses, bounded, _folds_of_rows(comparison, len(every)), comparison, matters)
+    truncated, best = bounded.mean(axis=0), order[0]
+    quantile = critical_value(truncated)
+    found = [Standing(*entries[best], float(means[best]), 0.0, 0.0, "best")]
+    for place in order[1:]:
+        loss = float(means[place])
+        if np.isinf(means[best]):
+            found.append(Standing(*entries[place], loss, np.nan, np.nan, "open"))
+            continue
+        difference = float(means[place] - means[best])
+        of_rows = standard_error_of_rows(losses[:, place] - losses[:, best], train)
+        cautious = truncated[:, place] - losses[:, best]
+        cautious_error = standard_error_of_rows(cautious, train)
+        of_folds = 0.0 if folds is None else split_error(bounded[:, :, place] - bounded[:, :, best], folds)
+        error = float(np.hypot(of_rows, of_folds))
+        left = ONE_SPLIT * cautious_error if folds is None else of_folds
+        spread = np.hypot(cautious_error, of_folds)
+        clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
+        kinds = [
+            kind_of(difference + moved, error, clear_by + moved, leans_by + moved, quantile, matters)
+            for moved in (-left, left)
+        ]
+        kind = min(kinds, key=KINDS.index)
+        found.append(Standing(*entries[place], loss, difference, error, kind, kinds[0] == kinds[1]))
+    return found
 
 
 def _losses_of_repeats(comparison: HeldOut, entries: Sequence[Key], metric: str) -> Array:
@@ -270,40 +293,3 @@ def _losses(comparison: HeldOut, key: Key, metric: str) -> Array:
             own = scored(np.tile(log_shares, (len(test), 1)), comparison.y[test], comparison.costs)
             values[np.searchsorted(rows, test)] = getattr(own, metric)
     return np.concatenate(found)
-
-
-def _ordered(
-    entries: Sequence[Key],
-    order: Sequence[int],
-    losses: Array,
-    bounded: Array,
-    folds: Integers | None,
-    comparison: HeldOut,
-    matters: float,
-) -> list[Standing]:
-    """Return the standings for losses (row, entry) in an order; the others are compared with its first."""
-    means, train = losses.mean(axis=0), comparison.train_size
-    truncated = bounded.mean(axis=0)
-    best, quantile = order[0], critical_value(truncated)
-    found = [Standing(entries[best][0], entries[best][1], float(means[best]), 0.0, 0.0, "best")]
-    for place in order[1:]:
-        model, rule = entries[place]
-        if np.isinf(means[best]):
-            found.append(Standing(model, rule, float(means[place]), np.nan, np.nan, "open"))
-            continue
-        difference = float(means[place] - means[best])
-        of_rows = standard_error_of_rows(losses[:, place] - losses[:, best], train)
-        cautious = truncated[:, place] - losses[:, best]
-        cautious_error = standard_error_of_rows(cautious, train)
-        of_folds = 0.0 if folds is None else split_error(bounded[:, :, place] - bounded[:, :, best], folds)
-        error = float(np.hypot(of_rows, of_folds))
-        left = ONE_SPLIT * cautious_error if folds is None else of_folds
-        spread = np.hypot(cautious_error, of_folds)
-        clear_by, leans_by = float(cautious.mean() - quantile * spread), float(cautious.mean() - spread)
-        kinds = [
-            kind_of(difference + moved, error, clear_by + moved, leans_by + moved, quantile, matters)
-            for moved in (-left, left)
-        ]
-        kind = min(kinds, key=KINDS.index)
-        found.append(Standing(model, rule, float(means[place]), difference, error, kind, kinds[0] == kinds[1]))
-    return found

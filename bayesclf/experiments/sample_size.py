@@ -148,9 +148,8 @@ def examples_needed(half_width: float = 0.02, p: float = 0.5, level: float = 0.9
     >>> examples_needed(p=0.1)
     865
     """
-    for name, value, largest in (("half_width", half_width, 0.5), ("p", p, 1), ("level", level, 1)):
-        require(Number(above=0, below=largest), **{name: value})
-    require(Choice(METHODS), method=method)
+    require(Number(above=0, below=0.5), half_width=half_width)
+    require(INSIDE, p=p, level=level)
 
     def narrow(n: int) -> bool:
         """Return whether the interval after n examples is narrow enough."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from itertools import compress
-from typing import Any, ClassVar, NoReturn, Protocol, Self, cast
+from typing import Any, ClassVar, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -186,6 +186,8 @@ class Family[S: Statistics](Concise, ABC):
 
     statistics_type: ClassVar[type[Statistics]]
     reads_numbers: ClassVar[bool] = False
+    _no_pymc: ClassVar[str] = "this family has no PyMC model; use inference='exact', not 'nuts'"
+    """Why it has none, and what to take, where it sums over discrete parameters, which NUTS lacks."""
 
     @property
     @abstractmethod
@@ -274,9 +276,9 @@ class Family[S: Statistics](Concise, ABC):
     def mean(self) -> Parameters:
         """Return the expectation of the parameters under these hyperparameters, or raise `DoesNotExist`."""
 
-    @abstractmethod
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add the block's random variables to the open PyMC model; they observe the statistics."""
+        raise Refused(self._no_pymc)
 
     def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add the block's variables to the open PyMC model, prior and rows, by the functions of `bayesclf.pymc_models`.
@@ -290,7 +292,7 @@ class Family[S: Statistics](Concise, ABC):
         suffix : str
             What is added to the names.
         """
-        raise Refused(f"the family {self.name!r} has no PyMC model of rows")
+        raise Refused(self._no_pymc)
 
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return the free variables of `page` that are not parameters."""
@@ -298,6 +300,8 @@ class Family[S: Statistics](Concise, ABC):
 
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the parameters from draws (draw, ...) of the variables of `pymc` or `page`, by default by name."""
+        if type(self).pymc is Family.pymc:
+            raise Refused(self._no_pymc)
         return {name: draws[f"{name}{suffix}"] for name in self.dims()}
 
     @abstractmethod
@@ -497,22 +501,3 @@ class Alternation(Protocol):
 
     def parameters(self, states: Parameters) -> Parameters:
         """Return the family's parameters (draw, …) from states of single chains (draw, …)."""
-
-
-class WithoutPyMC:
-    """A family without a PyMC model: it sums over discrete parameters, which NUTS lacks."""
-
-    _no_pymc: ClassVar[str]
-    """Why there is none, and what to take."""
-
-    def pymc(self, statistics: Any, suffix: str) -> NoReturn:
-        """Refuse, and say why."""
-        raise Refused(self._no_pymc)
-
-    def page(self, X: Any, row: Any, suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        raise Refused(self._no_pymc)
-
-    def from_pymc(self, draws: Any, suffix: str) -> NoReturn:
-        """Refuse, as `pymc` does."""
-        raise Refused(self._no_pymc)

@@ -225,28 +225,31 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
     @override
     def pymc(self, statistics: S, suffix: str) -> None:
         """Add θ of the bins of the most probable cuts, observing how many rows are in each."""
-        counts = self._bins.sums(self.binned(statistics))
-        self._of_bins.pymc(CategoricalStatistics(self._of_bins.axes, counts), suffix)
+        bins, family = self._most_probable
+        family.pymc(CategoricalStatistics(family.axes, bins.sums(self.binned(statistics))), suffix)
 
     @override
     def from_pymc(self, draws: Mapping[str, Array], suffix: str) -> Parameters:
         """Return the cells' probabilities from those of the bins."""
-        return {"theta": self._bins.split(self._of_bins.from_pymc(draws, suffix)["theta"])}
+        bins, family = self._most_probable
+        return {"theta": bins.split(family.from_pymc(draws, suffix)["theta"])}
 
     @override
     def page(self, X: Any, row: Any, suffix: str) -> None:
         """Add the same variables, observing the bin of each value."""
-        self._of_bins.page(self._bins.codes(self._cells(X)), row, suffix)
+        bins, family = self._most_probable
+        family.page(bins.codes(self._cells(X)), row, suffix)
 
     @override
     def page_variables(self, suffix: str) -> list[PageVariable]:
         """Return θ of the bins of the most probable cuts."""
+        bins, family = self._most_probable
 
         def of(own: PageVariable, parameters: Parameters) -> Array:
             """Return the values of one from the parameters of cells."""
-            return own.of({"theta": self._bins.sums(parameters["theta"])})
+            return own.of({"theta": bins.sums(parameters["theta"])})
 
-        return [own._replace(of=partial(of, own)) for own in self._of_bins.page_variables(suffix)]
+        return [own._replace(of=partial(of, own)) for own in family.page_variables(suffix)]
 
     def _log_shape(self, X: Any) -> Array:
         """Return the sum of the log densities of values relative to their cells, (row)."""
@@ -292,23 +295,17 @@ class CutFamily[S: Statistics, C: Cells | Levels](Family[S]):
         return self.segments_of(self.counts)
 
     @cached_property
-    def _modes(self) -> tuple[Segments, ...]:
-        """Return the bins of each feature given the rows that set the prior, whose most probable ones PyMC has."""
-        return self.segments_of(self.known)
+    def _most_probable(self) -> tuple[Bins, Categorical]:
+        """Return the bins of the most probable cuts given the rows that set the prior, and their family as categories.
 
-    @cached_property
-    def _bins(self) -> Bins:
-        """Return the bins of the most probable cuts."""
-        found = [(own, *own.most_probable) for own in self._modes]
-        begins = np.concatenate([begins for _, _, begins in found])
-        return Bins(begins, self.sizes, np.concatenate([own.widths[place] for own, place, _ in found]))
-
-    @cached_property
-    def _of_bins(self) -> Categorical:
-        """Return the family of these bins as categories."""
-        alpha = self.counts + np.concatenate([own.prior[own.most_probable[0]] for own in self._modes])
-        levels = tuple(tuple(range(size)) for size in self._bins.sizes)
-        return Categorical(self._bins.sums(alpha), axes=replace(self.axes, levels=levels))
+        PyMC has these.
+        """
+        found = [(own, *own.most_probable) for own in self.segments_of(self.known)]
+        widths = np.concatenate([own.widths[place] for own, place, _ in found])
+        bins = Bins(np.concatenate([begins for _, _, begins in found]), self.sizes, widths)
+        alpha = self.counts + np.concatenate([own.prior[place] for own, place, _ in found])
+        levels = tuple(tuple(range(size)) for size in bins.sizes)
+        return bins, Categorical(bins.sums(alpha), axes=replace(self.axes, levels=levels))
 
     @cached_property
     def _mean(self) -> Array:

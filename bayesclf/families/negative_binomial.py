@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, override
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.fft import dct
 from scipy.special import digamma, gammaln, xlog1py
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.families import cells
 from bayesclf.families.base import Axes, require_each
-from bayesclf.families.dirichlet import class_sums
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.quadrature import QuadratureFamily, zero_of
 from bayesclf.families.template import TINY, CellSums, log_rising, stirling
@@ -122,10 +120,8 @@ class NegativeBinomial(QuadratureFamily):
         for j, column in enumerate(counts.T):
             values, place = np.unique(column, return_inverse=True)
             # A missing cell has count 0, whose rising factorial is 1.
-            cell = np.arange(len(place)), place
-            of_value = sparse.csr_array((np.ones(len(place)), cell), shape=(len(place), len(values)))
-            counted = class_sums(of_value, y, len(axes.labels), sample_weight)
-            rising[:, j] = counted @ _coefficients(values)
+            counted = np.bincount(place + len(values) * y, sample_weight, len(axes.labels) * len(values))
+            rising[:, j] = counted.reshape(-1, len(values)) @ _coefficients(values)
         return replace(found, sums=np.concatenate([found.sums, rising], axis=-1))
 
     @override

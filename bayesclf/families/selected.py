@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import PROBABILITIES, require
 from bayesclf.errors import InputError, Refused
-from bayesclf.families.base import Axes, Family, WithoutPyMC
+from bayesclf.families.base import Axes, Family
 from bayesclf.families.prior_lines import PriorLine, prior_lines
 from bayesclf.families.terms import Contributions, LinearDesign, LinearTerms, Pair
 from bayesclf.wording import AND_MORE, LISTED_NAMES, listed
@@ -22,7 +22,7 @@ MOST_PROBABLE = 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class Selected(WithoutPyMC, Family[Any]):
+class Selected(Family[Any]):
     """Each feature depends on the class, x_j ~ p(x_j | θ_jk), with probability ρ_j; if not, x_j ~ p(x_j | φ_j).
 
     ========= ======== =================== ========================================================

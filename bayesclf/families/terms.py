@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from scipy import sparse
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.errors import InputError
 from bayesclf.families import dirichlet
 
 
@@ -22,15 +20,12 @@ class LinearDesign:
     made of such blocks *is* a logistic regression, whose weights follow from θ.
 
     `features`, `levels`: Those of the block's `Axes`. `centre`: Where a number's column is 0, (column). Levels and
-    counts have 0. `threshold`: Cells above it count as 1, others as 0; None where cells are used as they are.
-    `complete`: Whether the weights hold for complete rows only, as those of dependent columns do.
+    counts have 0.
     """
 
     features: tuple[str, ...]
     levels: tuple[tuple[Hashable, ...], ...]
     centre: Array
-    threshold: float | None = None
-    complete: bool = False
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,30 +42,6 @@ class LinearDesign:
     def __str__(self) -> str:
         names = ", ".join(map(repr, self.features[:3])) + (", …" if len(self.features) > 3 else "")
         return f"the block of {names}"
-
-    def scores(self, X: Any, terms: LinearTerms) -> Array:
-        """Return Σ_c weight_c z_c(x), minus the offsets of missing cells, (draw, row, outcome).
-
-        `X`: Encoded cells (row, feature), dense or sparse. A level that is missing or unseen contributes nothing.
-
-        Raises `InputError` for a missing cell where the weights hold for complete rows only.
-        """
-        if self.levels:
-            cells = dirichlet.cells_of(X, tuple(map(len, self.levels)))
-            return _product(dirichlet.indicators(cells, len(self.centre)), terms.weight)
-        if sparse.issparse(X):
-            # A threshold below 0 was refused where the rows were counted.
-            events: Any = X
-            if self.threshold is not None:
-                events = (self.threshold < events).astype(float)
-            return _product(events, terms.weight) - (terms.weight @ self.centre)[:, None]
-        missing = np.isnan(X)
-        if self.complete and missing.any():
-            row = np.flatnonzero(missing.any(axis=1))[0] + 1
-            raise InputError(f"row {row} has a missing cell, but the weights of {self} need complete rows; fill it in")
-        cells = X if self.threshold is None else (self.threshold < X).astype(float)
-        total = _product(np.where(missing, 0.0, cells - self.centre), terms.weight)
-        return total - _product(missing.astype(float), terms.offset) if missing.any() else total
 
 
 @dataclass(frozen=True)
@@ -208,10 +179,3 @@ class Density:
     def ratio(self, other: Density) -> Density:
         """Return the log of the ratio to another density of the same parts."""
         return Density(self.log_density - other.log_density, self.part_of)
-
-
-def _product(z: Any, weight: Array) -> Array:
-    """Return Σ_c z_rc w_dkc, (draw, row, outcome); z is (row, column), dense or sparse."""
-    draws, labels, columns = weight.shape
-    flat = np.asarray(z @ weight.reshape(draws * labels, columns).T)
-    return np.moveaxis(flat.reshape(-1, draws, labels), 1, 0)

@@ -128,6 +128,17 @@ def kind_to_read(column: Column) -> ColumnKind | None:
     return "text" if all(isinstance(level, str) for level in column.levels if level is not None) else None
 
 
+def as_read(classifier: BayesClassifier, reading: Mapping[str, Any], target: str | None = None) -> dict[str, Any]:
+    """Return how a table is read as that of a fit was, unless `reading` says otherwise, its useless columns too."""
+    names = [column.name for column in classifier.columns_]
+    own = {**classifier.reading_, **reading}
+    signs = classifier.reading_.get("signs", {})
+    missing = {**classifier.reading_.get("missing", {}), **reading.get("missing", {})}
+    given = reading.get("missing", {}).keys()
+    known = {name: values for name, values in missing.items() if name in {None, *names, target, *given}}
+    return {**own, "missing": known, "signs": signs, "keep": [*reading.get("keep", ()), *names]}
+
+
 def with_levels(X: pd.DataFrame, needed: Sequence[Column]) -> pd.DataFrame:
     """Return columns of a file whose levels in training were numbers or truth values with these in place of words.
 
@@ -352,7 +363,8 @@ def write_predictions(
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}
         kinds |= {name: "text" for name in keep if name not in needed}
     read = dict.fromkeys([*keep, *needed])
-    stream = open_stream(source, kinds, missing, list(read), reading=reading, row_names=True)
+    how = as_read(classifier, {**(reading or {}), **({"missing": missing} if missing else {})})
+    stream = open_stream(source, kinds, how.pop("missing"), list(read), reading=how, row_names=True)
     kept = [*(name for name in stream.names if name not in read), *dict.fromkeys(keep)]
     answers = _Answers(classifier, stream, decision, extras, progress, tell_unseen or _warn, kept)
     if folder:

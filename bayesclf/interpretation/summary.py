@@ -17,7 +17,7 @@ from bayesclf.classifiers.given import PRIOR_OF_FIT, is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.naive_bayes import NaiveBayes
 from bayesclf.constraints import INSIDE, Choice, require
-from bayesclf.engines.convergence import at_unit_scale
+from bayesclf.engines.convergence import of_unit_scale
 from bayesclf.engines.inference import MARKOV_CHAINS
 from bayesclf.errors import DoesNotExist, PredictionWarning, Refused, warn
 from bayesclf.families.class_prior import KnownClassPrior, LearntClassPrior
@@ -220,8 +220,8 @@ def _odds_ratio(coefficient: Array) -> Array:
 
 def _sd(values: Array) -> Array:
     """Return the standard deviation of draws (draw, line), whatever their scale."""
-    scaled, power = at_unit_scale(values)
-    return np.asarray(np.ldexp(scaled.std(axis=0, ddof=1), power))
+    unit = np.exp2(np.frexp(np.abs(values).max(axis=0, initial=0.0))[1])
+    return np.asarray((values / unit).std(axis=0, ddof=1) * unit)
 
 
 def _reference(classifier: LogisticRegression) -> str:
@@ -284,8 +284,7 @@ def _convergence(classifier: BayesClassifier, values: Array) -> dict[str, Array]
     from arviz_base import rcParams
     from arviz_stats.base import array_stats
 
-    values, _ = at_unit_scale(values)
-    chains = np.moveaxis(values.reshape(classifier.draws_.chains, -1, values.shape[1]), 2, 0)
+    chains = of_unit_scale(np.moveaxis(values.reshape(classifier.draws_.chains, -1, values.shape[1]), 2, 0))
     with np.errstate(all="ignore"):  # a parameter that never moves divides by zero
         return {
             "ess_bulk": _array(array_stats.ess(chains, method="bulk")),

@@ -104,10 +104,13 @@ class LeftOut(Sized):
 
     @cached_property
     def _of_each(self) -> dict[int, tuple[Array, Array]]:
-        """Return, of the rows of each class k, log densities in the other classes less that in k, (outcome, row)."""
-        rows = {int(k): np.flatnonzero(self.y == k) for k in np.unique(self.y)}
-        L = {k: self._by_column[own].swapaxes(0, 1) for k, own in rows.items()}
-        return {k: (np.delete(L[k], k, axis=0) - L[k][k], self.weight[own]) for k, own in rows.items()}
+        """Return, of each class k, log densities in the others less that in k, (column, outcome · row), and weights."""
+        found = {}
+        for k in np.unique(self.y).tolist():
+            L = self._by_column[self.y == k].T  # (column, outcome, row)
+            others = np.delete(L, k, axis=1) - L[:, [k]]
+            found[k] = others.reshape(len(L), -1), self.weight[self.y == k]
+        return found
 
     @property
     def _by_column(self) -> Array:
@@ -138,12 +141,12 @@ class LeftOut(Sized):
             return total
         own = self.parameters(theta)
         T, b = weights(own), self.log_prior + own["b"]
-        step = max(1, BLOCK_NUMBERS // max(self.log_density.size, 1))
+        step = max(1, BLOCK_NUMBERS // max(len(self.y) * len(self.log_prior), 1))
         for k, (L, weight) in self._of_each.items():
             bias = np.delete(b, k, axis=1) - b[:, [k]]
             for start in range(0, len(theta), step):
                 some = slice(start, start + step)
-                odds = np.tensordot(T[some], L, axes=(1, 2))  # (draw, outcome, row)
+                odds = (T[some] @ L).reshape(-1, bias.shape[1], len(weight))  # (draw, outcome, row)
                 odds += bias[some, :, None]
                 with np.errstate(over="ignore"):
                     np.exp(odds, out=odds)
@@ -154,26 +157,27 @@ class LeftOut(Sized):
         """Return gradient and expected curvature (Fisher's) of minus the log posterior at one point (coordinate)."""
         gradient, curvature, places = theta.copy(), np.eye(len(theta)), len(self.log_prior)
         own = self.parameters(theta[None])
-        scaled = self._by_column * weights(own)[0]
-        score = scaled.sum(axis=2, keepdims=True)  # what its derivative by log T is
+        (T,) = weights(own)
+        by = T[:, None]  # derivatives of the weights of columns by log T, log τ and z
         if self.columns:
             (tau,), z = own["tau"], theta[places + 1 :]
             gradient[places], curvature[places, places] = tau**2 - 1, 2 * tau**2
-            scaled *= tau
-            score = np.concatenate([score, (scaled @ z)[..., None], scaled], axis=2)
+            by = np.column_stack([T, tau * T * z, np.diag(tau * T)])
         if not self.learned:
             return gradient, curvature
-        P = softmax(self.log_prior + own["b"] + score[..., 0], axis=1)
+        L = self._by_column
+        P = softmax(self.log_prior + own["b"] + L @ T, axis=1)
         weighted = self.weight[:, None] * P
         residual = weighted.copy()
         residual[np.arange(len(self.y)), self.y] -= self.weight
         of_T, of_b = np.r_[0, places : len(theta)], np.arange(1, places)
-        gradient[of_T] += np.tensordot(residual, score)
+        gradient[of_T] += by.T @ np.tensordot(residual, L)
         gradient[of_b] += self._basis @ residual.sum(axis=0)
-        centered = score - (P[..., None] * score).sum(axis=1, keepdims=True)
-        root = (np.sqrt(weighted)[..., None] * centered).reshape(-1, len(of_T))
-        cross = self._basis @ (weighted[..., None] * centered).sum(axis=0)
-        curvature[np.ix_(of_T, of_T)] += root.T @ root
+        root = L - P[:, None] @ L
+        root *= np.sqrt(weighted)[..., None]
+        cross = self._basis @ np.einsum("ik,ikj->kj", np.sqrt(weighted), root) @ by
+        root = root.reshape(-1, len(T))
+        curvature[np.ix_(of_T, of_T)] += by.T @ (root.T @ root) @ by
         curvature[np.ix_(of_b, of_T)] += cross
         curvature[np.ix_(of_T, of_b)] += cross.T
         inside = np.diag(weighted.sum(axis=0)) - P.T @ weighted

@@ -7,8 +7,7 @@ from bayesclf.plots.answers import explanation, rules_along
 from bayesclf.plots.boundary import decision_boundary
 from bayesclf.plots.calibration import reliability, threshold_curve
 from bayesclf.plots.conditionals import class_conditionals
-from bayesclf.plots.learning import learning_curve
-from bayesclf.plots.scores import rule_scores
+from bayesclf.plots.scores import learning_curve, rule_scores
 from bayesclf.plots.style import RULE_STYLE, RuleStyle
 
 __all__ = [

@@ -123,13 +123,14 @@ def _check_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs
 
     from bayesclf.classifiers.base import BayesClassifier
     from bayesclf.evaluation.comparison import Comparison
+    from bayesclf.evaluation.learning import LearningCurve
     from bayesclf.interpretation.explanation import Explanation
 
-    kinds: dict[str, tuple[type, str]] = {
+    kinds: dict[str, tuple[type | tuple[type, ...], str]] = {
         "comparison": (Comparison, "the result of bayesclf.compare"),
         "clf": (BayesClassifier, "a fitted classifier"),
         "found": (Explanation, "the result of clf.explain(X)"),
-        "table": (pd.DataFrame, "a DataFrame"),
+        "curve": ((LearningCurve, pd.DataFrame), "the result of bayesclf.learning_curve, or a DataFrame"),
         "ax": (Axes, "axes of matplotlib, such as plt.gca()"),
     }
     for name, value in signature.bind_partial(*args, **kwargs).arguments.items():

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bayesclf import plots
-from bayesclf.arrays import Integers
+from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import CI_PROB, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels
 from bayesclf.classifiers.logistic import LogisticRegression
@@ -41,7 +41,7 @@ from bayesclf.report.facts import (
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.report.verdict import in_sentence
 from bayesclf.tables.columns import SparseTable
-from bayesclf.wording import counted, first_upper, joined, listed, percent
+from bayesclf.wording import counted, first_upper, joined, listed
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -94,12 +94,8 @@ def _first(
     parts: list[Part] = []
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []
     if answers is not None:
-        drawn = Figure(
-            partial(draw_reliability, answers.log_proba, answers.y, answers.rule, classifier.seed_),
-            "held-out-reliability",
-            "Reliability of the predicted probabilities",
-            "On the diagonal, probabilities mean what they say; below it the model is over-confident. A calibrated "
-            "model would stay within the band; bars show where the rows are.",
+        drawn = reliability(
+            answers.log_proba, answers.y, answers.rule, classifier.seed_, "held-out-reliability", "the probabilities"
         )
         numbers = facts_table(answers.facts, f"Answers to held-out rows, {answers.setting}")
         parts = [Text(answers.headline, "headline"), Text(headline(diagnosis)), Beside([numbers, drawn])]
@@ -119,12 +115,21 @@ def _first(
     return parts
 
 
+def reliability(log_proba: Array, y: Integers, rule: str, seed: int, name: str, what: str) -> Figure:
+    """Return the figure of how far the probabilities of held-out rows hold."""
+    caption = (
+        "On the diagonal, probabilities mean what they say. Below it, the model is over-confident. A calibrated model "
+        "would stay within the band. Bars show where the rows are."
+    )
+    return Figure(partial(draw_reliability, log_proba, y, rule, seed), name, f"Reliability of {what}", caption)
+
+
 def headline(diagnosis: Diagnosis) -> str:
     """Summarize the checks in one sentence."""
     if not diagnosis.issues:
         return (
             f"No issue was found: {counted(len(diagnosis.passed), 'check')} passed"
-            + (f", with {counted(len(diagnosis.tips), 'tip')}" if diagnosis.tips else "")
+            + (f" and {counted(len(diagnosis.tips), 'check')} gave tips" if diagnosis.tips else "")
             + (f"; {counted(len(diagnosis.skipped), 'check')} could not be run." if diagnosis.skipped else ".")
         )
     named = (f"{in_sentence(finding.title)} ({finding.severity})" for finding in diagnosis.issues)
@@ -212,7 +217,7 @@ def _posterior(classifier: BayesClassifier, order: Sequence[int]) -> list[Part]:
         caption = "Log-odds per standard deviation of a column or per level, with posterior intervals."
         parts.append(Figure(partial(_weights, classifier, order), "weights", "Posterior of logistic weights", caption))
     if isinstance(classifier.inference_, MARKOV_CHAINS):
-        caption = "Level within the band where the chains agree; the parameters that mix worst."
+        caption = "Bars stay within the band where the chains agree. These parameters mix worst."
         parts.append(Figure(partial(_ranks, classifier), "ranks", "Ranks of each chain's draws among all", caption))
     return parts
 
@@ -273,15 +278,15 @@ def _predictions(
     if found is not None:
         caption = (
             "Change of P(outcome), on average over the rows, when a column goes from one value to another: posterior "
-            f"means and {percent(CI_PROB)} intervals. They describe predictions, and are no effects of an intervention."
+            f"means and {100 * CI_PROB:.0f}% intervals. They describe predictions, not the effects of an intervention."
         )
         parts.append(Table(found, caption=caption))
     kinds = {block.family.kind for block in getattr(classifier.model_, "blocks", ())}
     if kinds and kinds <= {"number", "category", "mixed"}:
         drawn = partial(plots.class_conditionals, classifier, X, y)
         caption = (
-            "Distributions of the first columns within each class, learned (lines, points and bands) and observed; "
-            "dashed: where the class that the column alone predicts changes."
+            "Distributions of the first columns within each class, learned (lines, points and bands) and observed. "
+            "At a dashed line, the class that the column alone predicts changes."
         )
         parts.append(Figure(drawn, "conditionals", "Columns given the class, as learned and as observed", caption))
     return parts

@@ -106,7 +106,7 @@ def facts(
         The labels (outcome), and their codes in the order in which people read them.
     accuracy, log_loss, cost
         Scores of these answers, the cost where there are costs. The baselines always predict the most frequent class,
-        give the shares of the classes, and take the decision that is cheapest for all rows together.
+        give the class shares, and take the decision that is cheapest for all rows together.
     repeats
         How many times each row was held out.
     """
@@ -121,8 +121,8 @@ def facts(
             "Log loss",
             pair(log_loss.mean, log_loss.error),
             number(log_loss.baseline),
-            "Mean of −log of the probability given to the true class, smaller is better; the baseline always gives the "
-            "shares of the classes.",
+            "Mean of −log of the probability given to the true class, smaller is better; the baseline always predicts "
+            "the class shares.",
         ),
     ]
     if cost is not None:
@@ -130,9 +130,7 @@ def facts(
         found.append(Fact("Cost per row", pair(cost.mean, cost.error), number(cost.baseline), meaning))
     area = area_under_roc(log_proba, y)
     if np.isfinite(area):
-        meaning = (
-            "Probability that a row of the one class has a larger predicted probability of it than one of the other"
-        )
+        meaning = "Probability that a row of a class gets a larger probability of this class than a row of another"
         each = "" if len(classes) == 2 else "; mean over the classes, each against the rest"
         found.append(Fact("Area under the ROC curve", number(area), "0.500", f"{meaning}{each}."))
     return [*found, *_found(confusion(log_proba, y) / repeats, classes, order)]
@@ -163,7 +161,7 @@ def calibration(error: float, expected: float) -> Fact:
         "Calibration error",
         f"{number(error)} (by chance: {number(expected)})",
         "",
-        "How far predicted probabilities are from the shares that come true, on average; in brackets what calibrated "
+        "Mean distance of predicted probabilities from the shares that come true; in brackets what calibrated "
         "probabilities would show on as many rows.",
     )
 
@@ -236,7 +234,7 @@ def errors(counts: Array, classes: NDArray[Any]) -> str:
     places = np.argsort(-counts, axis=None, kind="stable")[:MOST_ERRORS]
     names = [str(label) for label in classes]
     named = [
-        f"{counted(int(counts[true, decided]), 'row')} of {names[true]} taken for {names[decided]}"
+        f"{counted(int(counts[true, decided]), 'row')} of {names[true]} predicted as {names[decided]}"
         for true, decided in zip(*np.unravel_index(places, counts.shape), strict=True)
         if counts[true, decided]
     ]

@@ -42,10 +42,10 @@ def of_classifier(
     if not isinstance(classifier.inference_, MLE):
         sentences.append(f"The fit's {_priors(priors)}" if is_given(classifier) else first_upper(_priors(priors)))
         if getattr(classifier, "prior", None) is not None:
-            sentences.append("These are the posterior of an earlier fit.")
+            sentences.append("They are the posterior of an earlier fit.")
     sentences.append(f"Inference: {names.engine_name(classifier)}.")
     if answers is not None:
-        sentences += [answers.headline, f"That is by {answers.setting}; ± is one standard error over the rows."]
+        sentences += [answers.headline, f"Held-out rows: {answers.setting}; ± is one standard error over the rows."]
     made = len(diagnosis.issues) + len(diagnosis.tips) + len(diagnosis.passed)
     raised = joined(f"{finding.code} ({finding.title})" for finding in diagnosis.issues)
     sentences.append(

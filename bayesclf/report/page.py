@@ -17,11 +17,10 @@ from bayesclf.evaluation.comparison import Comparison
 from bayesclf.evaluation.peers import BOOSTING, last_step
 from bayesclf.evaluation.score_table import BASELINE
 from bayesclf.interpretation.summary import priors_of
-from bayesclf.plots.calibration import draw_reliability
 from bayesclf.plots.scores import draw_standings
 from bayesclf.progress import Tell, silent
 from bayesclf.report import document, methods, names, table, verdict
-from bayesclf.report.classifier_page import checks, data, model_and_priors
+from bayesclf.report.classifier_page import checks, data, model_and_priors, reliability
 from bayesclf.report.facts import MOST_CLASSES, confusion, errors, facts_table
 from bayesclf.report.tree import Beside, Figure, Findings, Items, Part, Report, Section, Table, Text
 from bayesclf.rules import RULES
@@ -92,7 +91,7 @@ def _standing(comparison: Comparison, judged: verdict.Verdict) -> Figure:
         partial(draw_standings, judged.models, [first_upper(name) for name in called]),
         "standing",
         "Log loss of each model",
-        "Each model with the rule to use for it; bars are one standard error of the difference from the first.",
+        "Each model under its recommended rule. Bars show one standard error of the difference from the first.",
     )
 
 
@@ -141,14 +140,8 @@ def _answers(comparison: Comparison, name: str) -> list[Part]:
     """Return which classes a model confuses, how far its probabilities hold, and where its rules disagree."""
     rule = comparison.leader(name)[1]
     log_proba, y = comparison.stacked(name, rule)
-    drawn = Figure(
-        partial(draw_reliability, log_proba, y, rule, comparison.seed),
-        f"reliability-{comparison.models.index(name)}",
-        f"Reliability of {name}",
-        "On the diagonal, probabilities mean what they say; below it the model is over-confident. A calibrated model "
-        "would stay within the band; bars show where the rows are.",
-    )
-    parts: list[Part] = [drawn]
+    place = comparison.models.index(name)
+    parts: list[Part] = [reliability(log_proba, y, rule, comparison.seed, f"reliability-{place}", name)]
     if len(comparison.classes) <= MOST_CLASSES:
         counts = np.round(confusion(log_proba, y) / len(comparison.tested)).astype(int)
         caption = "Rows by true class (lines) and predicted class (columns)"

@@ -33,9 +33,9 @@ ERROR = "one standard error over the rows"
 """What ± is, everywhere."""
 
 DEFINED = (
-    f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. A clear difference holds at "
-    f"{100 * CONFIDENCE:.0f}% for all models together; a probable one exceeds one standard error, whatever the folds. "
-    f"Differences of log loss below {MATTERS:g} do not matter and count as ties."
+    f"± is {ERROR}, with Nadeau and Bengio's allowance for training rows that folds share. Clear differences hold for "
+    f"all models together with {100 * CONFIDENCE:.0f}% confidence. Probable differences exceed one standard error. "
+    f"Differences of log loss below {MATTERS:g} count as ties."
 )
 """What the words of the verdict mean."""
 
@@ -56,7 +56,7 @@ class Verdict:
     Attributes
     ----------
     headline
-        Which model to use, or that none is better than the shares of the classes.
+        Which model to use, or that none is better than the class shares.
     findings
         How the other models compare with it, then its rules.
     cautions
@@ -96,7 +96,7 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
     common = (*_accuracy(comparison, own), *_cheapest(comparison, entries))
     best = comparison.best
     if np.isinf(entries[best]["log_loss"]):
-        headline = "Every entry gave the true class of some row the probability 0, so log loss ranks none first."
+        headline = "Every model gave the true class of some row the probability 0, so every log loss is infinite."
         return Verdict(headline, common, cautions)
     leaders = comparison.leaders
     models = standings(comparison, leaders, against=best)
@@ -132,13 +132,13 @@ def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, 
     name, loss = entry_name(comparison, *_key(best)), pair(best["log_loss"], best["log_loss_se"])
     if baseline.kind not in ("behind", "leaning"):
         return (
-            "No model is clearly better than always giving the shares of the classes, whose log loss is "
-            f"{number(baseline.loss)}; the best model, {name}, has {loss}."
+            "No model is clearly better than always predicting the class shares, which has a log loss of "
+            f"{number(baseline.loss)}. The best model, {name}, has {loss}."
         )
     if baseline.kind == "leaning":
         return (
             f"{first_upper(entry_subject(comparison, *_key(best)))} is probably, not clearly, better than always "
-            f"giving the shares of the classes: its log loss is {loss}, against {number(baseline.loss)}."
+            f"predicting the class shares: its log loss is {loss}, against {number(baseline.loss)}."
         )
     if not others:
         return f"Use {name}."
@@ -148,22 +148,22 @@ def _headline(comparison: Comparison, best: dict[Any, Any], baseline: Standing, 
         "behind": f"It is clearly better than {than}.",
         "leaning": f"It is probably, not clearly, better than {than}.",
         "tied": f"{first_upper(second)} is as good.",
-    }.get(others[0].kind, f"These rows do not tell whether it is better than {second}.")
+    }.get(others[0].kind, f"These rows do not show whether it is better than {second}.")
 
 
 def _against_best(comparison: Comparison, standing: Standing, shares: float | None) -> str:
-    """Say where a model stands, at its own rule; `shares` is the log loss of the classes' shares if that is better."""
+    """Say where a model stands, at its own rule; `shares` is the log loss of the class shares if that is better."""
     name = first_upper(entry_subject(comparison, standing.model, standing.rule))
     size = pair(standing.difference, standing.error)
     if standing.kind == "tied":
-        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by {size} only"
+        amount = "the same log loss" if abs(standing.difference) < 1e-12 else f"its log loss differs by only {size}"
         return f"{name} is tied with it: {amount}."
     if standing.kind == "open":
         return f"{name} may be as good: its log loss is larger by {size}."
     reason = extremes(comparison, standing.model, standing.rule)
     amount = "its log loss is infinite" if np.isinf(standing.loss) else f"its log loss is larger by {size}"
     if shares is not None and np.isfinite(standing.loss):
-        amount += f", and clearly above the {number(shares)} of always giving the shares of the classes"
+        amount += f", and clearly above that of always predicting the class shares, {number(shares)}"
     word = "clearly" if standing.kind == "behind" else "probably"
     return f"{name} is {word} behind: {amount}{f'; {reason}' if reason else ''}."
 
@@ -179,9 +179,9 @@ def _boosting(comparison: Comparison) -> Iterable[str]:
     _, found = standings(comparison, [best, boosting], against=first)
     size, than = pair(found.difference, found.error), "larger" if first == best else "smaller"
     said = {
-        "tied": f"is tied with it: its log loss differs by {size} only",
-        "behind": f"has a clearly {than} log loss, by {size}",
-        "leaning": f"has a probably {than} log loss, by {size}",
+        "tied": f"is tied with it: its log loss differs by only {size}",
+        "behind": f"clearly has a {than} log loss, by {size}",
+        "leaning": f"probably has a {than} log loss, by {size}",
     }.get(found.kind, f"may be as good: its log loss is {than} by {size}")
     yield f"Gradient boosting, for comparison, {said}."
 
@@ -219,7 +219,7 @@ def _accuracy(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> t
     name = entry_name(comparison, *_key(leader))
     size = f"{pair(100 * own.difference, 100 * own.error, 1)} percentage points"
     word = "clearly" if own.kind == "behind" else "probably"
-    return (f"The best accuracy is that of {name}, {word} above that of the recommended one (by {size}).",)
+    return (f"{first_upper(name)} has the best accuracy, {word} above the recommended model's (by {size}).",)
 
 
 def _constant(comparison: Comparison) -> Iterable[str]:
@@ -241,8 +241,8 @@ def _constant(comparison: Comparison) -> Iterable[str]:
         return ()
     own, constant = (number(mean(comparison, key, "cost")) for key in (best, BASELINE))
     return (
-        f"At the given costs its decisions are {compared(judged, 'cheaper', 'dearer')} {_every_row(comparison)}: {own} "
-        f"per row, against {constant}.",
+        f"At the given costs its decisions are {compared(judged, 'cheaper', 'more expensive')} "
+        f"{_every_row(comparison)}: {own} per row, against {constant}.",
     )
 
 
@@ -278,7 +278,7 @@ def _cheapest(comparison: Comparison, scores: Mapping[Key, dict[Any, Any]]) -> I
     yield f"At the given costs {names[_key(first)]} {verb} least, {price} per row{rejected}."
     near = [f"{names[_key(one)].rstrip(',')} ({number(one.loss)})" for one in others if one.kind in ("open", "tied")]
     if near:
-        yield f"Not clearly dearer: {'; '.join(near)}."
+        yield f"Not clearly more expensive: {'; '.join(near)}."
     for one in others:
         if _key(one) == BASELINE and one.kind in ("behind", "leaning"):
             word = "clearly" if one.kind == "behind" else "probably"
@@ -374,7 +374,7 @@ def _overconfident(comparison: Comparison) -> list[str]:
         points = pair(100 * gap.mean, 100 * gap.error, 1)
         cure = less_confident(gaps, own)
         left = (
-            f"; rule {cure!r} leaves {pair(100 * gaps[cure].mean(), 100 * Step.of(gaps[cure]).error, 1)}"
+            f"; the rule {cure!r} reduces this to {pair(100 * gaps[cure].mean(), 100 * Step.of(gaps[cure]).error, 1)}"
             if cure
             else ""
         )
@@ -405,8 +405,8 @@ def extremes(comparison: Comparison, model: str, rule: str) -> str:
     rows = np.unique(np.concatenate(comparison.tested)[worst])
     large = "all" if share > 1 - 1e-9 else percent(float(share))
     return (
-        f"it gave the true class of {counted(len(rows), 'row')} a probability below 1/1000, which makes up {large} of "
-        "its log loss"
+        f"{counted(len(rows), 'row')} whose true class got a probability below 1/1000 make{'s' * (len(rows) == 1)} up "
+        f"{large} of it"
     )
 
 

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bayesclf.constraints import PATH, require
 from bayesclf.errors import InputError
+from bayesclf.files import output_file
 from bayesclf.storage import allowed, checks, container, encoding
 from bayesclf.storage.allowed import VERSION, has_fitted_form
 from bayesclf.storage.container import MAX_BYTES, Content
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "load", "save"]
 
-DAMAGED = "is damaged or was altered"
+STRANGE = "was written by another version of bayesclf, or was altered"
+"""What is wrong with a file that is whole, as its checksum says, and is no model of this version."""
+
 PARTS = ("parameters", "fitted")
 """Parts of a classifier's state: the arguments of its constructor, and what `fit` has set."""
 
@@ -65,7 +69,8 @@ def save(clf: BayesClassifier, path: str | os.PathLike[str]) -> None:
     if type(clf) not in known.values():
         raise InputError(f"{type(clf).__name__} cannot be saved; the classifiers that can are {', '.join(known)}")
     check_is_fitted(clf, "classes_")
-    target = container.target_of(path)
+    require(PATH, path=path)
+    target = output_file(os.fspath(path), "path") or Path(path)
     tree, encoder = _tree(clf), Encoder()  # the former computes points, which the state has then
     state: dict[str, Any] = {"classifier": type(clf).__name__}
     for part, values in zip(PARTS, (_parameters(clf), _fitted(clf)), strict=True):
@@ -112,9 +117,9 @@ def load(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> BayesClass
     except checks.TooManyDraws as error:
         raise InputError(f"{source}: {error}") from None
     except ValueError as error:
-        raise InputError(f"{source} {DAMAGED} ({error}); save the model again") from None
+        raise InputError(f"{source} {STRANGE} ({error}); fit the model again") from None
     except Exception:  # JSON of a stranger can fail anywhere, in any way
-        raise InputError(f"{source} {DAMAGED}; save the model again") from None
+        raise InputError(f"{source} {STRANGE}; fit the model again") from None
     raise InputError(
         f"{source} was written by bayesclf {writer} in format {number}, but bayesclf {version('bayesclf')} reads "
         f"format {VERSION}; load it with that version, or fit the model again"

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bayesclf.constraints import PATH, require
 from bayesclf.errors import InputError
 from bayesclf.files import regular, write_whole
 
@@ -101,17 +100,6 @@ def _content(content: memoryview, max_bytes: int) -> Content:
     if not isinstance(head, dict):
         raise DamagedFile("its JSON is no object")
     return Content(head, (body[:start], own[: len(own) - length]), max_bytes)
-
-
-def target_of(path: str | os.PathLike[str]) -> Path:
-    """Return the file to write, links followed, so that a link to it stays one."""
-    require(PATH, path=path)
-    target = Path(os.path.realpath(path))
-    if os.path.isdir(target):
-        raise InputError(f"{path} is a folder; name a file in it")
-    if not target.parent.is_dir():
-        raise InputError(f"there is no folder {target.parent} to save in; create it, or check the path")
-    return target
 
 
 def write(target: Path, tree: xr.DataTree, arrays: Sequence[NDArray[Any]], head: dict[str, Any]) -> None:

@@ -7,6 +7,5 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
     submod_attrs={
         "columns": ["ColumnKind"],
         "reading": ["read_table"],
-        "remarks": ["describe_columns"],
     },
 )

@@ -23,7 +23,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning, warn
 from bayesclf.tables.levels import MISSING_LEVEL, in_order, merged, require_one_way, word, written_alike
 from bayesclf.tables.numbers import LARGEST, SMALLEST, Numbers, blocks_of, out_of_range
-from bayesclf.tables.options import of_memory
+from bayesclf.tables.options import READING, of_memory
 from bayesclf.tables.writing import written as how_written
 from bayesclf.wording import (
     AND_MORE,
@@ -54,6 +54,23 @@ NOTES = "bayesclf notes"
 def notes_of(X: Any) -> tuple[str, ...]:
     """Return what was done to read a table, in sentences; none for another one."""
     return tuple(X.attrs.get(NOTES, ())) if isinstance(X, pd.DataFrame) else ()
+
+
+def reading_of(X: Any) -> dict[str, Any]:
+    """Return how a table was read that was a file, as options of `datasets.read`."""
+    return dict(X.attrs.get(READING, {})) if isinstance(X, pd.DataFrame) else {}
+
+
+def warn_of_signs(signs: Mapping[str, str], expected: Mapping[str, str] | None) -> None:
+    """Warn of columns whose numbers have other signs than in the table of a model."""
+    for name, sign in (expected or {}).items():
+        if signs.get(name, sign) != sign:
+            here, there = (repr(own) if own else "no sign" for own in (signs[name], sign))
+            warn(
+                f"column {name!r} has {here} where the training rows have {there}; its numbers are taken as they "
+                "are, so convert them if the unit is another",
+                PredictionWarning,
+            )
 
 
 def is_described(X: Any) -> bool:
@@ -710,12 +727,15 @@ type Range = tuple[float, float, float, int]
 
 def ranges(frame: pd.DataFrame, names: tuple[str, ...]) -> dict[str, Range]:
     """Return the ranges of columns of numbers, by name, without columns that have no cell."""
-    found = {}
-    for name, cells in zip(names, read_numbers(frame, names).columns, strict=True):
-        known = cells[~np.isnan(cells)] if np.isnan(cells.sum()) else cells
-        if len(known):
-            found[name] = (float(known.min()), float(known.mean()), float(known.max()), len(known))
-    return found
+    X = read_numbers(frame, names)
+    low, high = X.extremes
+    total, count = np.zeros((2, len(names)))
+    for rows in blocks_of(*X.shape):
+        some = X[rows]
+        count += len(some) if X.ordinary else (~np.isnan(some)).sum(axis=0)
+        total += some.sum(axis=0) if X.ordinary else np.nansum(some, axis=0)
+    found = zip(names, low.tolist(), total.tolist(), high.tolist(), count.astype(int).tolist(), strict=True)
+    return {name: (least, cells / known, most, known) for name, least, cells, most, known in found if known}
 
 
 def _together(one: Range | None, other: Range | None) -> Range | None:

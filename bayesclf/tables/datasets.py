@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from bayesclf.tables.columns import ColumnKind
-    from bayesclf.tables.options import ReadOptions, Wish
+    from bayesclf.tables.options import Wish
 
 FOLDER_VARIABLE = "BAYESCLF_DATA"
 """The environment variable with the folder of the user's own tables."""
@@ -43,10 +43,6 @@ LISTED_SETS = 40
 """The most known names that an error message lists."""
 
 
-CC_BY, UNCLEAR = "CC BY 4.0", "unclear"
-"""Licenses: of the tables that ship, and of those whose terms are not known."""
-
-
 @dataclass(frozen=True)
 class About:
     """What is known of a table without reading it; `columns` counts the labels' column."""
@@ -57,7 +53,7 @@ class About:
     description: str
     creators: str
     source: str
-    license: str = CC_BY
+    license: str = ""
     changes: str = ""
     note: str = ""
     file: str = ""
@@ -69,66 +65,29 @@ def folder() -> Path:
     return package / "data" if (package / "data").is_dir() else package.parent / "data"
 
 
-def _shipped() -> dict[str, About]:
-    """Return what the README of the folder says of each table."""
-    found = {}
+PLACES = ("own", "sklearn", "folder", "openml")
+"""Where data sets come from; the first place that has a name wins."""
+
+
+def _known_tables() -> dict[str, dict[str, About]]:
+    """Return what the README of the folder says of each table, by its place and its name."""
+    found: dict[str, dict[str, About]] = {place: {} for place in PLACES if place != "folder"}
     text = (folder() / "README.md").read_text(encoding="utf-8")
     for name, section in re.findall(r"^### (\w+)\n(.*?)(?=\n##|\Z)", text, re.MULTILINE | re.DOTALL):
         said = dict(re.findall(r"^- (\w+): (.+)$", section, re.MULTILINE))
-        file, *sizes = re.findall(r"`(.+)`|(\d+) ", said.pop("file"))
+        place, sizes = said.pop("place", "own, ").split(", ", 1)
+        file = "" if sizes else said["file"].split("`")[1]
+        rows, columns, classes = map(int, re.findall(r"(\d+) ", sizes or said["file"]))
         sentence = section.strip().partition("\n")[0].rstrip(".")
-        rows, columns, classes = (int(size) for _, size in sizes)
-        found[name] = About(rows, columns, classes, sentence[:1].lower() + sentence[1:], file=file[0], **said)
+        said |= {"file": file, "description": sentence[:1].lower() + sentence[1:]}
+        found[place][name] = About(rows, columns, classes, **said)
     return found
 
 
-SHIPPED = _shipped()
-IN_SKLEARN = "scikit-learn, sklearn.datasets.load_"
-SKLEARN_SETS = {
-    "iris": About(
-        *(150, 5, 3),
-        "three species of iris by the size of their sepals and petals (Fisher 1936)",
-        "R. A. Fisher (1936)",
-        f"{IN_SKLEARN}iris",
-    ),
-    "wine": About(
-        *(178, 14, 3),
-        "three cultivars of wine by chemical analysis (Aeberhard and Forina 1991)",
-        "Stefan Aeberhard and M. Forina (1991)",
-        f"{IN_SKLEARN}wine",
-    ),
-    "breast_cancer": About(
-        *(569, 31, 2),
-        "Wisconsin breast cancer: malignant or benign by the shape of cell nuclei",
-        "William H. Wolberg, W. Nick Street and Olvi L. Mangasarian (1993)",
-        f"{IN_SKLEARN}breast_cancer",
-    ),
-    "digits": About(
-        *(1797, 65, 10),
-        "handwritten digits as pictures of 8 x 8 pixels (test part of UCI optdigits)",
-        "Ethem Alpaydin and Cenk Kaynak (1998)",
-        f"{IN_SKLEARN}digits",
-    ),
-}
-NAMED = {
-    "pima": About(
-        *(768, 9, 2),
-        "diabetes within five years among Pima women",
-        "National Institute of Diabetes and Digestive and Kidney Diseases, donated by Vincent Sigillito (1990)",
-        "https://www.openml.org/d/37",
-        UNCLEAR,
-        "classes renamed; zeros that stand for missing values are left as they are",
-    ),
-    "boston": About(
-        *(506, 14, 2),
-        "whether homes of a tract of Boston cost more than in the median tract",
-        "D. Harrison and D. L. Rubinfeld (1978), StatLib",
-        "https://www.openml.org/d/531",
-        UNCLEAR,
-        "the price is replaced by whether it is above its median",
-    ),
-}
-"""Tables that do not ship; openml.org has them, in a fixed version."""
+KNOWN = _known_tables()
+"""What is known of the tables of a place, by name. Those of openml.org do not ship, and have a fixed version."""
+
+SHIPPED = KNOWN["own"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -349,7 +308,7 @@ def _loaded(
 ) -> Dataset:
     from bayesclf.tables.columns import LISTED_COLUMNS, require_column
     from bayesclf.tables.options import label_among, option, wish_of
-    from bayesclf.tables.remarks import left_out
+    from bayesclf.tables.remarks import cut, decided, renamed, require_classes
 
     require(NAME_OR_PATH, name_or_path=name_or_path)
     require(OrNone(Text()), target=target)
@@ -371,11 +330,15 @@ def _loaded(
     if chosen is not None:
         require_column(chosen, columns, name)
         frame, remark = _with_labels(frame, chosen, name, unlabeled)
-        frame, said = _as_classes(frame, chosen, wish.options, from_file)
-        notes = (*said, *notes, *remark)
+        if wish.options.classes:
+            frame = frame.assign(**{chosen: cut(frame[chosen], wish.options.classes)})
+        require_classes(frame[chosen])
+        notes = (*notes, *remark)
     if from_file:
-        useless, said = left_out(frame, chosen, {*wish.options.keep, *wish.kinds}, name)
-        notes = (*said, *notes)
+        said = decided(frame, chosen, wish.options, {*wish.options.keep, *wish.kinds}, name)
+        useless, notes = said.left_out, (*said.notes, *notes)
+        if said.slips:
+            frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
     said_of_it = (about.description, about.source, about.creators, about.license, about.changes, about.note)
     return Dataset(name, frame, chosen or "", *said_of_it, notes, useless)
 
@@ -416,13 +379,6 @@ def available() -> list[DatasetInfo]:
                 listed.append(DatasetInfo(shown, place, *said))
             taken.add(name)
     return listed
-
-
-PLACES = ("own", "sklearn", "folder", "openml")
-"""Where data sets come from; the first place that has a name wins."""
-
-KNOWN = {"own": SHIPPED, "sklearn": SKLEARN_SETS, "openml": NAMED}
-"""What is known of the tables of a place, by name."""
 
 
 class _Table(NamedTuple):
@@ -519,21 +475,6 @@ def _with_labels(frame: pd.DataFrame, target: str, name: str, unlabeled: str) ->
     return labeled, (some,)
 
 
-def _as_classes(
-    frame: pd.DataFrame, target: str, options: ReadOptions, from_file: bool
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table whose labels are classes, and what was done."""
-    from bayesclf.tables.remarks import cut, mended_labels, renamed
-
-    y = frame[target]
-    if options.classes:
-        return frame.assign(**{target: cut(y, options.classes)}), []
-    if not from_file or options.labels_as_written or y.dtype.kind in "iufb":
-        return frame, []
-    slips, notes = mended_labels(y)
-    return (frame.assign(**{target: renamed(y, slips)}) if slips else frame), notes
-
-
 def _of_sklearn(name: str) -> pd.DataFrame:
     import pandas as pd
     from sklearn import datasets
@@ -559,11 +500,11 @@ def _fetch(name: str) -> Any:
 
 
 def _read_named(name: str) -> pd.DataFrame:
-    """Return the features of one of the `NAMED` tables and, last, its label column ``class``."""
+    """Return the features of a table of openml.org and, last, its label column ``class``."""
     import pandas as pd
 
     try:
-        frame = _fetch(NAMED[name].source.rpartition("/")[2]).frame
+        frame = _fetch(KNOWN["openml"][name].source.rpartition("/")[2]).frame
     except InputError as reason:
         raise InputError(
             f"{name} does not ship with bayesclf, as its license is not clear, and {reason}, "

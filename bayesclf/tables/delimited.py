@@ -17,8 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from bayesclf.errors import InputError
 from bayesclf.files import regular
+from bayesclf.tables.columns import warn_of_signs
 from bayesclf.tables.options import ReadOptions, Wish, option
-from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, pieces, reader, require_same
+from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
 
@@ -488,12 +489,9 @@ def text_stream(
 
     layouts = {path: _layout(path, wish, data) for path in paths}
     first = layouts[paths[0]]
-    names = tuple(_kept(first, wish))
-    own, wish = wanted.of(names), wish.among(names)
-    for path in paths[1:]:
-        found = _kept(layouts[path], wish)
-        require_same(found, names, str(path), str(paths[0]), wanted)
-        names = (*names, *(name for name in found if name not in names))
+    wish = wish.among(_kept(first, wish))
+    names = names_of({path: _kept(found, wish) for path, found in layouts.items()}, wanted)
+    own = wanted.of(names)
     surveys = {name: Survey(wish.codes(name), wish.as_written(name)) for name in own}
     rows = dict.fromkeys(paths, 0)
     held: list[pa.RecordBatch] = []
@@ -506,7 +504,10 @@ def text_stream(
     if not sum(rows.values()):
         raise NoRows(f"{where} has no rows below its column names; add at least one")
     written_as = dict.fromkeys(wanted.of_rows(own), "text")
-    meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
+    decimal, meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
+    numbers = {name: meaning for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
+    signs = {name: "" if meaning.style is None else meaning.style.sign for name, meaning in numbers.items()}
+    warn_of_signs(signs, wish.options.signs)
 
     def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches of some columns of a file, their words as what they mean."""
@@ -529,6 +530,7 @@ def text_stream(
         files=tuple(paths),
         notes=_notes_of(first, meanings, wish),
         emptied=frozenset(name for name, survey in surveys.items() if survey.emptied),
+        reading={**wish.remembered(), "decimal": decimal, "signs": signs},
     )
 
 
@@ -537,15 +539,17 @@ def _kept(found: Found, wish: Wish) -> list[str]:
     return [name for name in found.names if name not in found.unnamed or name in wish.options.keep]
 
 
-def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> dict[str, Meaning]:
-    """Return what the cells of each column mean; decimal commas in one column speak for the others."""
+def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> tuple[str | None, dict[str, Meaning]]:
+    """Return the decimal mark, if it is known, and what cells mean; commas in one column speak for the others."""
     decimal = wish.options.decimal
-    if decimal is None and not any(survey.points() for survey in surveys.values()):
-        sure = any(survey.comma() for survey in surveys.values())
-        likely = layout.separator == ";" and any(survey.may_have_commas() for survey in surveys.values())
-        decimal = "," if sure or likely else None
+    marks = [survey.marks() for survey in surveys.values()]
+    if decimal is None and not any("." in own for own in marks):
+        commas = {",", ",?"} if layout.separator == ";" else {","}
+        decimal = "," if any(commas & own for own in marks) else None
+    elif decimal is None and not any("," in own for own in marks):
+        decimal = "."
     declared = {**layout.kinds, **wish.kinds}
-    return {name: survey.meaning(decimal, declared.get(name)) for name, survey in surveys.items()}
+    return decimal, {name: survey.meaning(decimal, declared.get(name)) for name, survey in surveys.items()}
 
 
 def _notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tuple[str, ...]:

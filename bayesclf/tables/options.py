@@ -40,6 +40,8 @@ class ReadOptions:
         Whether labels that differ in blanks or in case stay different.
     classes
         Bounds that make classes of a label column of numbers.
+    signs
+        By column, the sign of its numbers in the table of a model, such as "$"; another one gets a warning.
     """
 
     encoding: str | None = None
@@ -52,6 +54,7 @@ class ReadOptions:
     keep: tuple[str, ...] = ()
     labels_as_written: bool = False
     classes: tuple[float, ...] = ()
+    signs: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -104,6 +107,14 @@ class Wish:
     def as_written(self, name: str) -> bool:
         """Return whether blanks around the words of a column stay."""
         return self.options.labels_as_written and name == self.target
+
+    def remembered(self) -> dict[str, Any]:
+        """Return what the user says that holds for further tables, too, as options of `datasets.read`."""
+        usual, of_one_table = vars(ReadOptions()), ("skip_rows", "keep", "missing", "signs")
+        own = {name: value for name, value in vars(self.options).items() if value != usual[name]}
+        missing = [(None, self.options.missing), *self.missing.items()]
+        codes = {name: list(map(str, values)) for name, values in missing if values}
+        return {name: value for name, value in own.items() if name not in of_one_table} | {"missing": codes}
 
     def among(self, columns: Sequence[str]) -> Wish:
         """Return the wish with the name of the label column."""
@@ -158,6 +169,9 @@ type Caller = Literal["command", "read", "stream"]
 
 _CALLER: ContextVar[Caller] = ContextVar("caller", default="read")
 """Who reads a table: the command line, `datasets.read`, or `fit_stream`."""
+
+READING = "bayesclf reading"
+"""Where the attributes of a table say how it was read."""
 
 VALUE = object()
 """Stands for whatever value the user chooses."""

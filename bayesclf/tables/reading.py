@@ -25,19 +25,20 @@ from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, convert_columns, not_plain, require_column, require_kinds
 from bayesclf.tables.delimited import decoded, encoding_of, require_names, text_stream
-from bayesclf.tables.options import ReadOptions, Wish, named_for, option, wish_of
-from bayesclf.tables.remarks import emptied
+from bayesclf.tables.options import READING, ReadOptions, Wish, named_for, option, wish_of
+from bayesclf.tables.remarks import cut, emptied
 from bayesclf.tables.streams import (
     ALL,
     NoRows,
     Stream,
     Wanted,
     batch_rows,
+    changed,
     is_of_source,
     is_words,
+    names_of,
     of_frame,
     reader,
-    require_same,
     stream_of,
     written_out,
 )
@@ -146,7 +147,9 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
         stream = _whole_file(path, wish)
     frame = stream.whole()
     kinds: dict[str, Any] = {**stream.kinds, **wish.kinds}
-    return as_wished(frame, replace(wish, kinds=kinds), str(path), stream.emptied), stream.notes
+    table = as_wished(frame, replace(wish, kinds=kinds), str(path), stream.emptied)
+    table.attrs[READING] = dict(stream.reading or wish.remembered())
+    return table, stream.notes
 
 
 def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
@@ -172,9 +175,10 @@ def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Coll
         codes = {name: wish.codes(name) for name in map(str, frame.columns)}
         frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, where)
         before = frame.isna().to_numpy().sum()
-        frame = emptied(frame, codes, where, wish.missing.keys() - emptied_already)
+        of_model = wish.options.signs is not None
+        frame = emptied(frame, codes, where, () if of_model else wish.missing.keys() - emptied_already)
         none = not emptied_already and frame.isna().to_numpy().sum() == before
-        if none and wish.options.missing:
+        if none and wish.options.missing and not of_model:
             said = " or ".join(map(str, wish.options.missing))
             of_one = option("missing", {"COL": ["VALUE"]})
             raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
@@ -279,7 +283,7 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    names: tuple[str, ...] = ()
+    columns = dict[Path, tuple[str, ...]]()
     rows, plain = dict.fromkeys(paths, 0), frozenset[str]()
     for path in paths:
         with _parquet(path) as file:
@@ -291,11 +295,10 @@ def _parquet_stream(paths: Sequence[Path], where: str, wanted: Wanted = ALL) -> 
             for one in schema:
                 if one.name in wanted.of(own) and pa.types.is_nested(one.type):
                     raise not_plain(f"cells of the type {one.type}", one.name, f"{path}: ")
-            if names:
-                require_same(own, names, str(path), str(paths[0]), wanted)
-            names = (*names, *(name for name in own if name not in names))
+            columns[path] = own
             plain |= written_out(schema)
             rows[path] = file.metadata.num_rows
+    names = names_of(columns, wanted)
     if not sum(rows.values()):
         raise NoRows(f"{where} has no rows; give at least one")
 
@@ -396,11 +399,14 @@ def open_stream(
         some = listed(map(repr, lacking), LISTED_NAMES)
         raise InputError(f"{found.where} lacks column {some}, which is needed; add it, empty where unknown")
     require_kinds(kinds, found.names, found.where)
+    if wish.options.classes and target in found.names and found is not source:
+        found = changed(found, str(target), lambda y: cut(y, wish.options.classes))
     for name in (*given, *drop):
         require_column(name, found.names, found.where)
     if wish.options.missing:
         given = {name: [*given.get(name, ()), *wish.options.missing] for name in found.names}
-    whole = replace(found, kinds={**found.kinds, **kinds}, missing={**found.missing, **given})
+    reading = found.reading or wish.remembered()
+    whole = replace(found, kinds={**found.kinds, **kinds}, missing={**found.missing, **given}, reading=reading)
     return whole.select([*wanted.of_rows(whole.names), *(needed or wanted.of(whole.names))])
 
 
@@ -424,14 +430,9 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
 
 def is_streamed(table: str, most_bytes: int | None) -> bool:
     """Return whether a path is one to read in batches: a folder, a glob, or files of more bytes, if given."""
-    if os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table)):
-        return True
-    return (
-        most_bytes is not None
-        and os.path.isfile(table)
-        and _streamed_ending(Path(table)) is not None
-        and os.path.getsize(table) > most_bytes
-    )
+    if most_bytes is None or not os.path.isfile(table):
+        return os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table))
+    return _streamed_ending(Path(table)) is not None and os.path.getsize(table) > most_bytes
 
 
 def is_name(table: str) -> bool:

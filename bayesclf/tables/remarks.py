@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,6 @@ import pandas as pd
 from scipy.special import gammaln
 
 from bayesclf.arrays import Array
-from bayesclf.constraints import Instance, OrNone, Text, require
 from bayesclf.errors import InputError
 from bayesclf.tables.columns import (
     LISTED_LEVELS,
@@ -28,7 +27,7 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
-from bayesclf.tables.options import of_memory, option
+from bayesclf.tables.options import ReadOptions, of_memory, option
 from bayesclf.tables.writing import PLAIN, Survey, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
@@ -116,12 +115,11 @@ def require_classes(y: pd.Series[Any]) -> None:
         )
 
 
-NEGATIVE_CODES = (-1.0, -9.0, -99.0, -999.0, -9999.0)
-LARGE_CODES = (99.0, 999.0, 9999.0, 99999.0, 999999.0)
+CODE = re.compile(r"-1|-9+|99+")
 """Numbers that stand for "missing" in many tables, besides 0."""
 
-MIN_SPIKE, MAX_SHARE = 3, 0.5
-"""The fewest cells at the spike, and the largest share of them; a value of most cells is the usual case, not a gap."""
+MIN_SPIKE, MAX_SHARE, MAX_ZEROS = 3, 0.97, 0.5
+"""The fewest cells at the spike, and the largest share of them; 0 in most cells is the usual case, not a gap."""
 
 MIN_OTHERS, MIN_DISTINCT = 20, 10
 """The fewest other cells, and different values among them: of ranks and grades any may be far from the others."""
@@ -155,7 +153,7 @@ class Spike:
     def sentence(self, name: object) -> str:
         """Say what was found, where, and what to do."""
         return (
-            f"column {name!r} is {self.value:g} in {counted(self.cells, 'cell')}, far from the nearest other value "
+            f"column {name!r} is {self.value:.15g} in {counted(self.cells, 'cell')}, far from the nearest other value "
             f"({self.nearest:g}); if that means missing, read the table with "
             f"{option('missing', {name: [int(self.value)]})}"
         )
@@ -165,10 +163,10 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     """Return an isolated spike of a column of numbers at a value that often stands for "missing".
 
     The value is a large code above all others, or 0 or a negative code below others that are positive (for a code, not
-    negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE`, and `MIN_RATIO` times as many as the
-    nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard deviations of the
-    others. Zeros among whole numbers must not look like zeros of a count. Among few different values, such as answers
-    from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
+    negative). At least `MIN_SPIKE` cells have it, at most a share of `MAX_SHARE` or `MAX_ZEROS`, and `MIN_RATIO` times
+    as many as the nearest value. Except for negative codes, it is further from that value than `MIN_GAP` standard
+    deviations of the others. Zeros among whole numbers must not look like zeros of a count. Among few different values,
+    such as answers from 1 to 5, the spike is a code other than 0, `MIN_RANGES` ranges away.
 
     Examples
     --------
@@ -184,23 +182,24 @@ def spike(column: pd.Series[Any]) -> Spike | None:
     cells = cells[np.isfinite(cells)]
     if len(cells) < MIN_OTHERS + MIN_SPIKE:
         return None
-    low, high = cells.min(), cells.max()
-    found = _isolated(cells, low) if low == 0 or low in NEGATIVE_CODES else None
-    return found or (_isolated(cells, high) if high in LARGE_CODES else None)
+    low, high = float(cells.min()), float(cells.max())
+    found = _isolated(cells, low) if low == 0 or (low < 0 and CODE.fullmatch(f"{low:.15g}")) else None
+    return found or (_isolated(cells, high) if high > 0 and CODE.fullmatch(f"{high:.15g}") else None)
 
 
 def _isolated(cells: Array, value: float) -> Spike | None:
     """Return the spike at the smallest or largest value of a column, if it is isolated."""
     others = cells[cells != value]
     size = len(cells) - len(others)
-    if size < MIN_SPIKE or size > MAX_SHARE * len(cells) or len(others) < MIN_OTHERS:
+    share = MAX_SHARE if value else MAX_ZEROS
+    if size < MIN_SPIKE or size > share * len(cells) or len(others) < MIN_OTHERS:
         return None
     values, counts = np.unique(others, return_counts=True)
     end = 0 if value < values[0] else -1
     nearest = float(values[end])
     if len(values) < MIN_DISTINCT:
         far = value != 0 and 0 < MIN_RANGES * np.ptp(values) < abs(nearest - value)
-        return Spike(float(value), size, nearest) if far else None
+        return Spike(value, size, nearest) if far else None
     if size < MIN_RATIO * counts[end]:
         return None
     with np.errstate(over="ignore", invalid="ignore"):  # numbers too large to be squared have no spike
@@ -210,7 +209,7 @@ def _isolated(cells: Array, value: float) -> Spike | None:
         mean = float(others.mean())
         of_no_count = sd * (sd / mean) >= MIN_DISPERSION or (mean >= NO_ZERO and nearest >= FAR * sd)
         alone = nearest >= MIN_STEPS and of_no_count
-    return Spike(float(value), size, nearest) if alone else None
+    return Spike(value, size, nearest) if alone else None
 
 
 def emptied(
@@ -259,9 +258,6 @@ ROW_NAMES = re.compile(r"(?i:id|uuid|guid|row_?names?|index)|.+[_ .-](?i:id|uuid
 
 LOOKED_AT = 1000
 """Rows that are looked at first, so that most columns of a table in memory take no time."""
-
-AMOUNTS = {"whole", "point", "point?", "comma?", "commas", "commas, point"}
-"""Shapes of numbers that only signs and commas keep from being read as such."""
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?"
 DATE = re.compile(
@@ -313,11 +309,13 @@ def about_useless(frame: pd.DataFrame) -> list[str]:
         amounts = [name for name in names if name not in keep and _holds_amounts(part[name])]
         found = useless(part, None, [*keep, *amounts], every_row=False)
         keep = [name for name in names if name not in {*found, *amounts}]
-    said = [
-        f'column {name!r} holds numbers with signs; X[{name!r}].replace(r"[^0-9.-]", "", regex=True).astype(float) '
-        "reads them"
-        for name in amounts
-    ]
+    said = []
+    for name in amounts:
+        cells = f"X[{name!r}]"
+        if any("(" in str(cell) for cell in named[name]):
+            cells += '.str.replace("(", "-")'
+        clean = f'{cells}.replace(r"[^0-9.-]", "", regex=True).astype(float)'
+        said.append(f"column {name!r} holds numbers with signs; {clean} reads them")
     if not found:
         return said
     whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
@@ -338,8 +336,9 @@ def _holds_amounts(column: pd.Series[Any]) -> bool:
     words = pd.unique(column.dropna())
     if len(words) < FEWEST_ROWS or not all(isinstance(word, str) for word in words):
         return False
-    shapes = [written(word.strip()) for word in words]
-    return all(found and found[1] in AMOUNTS for found in shapes) and not all(map(PLAIN.fullmatch, words))
+    forms = [written(word.strip()) for word in words]
+    readable = all(found and "." in found.decimal and " " not in found.marks for found in forms)
+    return readable and not all(map(PLAIN.fullmatch, words))
 
 
 def why_useless(column: pd.Series[Any], every_row: bool = True) -> str:
@@ -424,31 +423,53 @@ def all_different(values: int, span: float) -> float:
     return float(np.exp(gammaln(span + 1) - gammaln(span - values + 1) - values * np.log(span)))
 
 
-def left_out(
-    frame: pd.DataFrame, target: str | None, keep: Collection[str], where: str, every_row: bool = True
-) -> tuple[dict[str, str], list[str]]:
-    """Return the columns of a file that are not fitted, and why; and sentences about them."""
-    for name in keep:
+@dataclass(frozen=True)
+class Decided:
+    """What is decided about the columns of a file: those left out and why, labels that are slips, and what is said."""
+
+    left_out: dict[str, str]
+    slips: dict[str, str]
+    notes: list[str]
+
+
+def decided(
+    frame: pd.DataFrame,
+    target: str | None,
+    options: ReadOptions,
+    known: Collection[str],
+    where: str,
+    every_row: bool = True,
+) -> Decided:
+    """Return what is decided about the columns of a file by all of its rows, or by the first ones.
+
+    Columns that are `known`, as the user has said what they are, stay.
+    """
+    for name in known:
         require_column(name, [str(column) for column in frame.columns], where)
     if target is not None and (why := names_rows(frame[target])):
         raise InputError(
             f"{where}: the label column {target!r} {why}, and so does not say a class; choose another "
             f"{option('target')}"
         )
-    found = useless(frame, target, keep, every_row)
+    found = useless(frame, target, known, every_row)
     if found and len(found) == len(frame.columns) - (target is not None):
         raise InputError(
             f"{where}: no column is left, as {listed(f'{name!r} {why}' for name, why in found.items())}; "
             f"{option('keep', list(found))} keeps them"
         )
-    more = "" if every_row else " or more"
-    return found, [_sentence(name, why, f"{frame[name].nunique()}{more}") for name, why in found.items()]
-
-
-def _sentence(name: str, why: str, values: str) -> str:
-    derived = f" as {values} categories; {FROM_DATES}" if why == "holds dates" else ""
-    alone = "; a text model fits it alone" if why == "holds free text" else ""
-    return f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})"
+    notes, slips = [], dict[str, str]()
+    for name, why in found.items():
+        values = f"{frame[name].nunique()}{'' if every_row else ' or more'}"
+        words = f" as {values} categories" if kind_of(frame[name]) == "category" else ""
+        derived = f"{words}; {FROM_DATES}" if why == "holds dates" else ""
+        alone = "; a text model fits it alone" if why == "holds free text" else ""
+        notes.append(f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})")
+    rest = [name for name in map(str, frame.columns) if name != target and name not in found]
+    notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
+    if target is not None and not options.labels_as_written and frame[target].dtype.kind not in "iufb":
+        slips, said = mended_labels(frame[target].dropna())
+        notes += said
+    return Decided(found, slips, notes)
 
 
 ALMOST_NUMBERS = 0.5
@@ -503,9 +524,6 @@ def describe_columns(
     column 'age' is read as categories because of 'old' (row 2); leave that cell empty (missing={'age': ['old']}) to
     read the column as numbers, or declare that this is meant, with dtypes={'age': 'category'}
     """
-    require(Instance(pd.DataFrame), frame=frame)
-    require(OrNone(Text()), target=target)
-    require(OrNone(Instance(Mapping, "a mapping from columns to kinds")), dtypes=dtypes)
     dtypes = dtypes or {}
     if target is not None:
         require_column(target, list(frame.columns), "the table")
@@ -524,7 +542,7 @@ def describe_columns(
                 "missing": len(column) - len(cells),
                 "distinct": len(levels),
                 "summary": _summary(cells, levels, kind),
-                "note": _note(name, column, kind, levels),
+                "note": "" if kind == "label" else _note(str(name), column, kind, name in dtypes),
             }
         )
     return pd.DataFrame(lines)
@@ -544,24 +562,29 @@ def _start(cell: object) -> str:
     return textwrap.shorten(str(cell), SUMMARY_WIDTH, placeholder=" …")
 
 
-def _note(name: Hashable, column: pd.Series, kind: str, levels: Counter[Any]) -> str:
-    if not levels:
+def _note(name: str, column: pd.Series, kind: str, declared: bool) -> str:
+    """Say what is odd in a column; empty if nothing is."""
+    if column.isna().all():
         return f"column {name!r} has no values at all; leave it out"
-    if found := spike(column) if kind == "number" else None:
-        return found.sentence(name)
     if kind != "category":
-        return ""
+        found = spike(column)
+        return found.sentence(name) if found else ""
+    levels = Counter(column.dropna().tolist())
     if holds_dates(column):
         return f"column {name!r} holds dates and is read as {len(levels)} categories, one for each date; {FROM_DATES}"
-    almost = "" if isinstance(column.dtype, pd.CategoricalDtype) else _almost_numbers(name, column, levels)
-    if almost:
+    declared |= isinstance(column.dtype, pd.CategoricalDtype)
+    if not declared and (almost := _almost_numbers(name, column, levels)):
         return almost
     counts = {str(level): count for level, count in levels.items()}
     pairs = listed((_both(pair, counts) for pair in alike(counts)), LISTED_LEVELS, AND_MORE)
     return f"levels {pairs} of column {name!r} differ only in case; write them one way if they are one" if pairs else ""
 
 
-def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> str:
+LIMIT = re.compile(r"([<>≤≥])=? ?(\d+\.?\d*)")
+"""A measurement of which only a bound is known, such as <3.0."""
+
+
+def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
     """Say which cells keep a column from being read as numbers, if the others are numbers."""
     if sum(count for level, count in levels.items() if NUMERIC.search(str(level))) <= ALMOST_NUMBERS * levels.total():
         return ""
@@ -573,11 +596,14 @@ def _almost_numbers(name: Hashable, column: pd.Series, levels: Counter[Any]) -> 
     found = [f"{word!r} ({flagged_rows(words == word, rows)})" for word in bad_words]
     cells = "that cell" if bad.sum() == 1 else "those cells"
     remedy = f"write numbers into {cells}, or leave them empty,"
-    if len(bad_words) <= LISTED_LEVELS:
-        remedy = f"leave {cells} empty ({option('missing', {str(name): bad_words})})"
+    if limit := next(filter(None, map(LIMIT.fullmatch, bad_words)), None):
+        value = float(limit[2]) / (2 if limit[1] in "<≤" else 1)
+        remedy = f"write a number for each bound, such as {value:g} for {limit[0]!r},"
+    elif len(bad_words) <= LISTED_LEVELS:
+        remedy = f"leave {cells} empty ({option('missing', {name: bad_words})})"
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
-        f"read the column as numbers, or declare that this is meant, with {option('kind', {str(name): 'category'})}"
+        f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"
     )
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from bayesclf.arrays import require_bytes
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.tables.columns import ColumnKind, convert_columns, kinds_of, require_column, require_kinds, to_pandas
 from bayesclf.tables.options import named_for, option
-from bayesclf.tables.remarks import ROW_NAMES, emptied, renamed
+from bayesclf.tables.remarks import ROW_NAMES, emptied
 from bayesclf.wording import LISTED_NAMES, listed, one_line
 
 if TYPE_CHECKING:
@@ -109,6 +109,20 @@ def require_same(found: Iterable[str], names: Sequence[str], where: str, other: 
         if some:
             which = listed(map(repr, some), LISTED_NAMES)
             raise InputError(f"{lacks} lacks column {which}, which {has} has; add it with empty cells, or drop it")
+
+
+def names_of(files: Mapping[Path, Sequence[str]], wanted: Wanted) -> tuple[str, ...]:
+    """Return the columns of files, without those that name rows in some of them only; errors as in `require_same`."""
+    names: tuple[str, ...] = ()
+    first = str(next(iter(files)))
+    for path, found in files.items():
+        if names:
+            require_same(found, names, str(path), first, replace(wanted, row_names=False))
+        names = (*names, *(name for name in found if name not in names))
+    lacking = {name: path for path, own in files.items() for name in wanted.of_rows(names) if name not in own}
+    for name, path in lacking.items():
+        warn(f"column {name!r}, which names rows, is left out, as {path} lacks it", PredictionWarning)
+    return tuple(name for name in names if name not in lacking)
 
 
 def is_words(kind: pa.DataType) -> bool:
@@ -232,6 +246,8 @@ class Stream:
         What was done to read the files, in sentences.
     emptied
         Columns in which a cell had a word that the user calls missing, of files of text.
+    reading
+        How further files are to be read, as options of `bayesclf.datasets.read`.
     """
 
     where: str
@@ -247,6 +263,7 @@ class Stream:
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
     emptied: frozenset[str] = frozenset()
+    reading: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, names: Sequence[str]) -> Stream:
         """Return the stream of some of its columns; the others are not read."""
@@ -322,14 +339,14 @@ def _in_memory(batch: Any, plain: Collection[str], coded: bool = True) -> pd.Dat
     return batch if isinstance(batch, pd.DataFrame) else to_table(batch, plain, coded)
 
 
-def relabeled(stream: Stream, name: str, slips: Mapping[str, str]) -> Stream:
-    """Return a stream with other words for some of a column."""
+def changed(stream: Stream, name: str, change: Callable[[pd.Series], pd.Series]) -> Stream:
+    """Return a stream with another column in place of one."""
 
     def read(names: tuple[str, ...], after: int = 0) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield batches of some columns, and how messages call each."""
         for where, batch in stream.read(names, after):
             table = _in_memory(batch, stream.written)
-            yield where, table.assign(**{name: renamed(table[name], slips)}) if name in table.columns else table
+            yield where, table.assign(**{name: change(table[name])}) if name in table.columns else table
 
     return replace(stream, read=read)
 

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bayesclf.tables.options import option
 from bayesclf.wording import IN_ALL, counted, listed
@@ -28,66 +28,76 @@ _SIGNED = re.compile(
     rf"(?P<minus>[-+−]?)\s*(?P<before>[{MONEY}]?)\s*(?P<inner>[-+−]?)(?P<body>(?:[0-9]|[.,](?=[0-9]))[0-9.,\s'’]*?)"
     rf"(?P<power>[eE][-+]?[0-9]+)?\s*(?P<after>[%‰{MONEY}]|°[CF]?|[^\W\d_]{{1,6}}(?:/[^\W\d_]{{1,4}})?[²³]?)?"
 )
-_SHAPES = {
-    "whole": r"\d+",
-    "point?": r"[1-9]\d{0,2}\.\d{3}",
-    "comma?": r"[1-9]\d{0,2},\d{3}",
-    "points": r"[1-9]\d{0,2}(\.\d{3}){2,}",
-    "commas": r"[1-9]\d{0,2}(,\d{3}){2,}",
-    "commas, point": r"[1-9]\d{0,2}(,\d{3})+\.\d+",
-    "points, comma": r"[1-9]\d{0,2}(\.\d{3})+,\d+",
-    "blanks": r"[1-9]\d{0,2}([\s'’]\d{3})+",
-    "blanks, point": r"[1-9]\d{0,2}([\s'’]\d{3})+\.\d+",
-    "blanks, comma": r"[1-9]\d{0,2}([\s'’]\d{3})+,\d+",
-    "point": r"\d+\.\d*|\.\d+",
-    "comma": r"\d*,\d+",
+_BRACKETS = re.compile(rf"^([{MONEY}]?)\(([^-+−()]+)\)(%?)$")
+"""A negative number as accountants write it, such as (210.99)."""
+
+_BLANKS = re.compile(r"^[1-9]\d{0,2}([\s'’]\d{3})+(?=[.,]|$)")
+"""Thousands set apart by blanks."""
+
+_FORMS = {
+    ".": re.compile(r"(\d+|[1-9]\d{0,2}(,\d{3})+)(\.\d*)?|\.\d+"),
+    ",": re.compile(r"(\d+|[1-9]\d{0,2}(\.\d{3})+)(,\d+)?|,\d+"),
 }
-"""Shapes of a number without its sign; a point or comma before three digits may be of thousands or decimal."""
-_SHAPE = re.compile("|".join(f"(?P<s{place}>{shape})" for place, shape in enumerate(_SHAPES.values())))
-_NAMES = tuple(_SHAPES)
-_DOTTED = re.compile(r"[-+]?" + _SHAPES["point?"])
-COMMA_SHAPES = {"comma", "points, comma", "points", "blanks, comma"}
-POINT_SHAPES = {"point", "commas, point", "commas", "blanks, point"}
+"""A number without its sign, by its decimal mark."""
+
+ONE_WAY = "write all of them one way"
+"""What to do about numbers that are written in several ways."""
+
+PAIR = r"^\d{2,3} ?/ ?\d{2,3}$"
+"""Two numbers in one cell, such as a blood pressure of 120/80."""
 
 type Held = Literal["nothing", "whole", "number", "words"]
 """What a column holds."""
 
 
-def written(word: str) -> tuple[str, str] | None:
-    """Return the sign and the shape of a word that is a number as people write it; None for another.
+class Written(NamedTuple):
+    """How a word writes a number: its sign, such as "%", what may be its decimal mark, and the marks in it."""
+
+    sign: str
+    decimal: str
+    marks: str
+
+
+def written(word: str) -> Written | None:
+    """Return how a word writes a number as people do; None for another word.
 
     Examples
     --------
-    >>> written("$1,137.00"), written("12.5%"), written("52 kg"), written("1.137,50"), written("rain")
-    (('$', 'commas, point'), ('%', 'point'), ('kg', 'whole'), ('', 'points, comma'), None)
+    >>> [tuple(written(word)) for word in ("$1,137.00", "12.5%", "52 kg", "1,137", "(1.137,50)")]
+    [('$', '.', ',.'), ('%', '.', '.'), ('kg', '.,', ''), ('', '.,', ','), ('', ',', '(,.')]
+    >>> written("rain")
     """
-    if PLAIN.fullmatch(word):
-        return "", "whole" if word.lstrip("+-").isdecimal() else ("point?" if _DOTTED.fullmatch(word) else "point")
-    found = _SIGNED.fullmatch(word)
+    opened = _BRACKETS.sub(r"-\1\2\3", word)
+    marks = "(" * (opened != word)
+    if PLAIN.fullmatch(opened):
+        bare = opened.lstrip("+-")
+        point = "." * (not bare.isdecimal())
+        return Written("", ".," if _FORMS[","].fullmatch(bare) else ".", marks + point)
+    found = _SIGNED.fullmatch(opened)
     if not found or (found["minus"] and found["inner"]) or (found["before"] and found["after"]):
         return None
-    shape = _SHAPE.fullmatch(found["body"])
-    if not shape:
+    body = _BLANKS.sub(lambda blanks: re.sub(r"[\s'’]", "", blanks[0]), found["body"])
+    decimal = "".join(mark for mark, form in _FORMS.items() if form.fullmatch(body))
+    marks += "".join(sorted({*body} & {".", ","})) + " " * (body != found["body"])
+    if not decimal or (found["power"] and {*marks} & {",", " "}):
         return None
-    name = next(_NAMES[place] for place in range(len(_NAMES)) if shape[f"s{place}"] is not None)
-    if found["power"] and name not in ("whole", "point", "point?"):
-        return None
-    return found["before"] or found["after"] or "", name
+    return Written(found["before"] or found["after"] or "", decimal, marks)
 
 
 @dataclass(frozen=True)
 class Style:
-    """How the numbers of a column are written: decimal mark, sign such as "%", and thousands set apart."""
+    """How the numbers of a column are written: decimal mark, sign such as "%", and the marks between and around."""
 
     decimal: str = "."
     sign: str = ""
-    thousands: bool = False
+    marks: str = ""
 
     def number(self, word: str) -> float:
         """Return the number of a word that `written` knows."""
-        if PLAIN.fullmatch(word) and self.decimal == ".":
-            return float(word)
-        found: Any = _SIGNED.fullmatch(word)
+        opened = _BRACKETS.sub(r"-\1\2\3", word)
+        if PLAIN.fullmatch(opened) and self.decimal == ".":
+            return float(opened)
+        found: Any = _SIGNED.fullmatch(opened)
         body = re.sub(r"[\s'’]", "", found["body"])
         body = body.replace(",", "") if self.decimal == "." else body.replace(".", "").replace(",", ".")
         size = float(body + (found["power"] or ""))
@@ -96,8 +106,9 @@ class Style:
     def __str__(self) -> str:
         parts = [f"without {self.sign!r}"] if self.sign else []
         parts += ["with a decimal comma"] if self.decimal == "," else []
-        parts += ["without the marks between thousands"] if self.thousands else []
-        return " and ".join(parts)
+        parts += ["without the marks between thousands"] if self.marks.strip("(") else []
+        parts += ["those in parentheses as negative ones"] if "(" in self.marks else []
+        return listed(parts, last=" and ")
 
 
 @dataclass(frozen=True)
@@ -119,7 +130,7 @@ class Meaning:
     stripped
         Cells that had blanks around them, where not all had.
     mixed
-        Of numbers that are written in several ways, and so are words, these ways.
+        Of numbers that are written in several ways, and so are words, these ways, and what to do.
     """
 
     held: Held
@@ -128,7 +139,7 @@ class Meaning:
     codes: Mapping[str, int] = field(default_factory=dict)
     blanks: int = 0
     stripped: int = 0
-    mixed: str = ""
+    mixed: tuple[str, ...] = ()
 
     def notes(self, name: str, declared: bool) -> list[str]:
         """Return what was done, in sentences, each with the option that undoes it."""
@@ -137,8 +148,9 @@ class Meaning:
         if self.style is not None:
             found.append(f"column {name!r} is read as numbers, {self.style} ({kept})")
         if self.mixed:
+            what, remedy = self.mixed
             found.append(
-                f"column {name!r} has numbers {self.mixed} and is read as categories; write all of them one way "
+                f"column {name!r} has {what} and is read as categories; {remedy} "
                 f"({option('kind', {name: 'category'})} says that categories are meant)"
             )
         if self.padded and not declared:
@@ -179,7 +191,8 @@ class Survey:
     stripped: int = 0
     codes: Counter[str] = field(default_factory=Counter)
     signs: Counter[str] = field(default_factory=Counter)
-    shapes: set[str] = field(default_factory=set)
+    forms: set[tuple[str, str]] = field(default_factory=set)
+    pairs: bool = False
     emptied: bool = False
 
     def add(self, column: pa.Array) -> None:
@@ -210,24 +223,23 @@ class Survey:
 
         if self.whole and cast(cells, "int64") is not None:
             self._lengths(cells)
-            self.shapes.add("whole")
+            self.forms.add((".,", ""))
             self.signs[""] += len(cells)
             return
         self.whole = False
         if self.plain and cast(cells, "float64") is not None:
-            some = "point" in self.shapes or not pc.all(pc.match_substring_regex(cells, _THOUSANDS)).as_py()
-            self.shapes.add("point" if some else "point?")
+            sure = (".", ".") in self.forms or not pc.all(pc.match_substring_regex(cells, _THOUSANDS)).as_py()
+            self.forms.add(("." if sure else ".,", "."))
             self.signs[""] += len(cells)
             return
         self.plain = False
         for pair in pc.value_counts(cells).to_pylist():
             found = written(pair["values"])
             if found is None:
-                self.words = True
+                self.words, self.pairs = True, bool(pc.all(pc.match_substring_regex(cells, PAIR)).as_py())
                 return
-            sign, shape = found
-            self.signs[sign] += pair["counts"]
-            self.shapes.add(shape)
+            self.signs[found.sign] += pair["counts"]
+            self.forms.add((found.decimal, found.marks))
 
     def _lengths(self, cells: pa.Array) -> None:
         import pyarrow.compute as pc
@@ -238,17 +250,11 @@ class Survey:
         if not self.padded:
             self.padded = bool(pc.any(pc.and_(pc.starts_with(cells, "0"), pc.greater(lengths, 1))).as_py())
 
-    def comma(self) -> bool:
-        """Return whether the numbers have decimal commas, or thousands set apart by points, without any doubt."""
-        return not self.words and bool(self.shapes & COMMA_SHAPES) and not self.shapes & POINT_SHAPES
-
-    def may_have_commas(self) -> bool:
-        """Return whether commas are before three digits alone."""
-        return not self.words and "comma?" in self.shapes and not self.shapes & POINT_SHAPES
-
-    def points(self) -> bool:
-        """Return whether the numbers have decimal points, without any doubt."""
-        return not self.words and bool(self.shapes & POINT_SHAPES)
+    def marks(self) -> set[str]:
+        """Return what is a decimal mark without doubt, "." or ",", or what may be, ".?" or ",?"; of numbers only."""
+        sure = {decimal for decimal, _ in self.forms} & {".", ","}
+        maybe = {f"{mark}?" for mark in ",." if not sure and any(mark in marks for _, marks in self.forms)}
+        return set() if self.words else sure | maybe
 
     def meaning(self, decimal: str | None, kind: str | None = None) -> Meaning:
         """Return what the cells mean."""
@@ -256,30 +262,29 @@ class Survey:
         rest = (dict(self.codes), self.blanks, some)
         digits = self.padded and self.whole and len(self.one_length) == 1 and kind != "number" and not self.words
         words, numbers = Meaning("words", None, digits, *rest), Meaning("number", None, False, *rest)
+        if kind is None and self.pairs:
+            return replace(words, mixed=("two numbers in a cell, as in 120/80,", "write them into two columns"))
         if kind in ("category", "text") or digits or self.words:
             return words
         if not self.signs:
             return words if self.codes else replace(words, held="nothing")
-        shapes, signs = self.shapes, [sign for sign in self.signs if sign]
+        signs = [sign for sign in self.signs if sign]
         sign = signs[0] if signs else ""
         few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
         if len(signs) > 1 or few:
             counts = self.signs.most_common()
             ways = [f"{f'with {own!r}' if own else 'without a sign'} ({counted(n, 'cell')})" for own, n in counts]
-            return replace(words, mixed=listed(ways, 4, last=" and "))
+            return replace(words, mixed=(f"numbers {listed(ways, 4, last=' and ')}", ONE_WAY))
         if self.whole:
             return numbers if self.gaps or self.codes else replace(numbers, held="whole")
-        comma, point = shapes & COMMA_SHAPES, shapes & POINT_SHAPES
-        if (comma and point) or (decimal and not comma and not point and {"comma?", "point?"} <= shapes):
-            return replace(words, mixed="with decimal points and with decimal commas")
-        if decimal == "," and point and not self.plain and not comma:
-            decimal = "."
-        mark = "," if comma or (decimal == "," and not point) else "."
+        marks = self.marks()
+        if {".", ","} <= marks or (decimal and {".?", ",?"} <= marks):
+            return replace(words, mixed=("numbers with decimal points and with decimal commas", ONE_WAY))
+        mark = "," if "," in marks or (decimal == "," and "." not in marks) else "."
         if self.plain and mark == ".":
             return numbers
-        apart = {"commas", "commas, point", "comma?"} if mark == "." else {"points", "points, comma", "point?"}
-        thousands = bool(shapes & apart) or any(shape.startswith("blanks") for shape in shapes)
-        style = Style(mark, sign, thousands)
+        others = {mark for _, some in self.forms for mark in some} - {mark}
+        style = Style(mark, sign, "".join(sorted(others)))
         return numbers if style == Style() else replace(numbers, style=style)
 
 

@@ -1,6 +1,8 @@
 """Joint and Bayesian network classifiers as a user meets them."""
 
 import itertools
+import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -98,13 +100,10 @@ def test_exact_inference_refuses_gaps_and_level_takes_them(kind, play_tennis):
 # Fitting
 
 
-@pytest.mark.parametrize(
-    ("clf", "what"), [(JointBayes(), "a joint table"), (BayesNetClassifier("all-trees"), "an average over all trees")]
-)
-def test_numbers_are_refused_by_name(clf, what, mixed_table):
+def test_numbers_are_refused_by_name(mixed_table):
     X, y = mixed_table
-    with pytest.raises(Refused, match=rf"{what} takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
-        clf.fit(X[["age", "ward", "dose"]], y)
+    with pytest.raises(Refused, match=r"takes categories, but numbers are in 'age', 'dose'; .* NaiveBayes"):
+        JointBayes().fit(X[["age", "ward", "dose"]], y)
 
 
 def test_edges_are_checked_by_the_classifier(play_tennis):
@@ -247,6 +246,56 @@ def test_the_most_probable_tree_answers_as_the_network_with_its_edges(play_tenni
     np.testing.assert_allclose(clf.predict_proba(X, rule="map"), same.predict_proba(X, rule="map"), rtol=1e-12)
 
 
+@pytest.fixture(scope="module")
+def numbers_and_words():
+    """Return a table with gaps, of which two numbers depend on each other, and labels."""
+    rng = np.random.default_rng(2)
+    y, z = rng.choice(["no", "yes"], 300), rng.normal(size=300)
+    X = pd.DataFrame(
+        {"u": z + (y == "yes"), "v": z**2, "w": rng.choice(["p", "q"], 300), "k": rng.integers(4, size=300)}
+    )
+    X.loc[::7, "v"], X.loc[::11, "w"] = np.nan, None
+    return X, y
+
+
+def test_all_trees_of_numbers_are_those_of_the_cells_that_the_notes_name(numbers_and_words):
+    X, y = numbers_and_words
+    clf = BayesNetClassifier("all-trees", missing="level", random_state=1).fit(X, y)
+    (note,) = [note for note in clf.notes_ if "cells, cut near quantiles" in note]
+    cut = X[["w"]].copy()
+    for name, cuts in re.findall(r"'(\w)' at ([-.\d, ]+\d)", note):
+        cells = np.searchsorted(np.array(cuts.split(", "), dtype=float), X[name], side="right")
+        cut[name] = pd.Series(cells.astype(str), dtype=object).where(X[name].notna(), None)
+    words = BayesNetClassifier("all-trees", missing="level", random_state=1).fit(cut[X.columns], y)
+    assert cut.nunique().tolist() == [2, 5, 5, 4]
+    for rule in CLOSED_FORM:
+        found, expected = clf.predict_proba(X, rule=rule), words.predict_proba(cut[X.columns], rule=rule)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=rule)
+
+
+def test_all_trees_of_numbers_learn_in_parts_and_leave_rows_out(numbers_and_words, tmp_path):
+    X, y = numbers_and_words
+    make = partial(BayesNetClassifier, "all-forests", missing="level", random_state=1)
+    clf = make().fit(X, y)
+    in_parts = make().partial_fit(X[:99], y[:99], classes=["no", "yes"]).partial_fit(X[99:], y[99:])
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    added = make().fit(X[:99], y[:99]) + make().fit(X[99:], y[99:])
+    for other in (in_parts, added, make().fit_stream(tmp_path / "t.csv", "y")):
+        assert_same_answers(clf, other, X)
+    assert clf.as_prior().fit(X[:99], y[:99]).notes_[0] == clf.notes_[0]
+    within = np.log(clf.predict_proba(X, rule="predictive"))[np.arange(300), (y == "yes").astype(int)]
+    assert within.sum() - 20 < clf.loo(X, y, "predictive").elpd < within.sum()
+
+
+def test_a_density_of_cells_is_proper():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"x": np.where(rng.random(200) < 0.4, 0.0, rng.exponential(2.0, 200).round(1))})
+    (block,) = BayesNetClassifier("all-trees", random_state=1).fit(X, rng.integers(2, size=200)).model_.blocks
+    u = (np.arange(1_000_000) + 0.5) / 1e6 * np.pi - np.pi / 2
+    density = np.exp(block.family.posterior(block.statistics).log_predictive(np.tan(u)[:, None]))
+    np.testing.assert_allclose((density / np.cos(u)[:, None] ** 2).sum(axis=0) * np.pi / 1e6, 1, rtol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -266,8 +315,6 @@ def test_all_trees_refuse_what_they_cannot_do(play_tennis, votes):
         Refused, match="all trees are averaged over in closed form and have no PyMC model; use inference='exact'"
     ):
         BayesNetClassifier("all-trees", inference="nuts").fit(X, y)
-    with pytest.raises(Refused, match="takes categories, but numbers are in 'x0'"):
-        BayesNetClassifier("all-trees").fit([[0.5, 1.5], [1.0, 2.0]], [0, 1])
     with pytest.raises(Refused, match="missing cells, and sums over all trees take complete training rows only"):
         BayesNetClassifier("all-trees").fit(*votes)
     assert not hasattr(BayesNetClassifier(random_state=1).fit(X, y), "edge_probabilities_")

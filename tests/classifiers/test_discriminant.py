@@ -52,18 +52,6 @@ def test_one_column_is_gaussian_naive_bayes(covariance, variance, given, rows):
         np.testing.assert_allclose(found, expected.predict_log_proba(X, rule=rule), atol=1e-11)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [lambda: bc.NaiveBayes({("u", "v"): MultivariateGaussian("class")}), lambda: gda("class")],
-    ids=["a block of naive Bayes", "gda"],
-)
-def test_a_block_of_naive_bayes_is_discriminant_analysis(make, rows):
-    X, y = pd.DataFrame(rows[0][:, :2], columns=["u", "v"]), rows[1]
-    expected = gda("class").fit(X, y)
-    for rule in CLOSED_FORM:
-        np.testing.assert_array_equal(make().fit(X, y).predict_proba(X, rule=rule), expected.predict_proba(X, rule))
-
-
 def test_just_these_two_columns_are_dependent(rows):
     """Log p(x, y) is the sum of the blocks', two pairs of dependent columns among them."""
     X, y = rows
@@ -98,18 +86,6 @@ def test_maximum_likelihood_is_that_of_scikit_learn(covariance, theirs, rows):
     X, y = rows
     found = gda(covariance, inference="mle").fit(X, y).predict_proba(X)
     np.testing.assert_allclose(found, theirs.fit(X, y).predict_proba(X), rtol=0, atol=1e-10)
-
-
-def test_equal_priors_and_covariances_make_the_perpendicular_bisector_the_boundary(rows):
-    """In the space that Σ whitens, points as far from one mean as from the other have even odds."""
-    X, y = rows[0][rows[1] < 2], rows[1][rows[1] < 2]
-    clf = gda("shared", inference="mle", class_prior="uniform").fit(X, y)
-    point = clf.hypotheses("mle").parameters
-    mu, factor = point["mu"][0], np.linalg.cholesky(point["Sigma"][0])
-    one, other = np.linalg.solve(factor, mu.T).T
-    along = np.linalg.svd((other - one)[None])[2][1:]
-    on_bisector = (one + other) / 2 + np.array([[0.0, 0.0], [2.0, 1.0], [-1.0, 3.0]]) @ along
-    np.testing.assert_allclose(clf.predict_proba(on_bisector @ factor.T), 0.5, atol=1e-12)
 
 
 # Few rows
@@ -333,8 +309,6 @@ def assert_same_moments(chains, x, weight):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"covariance": "full"}, "covariance must be one of 'shared', 'class', not 'full'"),
-        ({"kappa": 0.0}, "kappa must be above 0"),
         ({"nu": 1.5}, "nu is 1.5, but 3 features need one above 2"),
         ({"nu": 2.0, "psi": 1.0}, "nu is 2, but 3 features need one above 2"),
         ({"nu": 3.5}, "nu is 3.5, at which Σ has no prior mean"),

@@ -76,6 +76,16 @@ def test_a_given_posterior_is_saved(fitted, table, tmp_path):
     np.testing.assert_array_equal(loaded.predict_proba(table[0]), given.predict_proba(table[0]))
 
 
+@pytest.mark.parametrize("clf", [bc.NaiveBayes(random_state=1), bc.LogisticRegression(random_state=1)])
+def test_notes_on_the_draws_of_the_fit_are_left_out(clf, table, tmp_path):
+    clf.fit(*table).save(tmp_path / "fitted.nc")
+    words = ("their evidence counts", "evidence of the columns counts", "(Laplace)", "learned from the rows")
+    assert any(word in note for note in clf.notes_ for word in words)
+    notes = bc.load(tmp_path / "fitted.nc").with_posterior(clf.posterior_).notes_
+    assert notes[-1] == "draws of the posterior were given"
+    assert not any(word in note for note in notes for word in words)
+
+
 def test_the_prior_of_the_fit_is_not_taken_for_that_of_given_draws(table):
     """Draws of another prior: what looks at the prior is skipped, and what comes from refits says so."""
     X, y = table

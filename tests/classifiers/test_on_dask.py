@@ -62,11 +62,20 @@ def same(found, table):
     assert found.notes_ == whole.notes_
 
 
+class Retried(Within):
+    """One whose work is lost once, as with a worker that is killed, and done again."""
+
+    def compute(self, graph):
+        super().compute(graph).result()
+        return super().compute(graph)
+
+
 def test_parts_in_one_process_are_the_whole(table, tmp_path):
     clf = bc.NaiveBayes(inference="map")
     ordered = table.sort_values(["y", "word"])  # classes and levels come late
     parts = [ordered[:90], ordered[:0], ordered[90:91], ordered[91:]]
     same(clone(clf).fit_stream(parts, "y", client=Within()), ordered)
+    same(clone(clf).fit_stream(parts, "y", client=Retried()), ordered)
     for number, part in enumerate(parts):
         if len(part):
             part.to_parquet(tmp_path / f"{number}.parquet")

@@ -35,7 +35,7 @@ def test_compare_shows_columns_scores_and_verdict():
     assert "Logistic regression (lr) has no answer under mle: the classes are separable" in words
     assert "predictive, tempered and gibbs: a fit by MAP leaves no posterior" in words
     assert "What not to trust: Its labels are" in words
-    assert "No model is clearly better than always giving the shares of the classes" in words
+    assert "No model is clearly better than always predicting the class shares" in words
     assert re.search(r"its log loss is larger by \S+ ± \S+\.", words)
     assert "± is one standard error over the rows, with Nadeau and Bengio's allowance" in words
     assert re.search(r" s in all; 5 folds(, \d times)?, seed 0; a fold took ", lines[-2])
@@ -57,6 +57,14 @@ def test_the_command_to_use_reads_the_table_as_it_was_read():
     options = ("--models", "nb", "--rules", "map", "--cv", "3", "--inference", "nb=map", "--target", "3", "--no-header")
     line = command("compare", *options, "--", "-odd.csv").out.splitlines()[-1].partition(": ")[2]
     assert "60 rows, 2 features" in command(*shlex.split(line)[1:]).out
+
+
+def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another():
+    table("plain.csv", "x,y\n" + "".join(f"{i % 7 - 3 * (i % 2)},{i % 2}\n" for i in range(60)))
+    named = "Predict with --rule map, which the comparison recommends for nb."
+    base = ("compare", "plain.csv", "--target", "y", "--models", "nb", "--cv", "3")
+    assert named in command(*base, "--rules", "map").out
+    assert "Predict with" not in command(*base, "--rules", "map,tempered").out
 
 
 def test_networks_of_uncertain_structure_have_names():

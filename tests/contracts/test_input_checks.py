@@ -119,9 +119,3 @@ def test_generative_options_are_checked(kind, options, part):
 )
 def test_blocks_are_checked(blocks, part):
     assert part in sentence(lambda: bc.NaiveBayes(blocks).fit(GOOD, LABELS))
-
-
-def test_a_prior_by_column_that_lost_a_column_says_which():
-    X = pd.DataFrame({"u": [0.0, 1.0, 2.0, 3.0], "flat": [7.0] * 4})
-    with pytest.raises(InputError, match=r"m has shape .* column 'flat' has one value only in these rows"):
-        bc.GaussianNB(m=[0.0, 0.0]).fit(X, ["a", "a", "b", "b"])

@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers.fuzz import answer
+from helpers.odd import LABELS as Y
 from helpers.odd import NO_COUNTS, NO_FLAGS, NO_NUMBERS
+from helpers.odd import NUMBERS as X
 from helpers.suites import mainly
 
 import bayesclf as bc
@@ -23,10 +25,8 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.evaluation.predictive_checks import predictive_check
 from bayesclf.experiments import sample_size
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
-from bayesclf.tables import describe_columns, read_table
+from bayesclf.tables import read_table
 
-Y = np.array(["a", "b"] * 10)
-X = pd.DataFrame({"u": np.arange(20) % 7 / 7, "v": np.arange(20) % 3 / 3})
 ODD = [
     None, "", "x", -1, 0, 2.5, np.nan, True, 1j, object(), [], ["x"], [[]], [None], {}, {"x": 1}, pd.DataFrame(),
     np.eye(3), Y[:-1], X[:-1],
@@ -134,7 +134,6 @@ CALLS: dict[str, tuple[Callable[[], Callable[..., Any]], dict[str, Any]]] = {
     "datasets.load": (lambda: bc.datasets.load, {"name_or_path": "play_tennis"}),
     "datasets.read": (lambda: bc.datasets.read, {"path": "none"}),
     "tables.read_table": (lambda: read_table, {"path": "none"}),
-    "tables.describe_columns": (lambda: describe_columns, {"frame": X}),
     "rules.resolve": (lambda: bc.rules.resolve, {"rule": "map"}),
     "experiments.find": (lambda: bc.experiments.find, {"name": "ng-jordan"}),
     "experiments.run": (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.odd import NO_COUNTS, NO_FLAGS, NO_NUMBERS
+from helpers.odd import LABELS, NO_COUNTS, NO_FLAGS, NO_NUMBERS, NUMBERS
 from helpers.suites import SLOW
 
 import bayesclf as bc
@@ -19,8 +19,6 @@ from bayesclf.classifiers import CLASSIFIERS
 from bayesclf.engines.inference import require_room
 from bayesclf.errors import DoesNotExist, InputError, Refused
 
-LABELS = np.array(["a", "b"] * 10)
-NUMBERS = pd.DataFrame({"u": np.arange(20) % 7 / 7, "v": np.arange(20) % 3 / 3})
 COUNTS = pd.DataFrame({"u": np.arange(20) % 4, "v": np.arange(20) % 3})
 WORDS = COUNTS.astype(str)
 TEXTS = [f"word{row % 4} word{row % 3}" for row in range(20)]

@@ -115,6 +115,12 @@ MODELS = {
 }
 
 
+def log_likelihood(problem, parameters):
+    """Return log P(D | θ) of the observed cells and labels."""
+    known = problem.model.log_scores(problem.labeled, parameters)[0][np.arange(len(problem.y)), problem.y]
+    return problem.labeled_weight @ known + problem.weight @ logsumexp(problem.scores(parameters), axis=1)
+
+
 MODE_OF_DENSITY = ("categorical", "network", "counts", "events")
 """Models whose mode is that of the density of the prior in its own measure, with α = 2."""
 
@@ -134,17 +140,16 @@ def test_no_step_of_em_lowers_the_objective(model, rule, monkeypatch):
         return path[-1]
 
     monkeypatch.setattr(unlabeled, "estimate", recorded)
-    ascent = expectation_maximization(problem, "map" if rule == "map" else "mle")
-    assert ascent.converged
+    _, converged = expectation_maximization(problem, "map" if rule == "map" else "mle")
+    assert converged
     path.pop(0)  # of the labeled rows, where EM starts
-    assert len(ascent.log_likelihood) == len(path) > 2
-    values = ascent.log_likelihood
+    assert len(path) > 2
+    values = np.array([log_likelihood(problem, point) for point in path])
     if rule == "map":
         values = values + [sum(np.sum(p) for p in problem.model.log_prior(point).values()) for point in path]
     assert (np.diff(values) > -1e-9).all()
     assert values[-1] > values[0]
     assert values[-1] == pytest.approx(values[-2], abs=1e-8)
-    assert ascent.log_likelihood[-1] == pytest.approx(problem.log_likelihood(path[-1]))
 
 
 def test_em_that_does_not_end_says_so(monkeypatch):
@@ -361,19 +366,13 @@ def test_models_use_a_column_that_varies_without_a_label_only(make):
     assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
 
 
-def test_cells_that_a_chosen_family_cannot_have_are_named():
+def test_a_cell_that_a_chosen_family_cannot_have_counts_as_missing():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"x": [-1.0, *np.exp(rng.normal(0, 2, 40)), -2.0, 3.0, np.nan]})
     y = [None, *["a", "b"] * 20, None, None, None]
     clf = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X, y, **USE)
-    said = [note for note in clf.notes_ if "cannot have" in note]
-    assert said == [
-        "column 'x' has 2 cells without a label that its family 'log-normal', chosen by the labeled rows, cannot have "
-        "(rows 1, 42); there it counts as missing"
-    ]
     missing = bc.NaiveBayes(families=["Gaussian", "log-normal"], inference="map").fit(X.where(X["x"] > 0), y, **USE)
     np.testing.assert_array_equal(clf.predict_proba(X[1:3]), missing.predict_proba(X[1:3]))
-    assert not any("cannot have" in note for note in missing.notes_)
 
 
 def test_whether_a_number_is_missing_counts_where_none_is_with_a_label():

@@ -5,9 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import CategoricalNB, GaussianNB
-from sklearn.preprocessing import StandardScaler
 
 import bayesclf as bc
 from bayesclf.errors import InputError
@@ -69,47 +66,30 @@ def test_a_split_is_disjoint_and_starts_with_every_class(rng):
     assert ng_jordan.sizes_of(encoded, (4, 9), 40) == (4, 9)
 
 
-@pytest.mark.usefixtures("others")
-def test_gaussian_naive_bayes_is_that_of_another_library(rng):
-    encoded = ng_jordan.load("wine")
-    train, test = ng_jordan.split_rows(encoded, rng, 60)
-    other = GaussianNB(var_smoothing=0.0).fit(encoded.X[train[:80]], encoded.y[train[:80]])
-    np.testing.assert_allclose(
-        log_proba(ng_jordan.naive_bayes, encoded, train[:80], test, "mle", variance="class-feature"),
-        other.predict_log_proba(encoded.X[test]),
-        rtol=1e-8,
-        atol=1e-12,
-    )
+CLASSIFIERS = {
+    "wine": (ng_jordan.naive_bayes, {"variance": "class-feature"}, "mle", bc.GaussianNB("class-feature")),
+    "play_tennis": (ng_jordan.naive_bayes, {}, "map", bc.CategoricalNB(2.0)),
+    "iris": (
+        ng_jordan.logistic,
+        {"prior": LogisticPrior(prior_scale=2.0, intercept_scale=math.inf)},
+        "map",
+        bc.LogisticRegression(prior_scale=2.0, intercept_scale=math.inf, inference="map"),
+    ),
+}
 
 
 @pytest.mark.usefixtures("others")
-def test_categorical_naive_bayes_is_that_of_another_library(rng):
-    encoded = ng_jordan.load("play_tennis")
-    train, test = ng_jordan.split_rows(encoded, rng, 4)
-    other = CategoricalNB(alpha=1.0, min_categories=[len(values) for values in encoded.levels])
-    other.fit(encoded.X[train[:9]], encoded.y[train[:9]])
-    np.testing.assert_allclose(
-        log_proba(ng_jordan.naive_bayes, encoded, train[:9], test, "map"),
-        other.predict_log_proba(encoded.X[test]),
-        rtol=1e-10,
-    )
-
-
-@pytest.mark.usefixtures("others")
-def test_logistic_regression_is_that_of_another_library(rng):
-    encoded = ng_jordan.load("iris")
-    two = np.flatnonzero(encoded.y < 2)
-    encoded = ng_jordan.Encoded(
-        encoded.kind, encoded.X[two], encoded.y[two], encoded.labels[:2], encoded.features, encoded.levels
-    )
-    train, test = ng_jordan.split_rows(encoded, rng, 30)
-    prior = LogisticPrior(prior_scale=2.0, intercept_scale=math.inf)
-    scaler = StandardScaler().fit(encoded.X[train[:40]])
-    other = LogisticRegression(C=4.0, tol=1e-10, max_iter=10_000)
-    other.fit(scaler.transform(encoded.X[train[:40]]), encoded.y[train[:40]])
-    theirs = other.predict_log_proba(scaler.transform(encoded.X[test]))
-    ours = log_proba(ng_jordan.logistic, encoded, train[:40], test, "map", prior=prior)
-    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_what_is_learned_is_that_of_the_classifier(name, rng):
+    learn, options, rule, clf = CLASSIFIERS[name]
+    encoded = ng_jordan.load(name)
+    train, test = ng_jordan.split_rows(encoded, rng, len(encoded) // 3)
+    X = pd.DataFrame(encoded.X)
+    if encoded.kind == "category":
+        levels = enumerate(map(len, encoded.levels))
+        X = X.astype({j: pd.CategoricalDtype(range(size)) for j, size in levels})
+    expected = clf.fit(X.iloc[train], encoded.y[train]).predict_log_proba(X.iloc[test], rule=rule)
+    np.testing.assert_allclose(log_proba(learn, encoded, train, test, rule, **options), expected, atol=1e-9)
 
 
 @pytest.mark.usefixtures("others")

@@ -155,6 +155,18 @@ def test_the_remaining_units_are_done(whole, folder):
     pd.testing.assert_frame_equal(again.table, whole.table)
 
 
+def test_a_run_beside_another_in_its_folder_ends_alike(whole, folder):
+    beside = []
+
+    def begun(*_):
+        if not beside:
+            beside.append(lenses(folder))
+
+    for one in (lenses(folder, progress=begun), *beside):
+        pd.testing.assert_frame_equal(one.table, whole.table)
+    assert done(folder) == done(whole.folder)
+
+
 KILLED = """
 import os, signal
 from bayesclf.cli import main

@@ -10,7 +10,7 @@ import pymc  # noqa: F401  # sets Python's limit of recursion, which Hypothesis 
 import pytest
 from helpers.fuzz import Refusal, answer, efforts
 from helpers.strategies import Recipe, mostly
-from hypothesis import HealthCheck, Phase, seed, settings
+from hypothesis import seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sklearn.base import clone
@@ -46,20 +46,19 @@ class Sequence(RuleBasedStateMachine):
     @initialize(data=st.data())
     def begin(self, data):
         make, kinds = MODELS[self.model]
-        one = self.model in ("text",)
-        columns = data.draw(st.lists(st.sampled_from(kinds), min_size=1 if one else 2, max_size=1 if one else 4))
+        least, most = (1, 1) if self.model == "text" else (2, 4)
+        columns = data.draw(st.lists(st.sampled_from(kinds), min_size=least, max_size=most))
         self.recipe = Recipe(tuple(columns), 12, 3, "words", "frame", data.draw(st.integers(0, 2**20)))
         self.unfitted = make().set_params(random_state=1)
         self.clf, self.rows, self.number, self.whole = clone(self.unfitted), [], 0, True
-        self.new = self._rows(12, 0)
 
     def _rows(self, size, weights):
         self.number += 1
-        rng = np.random.default_rng([self.recipe.seed, self.number])
-        X = self.recipe.table(size, self.number)
-        codes = rng.permutation(np.arange(size) % 3)
-        weight = rng.integers(0 if weights == 2 else 1, 4, size) / (2 if weights else 1)
-        return X, np.array(CLASSES)[codes], np.where(np.arange(size) == 0, 1.0, weight) if weights else np.ones(size)
+        weight = np.ones(size)
+        if weights:
+            rng = np.random.default_rng([self.recipe.seed, self.number])
+            weight[1:] = rng.integers(0 if weights == 2 else 1, 4, size - 1) / 2
+        return self.recipe.table(size, self.number), self.recipe.y(size, self.number), weight
 
     def _try(self, change, rows, kept=()):
         """Let the classifier learn; if it refuses, it answers as before. Rows are as they were, in any case."""
@@ -180,15 +179,4 @@ class Sequence(RuleBasedStateMachine):
 @pytest.mark.parametrize("model", MODELS)
 def test_sequences(model, effort):
     machine = seed(effort.seed)(type("Machine", (Sequence,), {"model": model, "outcomes": effort.outcomes}))
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=effort.examples,
-            stateful_step_count=12,
-            derandomize=False,
-            database=None,
-            deadline=None,
-            phases=(Phase.generate, Phase.shrink),
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_state_machine_as_test(machine, settings=settings(effort.settings, stateful_step_count=12))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from helpers.fuzz import Refusal, answer, efforts
 from helpers.strangers import damaged
-from helpers.strategies import COLUMNS, seldom
+from helpers.strategies import COLUMNS, Recipe, seldom
 from hypothesis import strategies as st
 
 from bayesclf.tables.datasets import read
@@ -51,8 +51,7 @@ def delimited(separator):
 
 def parquet(kinds, seed):
     """Return the bytes of a parquet file."""
-    rng = np.random.default_rng(seed)
-    return pd.DataFrame({f"x{j}": pd.Series(COLUMNS[kind](rng, 6)) for j, kind in enumerate(kinds)}).to_parquet()
+    return Recipe(tuple(kinds), 6, 1, "words", "frame", seed).table().to_parquet()
 
 
 FILES = {

@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 from helpers.case import FEATURES, LABELS
-from helpers.discrete_cases import BernoulliCase, CategoricalCase, MultinomialCase, OrdinalCase, TablesCase, TreesCase
+from helpers.discrete_cases import (
+    BernoulliCase,
+    CategoricalCase,
+    MultinomialCase,
+    OrdinalCase,
+    TablesCase,
+    TreesCase,
+    TreesOfCellsCase,
+)
 from helpers.gaussian_cases import GaussianCase, MultivariateGaussianCase
 from helpers.mixed_cases import MixedCase
 from helpers.number_cases import (
@@ -26,6 +34,7 @@ from bayesclf.families import (
     Categorical,
     ConditionalGaussian,
     EveryTree,
+    EveryTreeOfCells,
     Exponential,
     Gamma,
     Gaussian,
@@ -178,13 +187,11 @@ BY_STRUCTURE = {structure_of(case): case for case in PRIORS}
 """The last case of each structure, that with the most general prior."""
 
 _LEVELS = (("a", "b"), (1, 2, 3), (False, True))
-TREES = tuple(
-    TreesCase(name, family, Axes(LABELS, FEATURES, _LEVELS))
-    for name, family in (
-        ("every tree", EveryTree()),
-        ("every tree N' given", EveryTree(3.0)),
-        ("every forest", EveryTree(forests=True)),
-    )
+TREES = (
+    TreesCase("every tree", EveryTree(), Axes(LABELS, FEATURES, _LEVELS)),
+    TreesCase("every tree N' given", EveryTree(3.0), Axes(LABELS, FEATURES, _LEVELS)),
+    TreesCase("every forest", EveryTree(forests=True), Axes(LABELS, FEATURES, _LEVELS)),
+    TreesOfCellsCase("every tree of cells", EveryTreeOfCells(), Axes(LABELS, FEATURES, ((), ("a", "b"), ()))),
 )
 """Families with a discrete parameter, the tree."""
 

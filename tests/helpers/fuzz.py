@@ -65,11 +65,10 @@ class Effort:
     seed: int
     outcomes: Counter[str] = field(default_factory=Counter)
 
-    def explore(self, check: Callable[..., Any], **strategies: Any) -> None:
-        """Run `check` on examples of the strategies, the same at each run; it returns a word for what happened."""
-
-        @seed(self.seed)
-        @settings(
+    @property
+    def settings(self) -> settings:
+        """Return the settings of Hypothesis: so many examples, the same at each run, and none kept."""
+        return settings(
             max_examples=self.examples,
             derandomize=False,
             database=None,
@@ -77,6 +76,12 @@ class Effort:
             phases=(Phase.generate, Phase.shrink),
             suppress_health_check=list(HealthCheck),
         )
+
+    def explore(self, check: Callable[..., Any], **strategies: Any) -> None:
+        """Run `check` on examples of the strategies, the same at each run; it returns a word for what happened."""
+
+        @seed(self.seed)
+        @self.settings
         @given(**strategies)
         def tried(**values: Any) -> None:
             self.outcomes[check(**values)] += 1

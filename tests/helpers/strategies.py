@@ -147,11 +147,12 @@ class Recipe:
         frame = pd.DataFrame({f"x{j}": pd.Series(COLUMNS[kind](rng, n)) for j, kind in enumerate(self.columns)})
         return FORMS[self.form](frame)
 
-    def y(self) -> Any:
-        """Return the labels: all classes occur where there are rows enough."""
-        rng = np.random.default_rng([self.seed, 1])
-        codes = rng.integers(self.classes, size=self.rows)
-        codes[: self.classes] = np.arange(self.classes)[: self.rows]
+    def y(self, rows: int | None = None, seed: int = 1) -> Any:
+        """Return the labels, or those of another table: all classes occur where there are rows enough."""
+        rng = np.random.default_rng([self.seed, seed])
+        n = self.rows if rows is None else rows
+        codes = rng.integers(self.classes, size=n)
+        codes[: self.classes] = np.arange(self.classes)[:n]
         return LABELS[self.labels](rng.permutation(codes))
 
 

@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import Refused
 from bayesclf.families.categorical import SimplexFamily
 from bayesclf.interpretation.summary import INTERCEPT, priors_of, together
 
@@ -146,14 +146,6 @@ def test_draws_that_are_not_held_are_named(monkeypatch):
     table = bc.TextNB(random_state=1).fit(X, ["spam", "ham", "spam", "ham"] * 5).summary()
     assert "too large" in table.attrs["not_held"]
     assert set(table.index.get_level_values("parameter")) == {"pi"}
-
-
-@pytest.mark.parametrize(
-    ("options", "said"), [({"of": "weights"}, "'odds', 'parameters'"), ({"ci_prob": 1}, "ci_prob")]
-)
-def test_options_that_cannot_be_used(drawn, options, said):
-    with pytest.raises(InputError, match=said):
-        drawn.summary(**options)
 
 
 @pytest.mark.usefixtures("unwritten_figures")

@@ -4,7 +4,7 @@ import numpy as np
 import pytensor.tensor as pt
 import pytest
 from scipy.special import log_softmax, logsumexp
-from scipy.stats import multinomial, norm
+from scipy.stats import entropy, multinomial, norm
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
@@ -233,9 +233,20 @@ def test_intervals_are_of_theta_with_t_and_b():
     expected = np.quantile(np.exp(log_softmax(scores, axis=2)), [0.055, 0.945], axis=0, method="inverted_cdf")
     found = clf.predict_interval(X[:5], rule="tempered")
     np.testing.assert_allclose(found, np.moveaxis(expected, 0, 2), rtol=1e-9)
-    average = clf.uncertainty(X[:5], rule="tempered")
-    assert (average.epistemic >= 0).all()
-    assert (found[..., 0] < clf.predict_proba(X[:5], rule="tempered")).all()
+
+
+def test_the_answer_lies_in_its_interval_and_its_entropy_is_the_total():
+    """Densities of few rows have longer tails than those of the draws: far away the answer is less sure."""
+    X, y = table(24)
+    clf, far = explicit().fit(X, y), 4 * X
+    answer, bounds = clf.predict_proba(far, rule="tempered"), clf.predict_interval(far, 0.2, rule="tempered")
+    at_edge = (answer == bounds[..., 0]) | (answer == bounds[..., 1])
+    assert at_edge.any()
+    assert ((bounds[..., 0] <= answer) & (answer <= bounds[..., 1])).all()
+    split = clf.uncertainty(far, rule="tempered")
+    np.testing.assert_allclose(split.total, entropy(answer, axis=1), rtol=1e-9)
+    np.testing.assert_allclose(split.aleatoric + split.epistemic, split.total, rtol=1e-9)
+    assert (split.epistemic >= 0).all()
 
 
 def test_without_rows_left_out_the_prior_of_t_answers():
@@ -253,3 +264,19 @@ def test_intervals_follow_the_rule_of_the_classifier():
         clf = bc.NaiveBayes(rule=rule, random_state=1).fit(X, y)
         np.testing.assert_array_equal(clf.predict_interval(X[:3]), clf.predict_interval(X[:3], rule=expected))
         np.testing.assert_array_equal(clf.uncertainty(X[:3]).total, clf.uncertainty(X[:3], rule=expected).total)
+
+
+@pytest.mark.slow
+def test_where_the_model_holds_t_covers_one_and_costs_no_log_loss():
+    covered, lost = [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        theta, y = rng.beta(2, 2, size=(2, 6)), rng.integers(2, size=3000)
+        X = (rng.random((3000, 6)) < theta[y]).astype(float)
+        clf = bc.BernoulliNB(2.0, random_state=1).fit(X[:1000], y[:1000])
+        low, high = np.quantile(clf.temper_["T"], [0.055, 0.945])
+        covered.append(low < 1 < high)
+        log_proba = [clf.predict_log_proba(X[1000:], rule=rule) for rule in ("bayes-optimal", "tempered")]
+        lost.append(np.subtract(*log_proba)[np.arange(2000), y[1000:]].mean())
+    assert np.mean(covered) >= 0.85
+    assert np.mean(lost) <= 0.002

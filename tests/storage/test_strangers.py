@@ -13,7 +13,7 @@ import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.storage import container
 
-REFUSED = r"model\.nc (is not a model|is damaged or was altered)"
+REFUSED = r"model\.nc (is not a model|was written by another version of bayesclf, or was altered)"
 CPU_SECONDS = 20
 """Far more than reading takes; what points in a circle takes forever."""
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.kept_tables import TABLES
 
 import bayesclf as bc
 from bayesclf import datasets
@@ -10,7 +11,7 @@ from bayesclf.errors import InputError, PredictionWarning
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
 from bayesclf.tables.reading import open_stream
-from bayesclf.tables.remarks import describe_columns, useless
+from bayesclf.tables.remarks import about_useless, describe_columns, useless
 
 LABELS = ["yes", "no", "no"]
 
@@ -40,6 +41,23 @@ CASES = {
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\n3%,"),
         *({"a": "category"}, 0, "'a' has numbers without a sign (34 cells) and with '%' (6 cells) and is"),
     ),
+    "accounting": (
+        rows("{k}.5,{y}", "a,cls\n").replace("\n3.5", "\n($3.50)"),
+        *({"a": "number"}, 0, "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps"),
+    ),
+    "two numbers in a cell": (
+        rows("12{j}/8{k},{y}", "a,cls\n"),
+        *({"a": "category"}, 0, "column 'a' has two numbers in a cell, as in 120/80, and is read as categories"),
+    ),
+    "bounds": (
+        rows("{k}.5,{y}", "a,cls\n").replace("\n0.5", "\n<1.0"),
+        *({"a": "category"}, 0, "write a number for each bound, such as 0.5 for '<1.0', to read the column as numbers"),
+    ),
+    "a word": (rows("{j},{y}", "a,cls\n").replace("\n3,", "\nold,"), {"a": "category"}, 0, "because of 'old' (rows 4,"),
+    "a code in most cells": (
+        rows("999,{y}", "a,cls\n", 300) + rows("{i}.5,{y}"),
+        *({"a": "number"}, 0, "column 'a' is 999 in 300 cells, far from the nearest other value (39.5); if that means"),
+    ),
     "two currencies": (
         rows("${j},{y}", "a,cls\n").replace("\n$3,", "\n€3,", 1),
         *({"a": "category"}, 0, "'a' has numbers with '$' (39 cells) and with '€' (1 cell) and is read as categories"),
@@ -52,6 +70,12 @@ CASES = {
         NUMBERS,
         0,
         "'b' is read as numbers, with a decimal comma",
+    ),
+    "thousands beside points": (
+        rows("{j}.5;1,13{k};{y}", "a;b;cls\n"),
+        NUMBERS,
+        0,
+        "'b' is read as numbers, without the marks between thousands",
     ),
     "ISO thousands": (rows("1 13{j},{y}", "a,cls\n"), {"a": "number"}, 0, "without the marks between thousands"),
     "cp1252": (rows("Köln {k},{y}", "a,cls\n"), {"a": "category"}, 0, "the text is cp1252"),
@@ -117,6 +141,8 @@ def test_a_file_is_what_its_owner_means(case, tmp_path):
     assert found.X.isna().to_numpy().sum() == gaps
     assert sorted(set(found.y)) == ["no", "yes"]
     assert note in " | ".join(found.notes)
+    if "accounting" in case:
+        assert found.X["a"].tolist()[:4] == [0.5, 1.5, 2.5, -3.5]
     assert bool(found.notes) == bool(note)
 
 
@@ -142,6 +168,63 @@ def test_batches_are_read_in_the_same_way(case, tmp_path):
     assert clf.notes_[: len(told)] == list(told)
     assert [column.name for column in clf.columns_] == list(kinds)
     assert bc.NaiveBayes(random_state=0).fit(found.X, found.y).notes_[: len(found.notes)] == list(found.notes)
+
+
+def test_a_model_reads_further_files_as_its_own(tmp_path):
+    path, other, answers = tmp_path / "t.csv", tmp_path / "o.csv", tmp_path / "a.csv"
+    path.write_text(rows("{j},{k};{i}1,5 $;{k};{y}", "a;price;dose;cls\n"))
+    found = datasets.read(path, "cls", missing={"dose": [3]})
+    in_memory = bc.NaiveBayes(inference="map").fit(found.X, found.y)
+    streamed = bc.NaiveBayes(inference="map").fit_stream(path, "cls", missing={"dose": [3]})
+    in_memory.save(tmp_path / "m.nc")
+    other.write_text("a;price;dose\n1,125;1,5 €;3\n")
+    told = []
+    for clf in (in_memory, streamed, bc.load(tmp_path / "m.nc")):
+        with pytest.warns(PredictionWarning, match=r"'price' has '€' where the training rows have '\$'"):
+            clf.predict_stream(other, answers, keep=["dose"])
+        told.append(answers.read_text())
+    expected = in_memory.predict_proba(pd.DataFrame({"a": [1.125], "price": [1.5], "dose": [np.nan]}))
+    assert told[0] == told[1] == told[2]
+    np.testing.assert_allclose([float(cell) for cell in told[0].split(",")[-2:]], expected[0], atol=1e-9)
+    with pytest.warns(PredictionWarning, match="'€' where"):
+        in_memory.predict(datasets.read(other, decimal=",").X)
+
+
+def test_quantities_are_no_labels_from_any_door(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{j},{i}.5", "a,size\n"))
+    with pytest.raises(InputError, match=r"this is a quantity, not a class; make classes with classes=\[20.0\]"):
+        datasets.read(path, "size")
+    with pytest.raises(InputError, match=r"make classes with reading={'classes': \[20.0\]}"):
+        bc.NaiveBayes().fit_stream(path, "size")
+    clf = bc.NaiveBayes(inference="map").fit_stream(path, "size", reading={"classes": [20.0]})
+    assert dict(zip(clf.classes_, clf.class_count_, strict=True)) == {"below 20": 20, "from 20": 20}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_well_known_tables_are_read_as_if_cleaned(table, tmp_path):
+    text, target, clean = TABLES[table](np.random.default_rng(0))
+    (tmp_path / "t.csv").write_text(text)
+    empty = {"Sex": ["NA"]} if table == "penguins" else None  # as the note advises
+    found = datasets.read(tmp_path / "t.csv", target, missing=empty)
+    cells = [own[list(clean)].astype(object).fillna("") for own in (found.frame, clean)]
+    pd.testing.assert_frame_equal(*cells, check_dtype=False)
+    assert set(clean.columns) - {target} <= set(found.X.columns)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("table", TABLES)
+def test_well_known_tables_are_answered_as_if_cleaned(table, tmp_path):
+    text, target, clean = TABLES[table](np.random.default_rng(0))
+    (tmp_path / "t.csv").write_text(text)
+    found = datasets.read(tmp_path / "t.csv", target)
+    best = [
+        bc.compare([bc.NaiveBayes(), bc.LogisticRegression()], X, y, random_state=0, boosting=False)
+        .table["log_loss"]
+        .min()
+        for X, y in ((found.X, found.y), (clean.drop(columns=target), clean[target]))
+    ]
+    assert abs(best[0] - best[1]) < 0.01
 
 
 def test_what_is_said_undoes_what_was_done(tmp_path):
@@ -281,6 +364,11 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
     command = told[1].partition("; ")[2].removesuffix(" reads them")
     mended = X.drop(columns=["id", "when"]).assign(price=eval(command))
     assert mended["price"].dtype == float
+    bracketed = X[["price"]].replace("^[$]-(.*)", r"($\1)", regex=True)
+    (said,) = about_useless(bracketed)
+    np.testing.assert_array_equal(
+        eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": bracketed}), mended["price"]
+    )
     assert not any("X" in note for note in bc.NaiveBayes(inference="map").fit(mended, LABELS * 20).notes_)
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from helpers.odd_files import odd_files
+from helpers.odd import odd_files
 
 from bayesclf.arrays import SETTING
 from bayesclf.errors import InputError, Refused

@@ -32,14 +32,14 @@ def fetched(monkeypatch):
     return give
 
 
-@pytest.mark.parametrize("name", datasets.NAMED)
+@pytest.mark.parametrize("name", datasets.KNOWN["openml"])
 def test_a_named_table_is_fetched_and_renamed(name, data_folder, fetched):
     own, frame = theirs(name, data_folder)
     fetched(frame)
     data = datasets.load(name)
     pd.testing.assert_frame_equal(data.frame, own, check_dtype=False)
     assert (data.target, data.license) == ("class", "unclear")
-    assert data.source == datasets.NAMED[name].source
+    assert data.source == datasets.KNOWN["openml"][name].source
 
 
 def test_without_a_network_the_sentence_says_what_else_there_is(monkeypatch):

@@ -48,12 +48,6 @@ def test_a_table_is_canonical_csv_with_its_origin(name):
     assert table.changes.startswith("written as CSV")
 
 
-def test_the_readme_says_the_same_of_what_does_not_ship():
-    for name, table in datasets.NAMED.items():
-        said = f"`{name}`: {table.description}. {table.creators}. {table.source}, version 1. Changes: {table.changes}."
-        assert said in README
-
-
 def test_the_ljubljana_tables_come_with_the_sentence_that_their_donors_ask_for():
     for name in ("breast_cancer_ljubljana", "lymphography"):
         note = datasets.load(name).note

@@ -210,7 +210,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         Those of the tables, as in `BayesianNetwork`.
     edges : str or tuple of pair of str
         ``"all"``: one table of all categories, and each number on all categories and the numbers before it.
-        ``"tan"``: the tree of greatest evidence, `structure.best_tree`. Or pairs of column names, (parent, child); a
+        ``"tan"``: the tree of greatest evidence, `best_tree`. Or pairs of column names, (parent, child); a
         number has no edge to a category.
     class_free : tuple of str
         Columns that do not depend on the class given their parents. Only for edges that are given.

@@ -21,7 +21,6 @@ from bayesclf.families.base import (
     Axes,
     Family,
     Statistics,
-    WithoutPyMC,
     joined,
     require_each,
     require_positive,
@@ -46,6 +45,9 @@ EXACT_WORK = 2**20
 
 TREES, TREES_AT_ONCE = 1000, 100
 """Drawn trees that the missing cells of other rows are summed out under."""
+
+NO_PYMC = "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
+"""Why NUTS cannot be used."""
 
 LARGEST_THETA = 2**17
 """Probabilities (outcome × cell) of one hypothesis above which trees are refused."""
@@ -266,7 +268,7 @@ class Node:
 
 
 @dataclass(frozen=True, repr=False)
-class EveryTree(WithoutPyMC, Family[PairCounts]):
+class EveryTree(Family[PairCounts]):
     """P(x | y = k) = Σ_T P(T) Π_j P(x_j | x_parent(j), y = k, θ_T): a mixture over all trees, or all rooted forests.
 
     ========== ================================ ==============================================================
@@ -312,9 +314,7 @@ class EveryTree(WithoutPyMC, Family[PairCounts]):
     likelihood: ClassVar[str] = "Categorical(theta) of each column given its neighbor in a tree, averaged over trees"
     kind: ClassVar[str] = "category"
     statistics_type: ClassVar[type[Statistics]] = PairCounts
-    _no_pymc: ClassVar[str] = (
-        "all trees are averaged over in closed form and have no PyMC model; use inference='exact', not 'nuts'"
-    )
+    _no_pymc: ClassVar[str] = NO_PYMC
 
     def __post_init__(self) -> None:
         require_positive(equivalent_rows=self.equivalent_rows)
