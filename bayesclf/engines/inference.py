@@ -113,7 +113,7 @@ def attempt(model: LogisticModel, settings: Auto, seed: int) -> tuple[Draws, Eng
         if proposals.khat <= engine.limit and proposals.ess >= engine.draws * engine.chains:
             how = "the posterior was drawn around its mode (Laplace), corrected by importance weights"
             return _laplace(laplace.resample(proposals, engine, rng), engine), engine, f"{how}: {_worth(proposals)}"
-    if slice_work(model, settings.slice) <= MOST_WORK:
+    if slices.work(model, settings.slice) <= slices.MOST_WORK:
         how = "the posterior was sampled by chains on slices, as draws around its mode (Laplace) would not be as good"
         return _chains(model, settings.slice, seed), settings.slice, how
     proposals = laplace.propose(model, ROUGH * engine.draws * engine.chains, rng, pilot.of_z)
@@ -127,28 +127,14 @@ def _worth(proposals: laplace.Proposals) -> str:
 
 ROUGH, COUNTING = 2, 0.5
 """Proposals for each draw of the posterior where a power of their weights counts, and the share that then counts."""
-MOST_WORK = 6e10
-"""Multiplications that chains may take, half a minute."""
-LOOKS = 5
-"""Evaluations of the density for each step of a chain on slices."""
-PATIENT = 4
-"""How many times as many steps there are for each draw of a second run, if the first has not converged."""
 
 
-def slice_work(model: LogisticModel, engine: Slice) -> float:
-    """Return how many multiplications chains on slices are taken to need: of the rows, and of the nodes' roots."""
-    size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
-    steps = engine.chains * (engine.tune + engine.draws) * engine.thin
-    return LOOKS * steps * (len(model.y) * size + 2.0 * size**2)
-
-
-def _sliced(model: LogisticModel, engine: Slice, seed: int) -> Draws:
+def _sliced(model: Model, engine: Slice, seed: int) -> Draws:
     """Return the draws of chains on slices, of longer ones where these have not converged."""
-    model.require_rows()
-    density = model.propagated().density()
+    density = slices.density_of(model)
     sampled = slices.sample(density, engine, seed)
-    longer = replace(engine, thin=PATIENT * engine.thin)
-    if slice_work(model, longer) <= MOST_WORK and _problems(model, joined(sampled.draws), engine, sampled.stats):
+    longer = slices.longer(model, engine)
+    if longer is not None and _problems(model, joined(sampled.draws), engine, sampled.stats):
         sampled = slices.sample(density, longer, seed)
     return checked_chains(model, joined(sampled.draws), engine, engine.chains, sampled.stats)
 
@@ -342,8 +328,6 @@ def _chains(model: Model, engine: Augmentation | NUTS | Slice, seed: int) -> Dra
         case NUTS():
             return _nuts(model, engine, seed)
         case Slice():
-            if not isinstance(model, LogisticModel):
-                raise Refused("slices are for logistic regression; use inference='nuts' instead")
             return _sliced(model, engine, seed)
 
 

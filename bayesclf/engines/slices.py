@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,20 @@ from bayesclf.arrays import Array
 from bayesclf.constraints import Whole, require
 from bayesclf.display import Concise
 from bayesclf.engines.nuts import Sample
+from bayesclf.errors import Refused
+from bayesclf.models import Model
+from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.answers import available
 
 if TYPE_CHECKING:
     from bayesclf.models.logistic.density import LogisticDensity
 
+LOOKS = 5
+"""Evaluations of the density for each step of a chain."""
+MOST_WORK = 6e10
+"""Multiplications that chains may take, half a minute."""
+PATIENT = 4
+"""How many times as many steps there are for each draw of a second run."""
 DRAWS_AT_ONCE = 50
 """Draws of a chain for which random numbers are made at once."""
 
@@ -61,6 +70,36 @@ class Slice(Concise):
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains, thin=self.thin)
         require(Whole(0), tune=self.tune)
+
+
+def work(model: Model, settings: Slice) -> float:
+    """Return how many multiplications the chains are taken to need: of the rows, and of the nodes' roots."""
+    model = _logistic(model)
+    size = (len(model.labels) - 1) * (1 + model.weight_prior.seen)
+    steps = settings.chains * (settings.tune + settings.draws) * settings.thin
+    return LOOKS * steps * (len(model.y) * size + 2.0 * size**2)
+
+
+def longer(model: Model, settings: Slice) -> Slice | None:
+    """Return settings with more steps for each draw, for chains that have not converged; None if they take too long."""
+    more = replace(settings, thin=PATIENT * settings.thin)
+    return more if work(model, more) <= MOST_WORK else None
+
+
+def density_of(model: Model) -> LogisticDensity:
+    """Return the log density in coordinates in which it is nearly standard normal.
+
+    Raises `Refused` for other models than logistic regression, and for one that does not hold its rows.
+    """
+    model = _logistic(model)
+    model.require_rows()
+    return model.propagated().density()
+
+
+def _logistic(model: Model) -> LogisticModel:
+    if not isinstance(model, LogisticModel):
+        raise Refused("slices are for logistic regression; use inference='nuts' instead")
+    return model
 
 
 def sample(density: LogisticDensity, settings: Slice, seed: int) -> Sample:

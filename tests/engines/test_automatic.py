@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 import bayesclf as bc
-from bayesclf.engines import inference, laplace
+from bayesclf.engines import inference, laplace, slices
 from bayesclf.engines.inference import FINITE_VARIANCE, Auto, attempt
 from bayesclf.errors import ConvergenceWarning, Refused
 
@@ -109,7 +109,7 @@ def test_proposals_are_placed_where_the_posterior_is(iris: Any) -> None:
 
 
 def test_draws_of_a_normal_where_chains_would_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inference, "MOST_WORK", 1e5)
+    monkeypatch.setattr(slices, "MOST_WORK", 1e5)
     model = bc.LogisticRegression(inference="map").fit(*load_wine(return_X_y=True)).model_
     with pytest.warns(ConvergenceWarning, match="effective draws"):
         inferred = inference.infer(model, Auto(), seed=1)
@@ -122,8 +122,8 @@ def test_longer_chains_where_these_have_not_converged(iris: Any, monkeypatch: py
     """Few draws that depend on each other are drawn again with more steps between them, if there is time."""
     short = bc.engines.Slice(draws=200, thin=1)
     found = []
-    for most in (inference.slice_work(iris, short), inference.MOST_WORK):
-        monkeypatch.setattr(inference, "MOST_WORK", most)
+    for most in (slices.work(iris, short), slices.MOST_WORK):
+        monkeypatch.setattr(slices, "MOST_WORK", most)
         draws = inference.draw(iris, short, seed=1)
         assert draws is not None
         assert draws.stats is not None

