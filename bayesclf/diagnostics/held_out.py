@@ -18,7 +18,7 @@ from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
-from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace
+from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace, Slice
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import ConvergenceWarning, InputError, Refused
 from bayesclf.evaluation import cross_validation
@@ -83,7 +83,7 @@ type Split = tuple[Integers, Integers]
 EXACT_OR_AUGMENTED: tuple[Engine, ...] = (Exact(draws=125), Augmentation(draws=125))
 BY_CHAINS: tuple[Engine, ...] = (
     *(*EXACT_OR_AUGMENTED, Laplace(draws=250)),
-    *(NUTS(draws=250, tune=250, chains=2), MAP()),
+    *(Slice(draws=250, chains=2), NUTS(draws=250, tune=250, chains=2), MAP()),
 )
 """Engines to try, up to the first that does not refuse: with 500 draws a probability's error is 1/22 of its sd."""
 

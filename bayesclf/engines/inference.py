@@ -341,7 +341,7 @@ def _laplace(sampled: LaplaceSample, engine: Laplace) -> Draws:
     limit, problems = MIN_ESS_PER_CHAIN * engine.chains, []
     if sampled.ess < limit:
         size = f"{sampled.ess:.0f} effective draws (limit {limit})"
-        problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='nuts'")
+        problems.append(f"the importance weights of the Laplace approximation leave {size}; take inference='slice'")
         warn(problems[0], ConvergenceWarning)
     return Draws(joined(sampled.parameters), engine.chains, sampled.stats, tuple(problems))
 

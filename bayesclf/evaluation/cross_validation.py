@@ -382,7 +382,7 @@ def fit(classifier: BayesClassifier, X: Any, y: Any, classes: Any, seed: int) ->
         notes.insert(
             0,
             f"with over {inference.WORK_LIMIT:,} cells (rows × columns × weight vectors) logistic regression was not "
-            f"sampled by NUTS{instead}; inference='nuts' samples it nevertheless",
+            f"sampled by chains{instead}; inference='slice' samples it nevertheless",
         )
     return fitted, [*notes, *fitted.notes_]
 

@@ -318,5 +318,5 @@ def test_an_engine_that_a_model_does_not_have_is_refused_before_any_work():
     said = command("compare", "play_tennis", "--models", "lr,categorical", "--inference", "lr=exact", status=2).err
     assert said.strip() == (
         "bayesclf: --inference lr=exact is not possible, as the posterior of logistic regression has no closed form; "
-        "take lr=laplace, lr=nuts or lr=map"
+        "take lr=laplace, lr=slice or lr=map"
     )

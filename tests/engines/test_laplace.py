@@ -144,7 +144,7 @@ def test_large_data_are_accepted() -> None:
 def test_skewed_rows_are_refused() -> None:
     X = np.random.default_rng(0).normal(size=(20, 12))
     model = model_of(X, np.arange(20) > 9, LogisticPrior(prior_scale=1000.0))
-    with pytest.raises(Refused, match=r"k̂ = .* is above 0.7, .*; use inference='nuts'"):
+    with pytest.raises(Refused, match=r"k̂ = .* is above 0.7, .*; use inference='slice'"):
         sample(model, Laplace(), seed=0)
 
 

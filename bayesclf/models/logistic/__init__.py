@@ -1,1 +1,1 @@
-"""Logistic regression, P(y | x) itself: model, prior, design, likelihood, and the density that NUTS samples."""
+"""Logistic regression, P(y | x) itself: model, prior, design, likelihood, and the density that chains sample."""

@@ -99,7 +99,7 @@ class LogisticModel:
 
     C is the covariance of the standardized columns, see `LearnedScale`. MAP is then the mode of (log s, logit ρ) given
     D, and the mode of the weights given these. Their joint density has no useful maximum: it is unbounded as s → 0. The
-    evidence of s and ρ is Laplace's approximation; importance weights of draws, or NUTS, correct it.
+    evidence of s and ρ is Laplace's approximation; importance weights of draws, or chains, correct it.
 
     The reference is the last class, or the first of two, so that weights are then log-odds of the second. The others'
     intercepts and weights per sd are θ (vector, 1 + column). The label axis of the parameters holds the other classes.
