@@ -1,8 +1,9 @@
 """The log posterior of logistic regression in coordinates in which it is nearly standard normal, as machine code.
 
-That suits NUTS and slices. Numba compiles `log_density` when it is first needed and keeps the code on disk. It takes no Python
-object and no lock, so that chains run in parallel. Rows come in blocks, in which the cells of a column are neighbors in
-memory: loops over them become vector instructions, and a block stays in the cache between its two products.
+That suits NUTS and slices. Numba compiles both when they are first needed, and keeps the code on disk. It takes no
+Python object and no lock, so that chains run in parallel. Rows come in blocks, in which the cells of a column are
+neighbors in memory: loops over them become vector instructions, and a block stays in the cache between its two
+products.
 """
 
 from __future__ import annotations
