@@ -264,7 +264,7 @@ def test_tables_without_labels_or_features_are_refused(refused, text, target, sa
         ("--models gnb", "column 'b' holds categories, and gnb takes numbers"),
         ("--kind b=text", "column 'b' holds texts"),
         ("--rules best", "it takes mle, map, mean, bayes-optimal"),
-        ("--inference vi", "it takes auto, mle, map, exact, augmentation, nuts, laplace"),
+        ("--inference vi", "it takes auto, mle, map, exact, augmentation, nuts, slice, laplace"),
         ("--inference gnb=map", "it takes nb, lr"),
         ("--inference map,mle", "names map and mle"),
         ("--inference map --rules gibbs", "no model can answer"),
