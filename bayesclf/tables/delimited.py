@@ -505,7 +505,8 @@ def text_stream(
         raise NoRows(f"{where} has no rows below its column names; add at least one")
     written_as = dict.fromkeys(wanted.of_rows(own), "text")
     decimal, meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
-    signs = {name: meaning.sign for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
+    numbers = {name: meaning for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
+    signs = {name: "" if meaning.style is None else meaning.style.sign for name, meaning in numbers.items()}
     warn_of_signs(signs, wish.options.signs)
 
     def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:

@@ -430,14 +430,9 @@ def _opened(source: Any, wish: Wish, wanted: Wanted) -> Stream:
 
 def is_streamed(table: str, most_bytes: int | None) -> bool:
     """Return whether a path is one to read in batches: a folder, a glob, or files of more bytes, if given."""
-    if os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table)):
-        return True
-    return (
-        most_bytes is not None
-        and os.path.isfile(table)
-        and _streamed_ending(Path(table)) is not None
-        and os.path.getsize(table) > most_bytes
-    )
+    if most_bytes is None or not os.path.isfile(table):
+        return os.path.isdir(table) or (not os.path.exists(table) and glob.has_magic(table))
+    return _streamed_ending(Path(table)) is not None and os.path.getsize(table) > most_bytes
 
 
 def is_name(table: str) -> bool:

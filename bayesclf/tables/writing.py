@@ -141,11 +141,6 @@ class Meaning:
     stripped: int = 0
     mixed: tuple[str, ...] = ()
 
-    @property
-    def sign(self) -> str:
-        """The sign of numbers, empty where they have none."""
-        return "" if self.style is None else self.style.sign
-
     def notes(self, name: str, declared: bool) -> list[str]:
         """Return what was done, in sentences, each with the option that undoes it."""
         found = []
