@@ -45,8 +45,9 @@ class BayesNetClassifier(GenerativeClassifier):
     `NaiveBayes` are for columns that are independent given the class. Numbers are linear in their numeric parents, with
     coefficients and a variance for each class and configuration of their categorical parents,
     `bayesclf.families.ConditionalGaussian`; a category has only categorical parents. With numbers ``"tan"`` is the tree
-    of greatest evidence, in which no column depends on one with missing cells. Given edges from such a column are
-    refused. Codes of categories that are numbers in the table are made categories by ``astype("category")``.
+    of greatest evidence, in which no column depends on one with missing cells. Along given edges missing cells are
+    drawn with the parameters, by data augmentation, and there is neither MLE nor MAP. Codes of categories that are
+    numbers in the table are made categories by ``astype("category")``.
 
     ``structure="all-trees"`` averages over all d^(d−2) trees between d columns, each weighted by its posterior
     probability. ``"all-forests"`` averages over all forests; naive Bayes is the one without edges. A hypothesis is a

@@ -455,7 +455,10 @@ class GenerativeClassifier(BayesClassifier):
                 unknown += unknown_levels(block, X, self.missing)
             if block.family.kind != "category":
                 columns.require_not_tiny(X, block.names)
-            statistics.append(block.family.statistics(X, y, learnt.axes(block), weight))
+            family: Any = block.family
+            if self.prior is not None and family.kind == "mixed":
+                family = self.prior.families[len(statistics)]  # whose edges are known, also those that were learned
+            statistics.append(family.statistics(X, y, learnt.axes(block), weight))
         lengths = None
         if self._draws_lengths:
             lengths = DocumentLengths.of(np.ravel(cells[0].sum(axis=1)), y, weight, len(self.classes_))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, product
 from math import prod
 from typing import Any, ClassVar, Self, override
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.constraints import Number, OrNone, require
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families.base import (
     Axes,
     Family,
@@ -30,63 +30,24 @@ from bayesclf.families.base import (
     require_positive,
 )
 from bayesclf.families.categorical import BASES
-from bayesclf.families.cells import Booleans, by_pattern
+from bayesclf.families.cells import by_pattern
 from bayesclf.families.mixed import regressions
-from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums, root_of_inverse
+from bayesclf.families.mixed.gaps import LARGEST_SUM, CompletedRows, Network, given_numbers, incomplete_rows
+from bayesclf.families.mixed.regressions import NormalInverseGamma, Regression, Sums
 from bayesclf.families.multivariate.groups import GroupedMoments, are_categories, are_seen
 from bayesclf.families.networks import structure
-from bayesclf.families.networks.factors import Factor
+from bayesclf.families.networks.factors import Layout
 from bayesclf.families.networks.network import LEARNT, BayesianNetwork, ConditionalTables, JointTable
+from bayesclf.families.networks.row_counts import NO_PYMC, require_conjugate, require_whole
 from bayesclf.families.networks.structure import Edge
 from bayesclf.families.page_tables import PageVariable
 from bayesclf.families.prior_lines import PriorLine
 from bayesclf.families.terms import Density
-from bayesclf.tables.columns import MISSING, UNSEEN
+from bayesclf.tables.columns import MISSING
 from bayesclf.wording import in_names
-
-LARGEST_SUM = 2**12
-"""Combinations of missing categories, on which numbers depend, above which summing over them is refused."""
 
 type OfNumbers = Callable[[tuple[Regression, ...], Array, tuple[int, ...]], Array]
 """The log density of numbers: of their regressions, rows without missing categories, and the missing numbers."""
-
-
-def log_normal(regressions: tuple[Regression, ...], X: Array, hidden: tuple[int, ...], parameters: Parameters) -> Array:
-    """Return the log density (draw, row, outcome) of the observed numbers under linear regressions, parents first.
-
-    `X`: Rows (row, feature) without missing categories. `hidden`: Positions of the missing numbers.
-
-    Each regression has the residual r = x − β0 − βᵀx_on, the hidden x being at their conditional means. Let u be the
-    hidden numbers' deviations from these, A_fh = ∂r_f/∂u_h, and D the diagonal of 1/σ². The density of the observed
-    numbers is the integral of exp(−½(r + Au)ᵀD(r + Au)) over u: a regression of −r on A.
-    """
-    values: dict[int, Array] = {j: X[:, j] for j in range(X.shape[1])}
-    beta, sigma2 = parameters["beta"], parameters["sigma2"]
-    residuals, slopes, weights = [], [], []
-    for own in regressions:
-        place = own.configuration(X)
-        terms = own.of_terms(beta)[:, :, place]
-        variance = own.of_regressions(sigma2)[:, :, place]
-        expected = terms[..., 0] + sum(terms[..., 1 + i] * values[j] for i, j in enumerate(own.on))
-        slope = {j: -terms[..., 1 + i] for i, j in enumerate(own.on)}
-        if own.of in hidden:
-            values[own.of], slope[own.of] = expected, np.ones_like(expected)
-            residuals.append(np.zeros_like(expected))
-        else:
-            residuals.append(values[own.of] - expected)
-        weights.append(1 / variance)
-        slopes.append([slope.get(h, np.zeros_like(expected)) for h in hidden])
-    logs = [np.log(w) - np.log(2 * np.pi) - w * r**2 for w, r in zip(weights, residuals, strict=True)]
-    total = np.asarray(0.5 * np.sum(logs, axis=0))
-    if hidden:
-        D, r = np.stack(weights, axis=-1), np.stack(residuals, axis=-1)
-        A = np.stack([np.stack(row, axis=-1) for row in slopes], axis=-2)  # (draw, outcome, row, regression, hidden)
-        right = np.einsum("...fh,...f->...h", A, D * r)
-        root = root_of_inverse(np.einsum("...fh,...f,...fi->...hi", A, D, A))
-        whitened = np.einsum("...ih,...i->...h", root, right)
-        log_det = 2 * np.log(np.diagonal(root, axis1=-2, axis2=-1)).sum(axis=-1)
-        total = total + 0.5 * ((whitened**2).sum(axis=-1) + log_det + len(hidden) * np.log(2 * np.pi))
-    return np.swapaxes(total, 1, 2)
 
 
 type Evidence = Callable[[GroupedMoments, tuple[Edge, ...]], float]
@@ -201,8 +162,8 @@ class ConditionalGaussian(Family[GroupedMoments]):
     numbers its MLE has the means and covariances of ``MultivariateGaussian("class")``, one covariance for each class.
 
     A missing cell that no observed cell depends on drops out. Others are summed and integrated out in prediction, but
-    for the predictive in closed form, which needs the numbers on which observed ones depend. Training rows with
-    such cells are refused, as they couple the parameters.
+    for the predictive in closed form, which needs the numbers on which observed ones depend. In training rows they
+    couple the parameters: the posterior is then sampled by data augmentation, and estimates are not computed.
 
     Parameters
     ----------
@@ -254,6 +215,13 @@ class ConditionalGaussian(Family[GroupedMoments]):
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "class_free", class_free)
 
+    @override
+    def statistics(self, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> GroupedMoments:
+        """Return the moments of rows; those whose missing cells matter are kept apart, where the edges are known."""
+        if self.edges == LEARNT:  # of a tree, no column with missing cells is a parent
+            return GroupedMoments.of(X, y, axes, sample_weight)
+        return GroupedMoments.of(X, y, axes, sample_weight, self.of_columns(axes).network.couples)
+
     def resolve_prior(self, statistics: GroupedMoments) -> Self:
         """Return the prior with its edges, without those of features that are not used, and all numbers in arrays.
 
@@ -289,37 +257,12 @@ class ConditionalGaussian(Family[GroupedMoments]):
         family = replace(self, edges=edges)
         return float(family.resolve_prior(statistics).log_evidence(statistics).sum())
 
-    @property
-    def _factors(self) -> tuple[Factor, ...]:
-        """The factors of the tables, over the categories."""
-        tables = self.of_categories
-        return () if tables is None else tables.layout(tables.axes).factors
-
-    def _needed(self, seen: Booleans) -> Booleans:
-        """Return which features are observed, or something observed depends on, (feature)."""
-        out = seen.copy()
-        for own in reversed(self.regressions):
-            if out[own.of]:
-                out[list(own.parents)] = True
-        category = np.flatnonzero(are_categories(self.axes))
-        for factor in reversed(self._factors):
-            if out[category[list(factor.of)]].any():
-                out[category[list(factor.scope)]] = True
-        return out
-
-    def _require_complete(self, codes: Array | Integers, seen: Booleans) -> None:
-        """Raise `Refused` for the first column with missing cells on which an observed cell of the row depends.
-
-        Of cells (row, feature), by their codes of categories, and which are observed.
-        """
-        for pattern, rows in by_pattern(~seen):
-            for j in np.flatnonzero(self._needed(pattern) & ~pattern):
-                unseen = are_categories(self.axes)[j] and (codes[rows, j] == UNSEEN).any()
-                lacking = "levels that the prior lacks, so that they count as missing cells," if unseen else ""
-                raise Refused(
-                    f"column {self.axes.features[j]!r} has {lacking or 'missing cells'} that others depend on, from "
-                    "which a network with numbers does not learn; fill them in, or leave these rows out"
-                )
+    @cached_property
+    def network(self) -> Network:
+        """The tables and the regressions."""
+        axes, tables = self.axes.select(are_categories(self.axes)), self.of_categories
+        layout = Layout(axes, () if tables is None else tables.layout(axes).factors)
+        return Network(self.axes, layout, self.regressions)
 
     @cached_property
     def of_categories(self) -> ConditionalTables | None:
@@ -377,7 +320,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def mle(self, statistics: GroupedMoments) -> Parameters:
         """Return relative frequencies and least squares; raises `DoesNotExist` where rows are too few or collinear."""
         plain = replace(self, axes=statistics.axes)
-        plain.not_conjugate(statistics)
+        _require_estimate(plain.not_conjugate(statistics))
         there = statistics.weight_of_cells() > 0
         of_all = [name in self.class_free for name in statistics.axes.features]
         require_each(np.where(of_all, there.any(axis=0), there), statistics.axes, "has no value")
@@ -386,6 +329,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     def map(self, statistics: GroupedMoments) -> Parameters:
         """Return the joint posterior mode of θ, β and σ²; raises `DoesNotExist` where that of θ is not unique."""
+        _require_estimate(self.not_conjugate(statistics))
         posterior = self.posterior(statistics)
         theta = {} if self.of_categories is None else self.of_categories.map(statistics.of_categories())
         values = [(part.moved(part.m), part.b / (part.a + 1 + own.width / 2)) for own, part in posterior.parts()]
@@ -393,13 +337,26 @@ class ConditionalGaussian(Family[GroupedMoments]):
 
     @override
     def not_conjugate(self, statistics: GroupedMoments) -> str:
-        """Return nothing; raises `Refused` for missing cells that couple the parameters."""
-        self._require_complete(statistics.groups[:, 1:], statistics.seen)
+        """Return the first column whose missing training cells couple the parameters."""
+        return self.network.coupling(statistics.groups[:, 1:], statistics.seen)
+
+    @override
+    def not_augmentable(self, statistics: GroupedMoments) -> str:
+        """Return nothing: given the missing cells there is a closed form; raises `Refused` for fractions of rows."""
+        require_whole(self.network.split(statistics)[1].n)
         return ""
+
+    @override
+    def alternation(self, statistics: GroupedMoments, chains: int) -> CompletedRows:
+        """Return the alternation between missing cells and parameters; raises `Refused` for too many completions."""
+        complete, others = self.network.split(statistics)
+        given, incomplete = self.posterior(complete), tuple(incomplete_rows(self.network, others, chains))
+        alpha = np.zeros((len(self.axes.labels), 0)) if given.of_categories is None else np.asarray(given.alpha)
+        return CompletedRows(self.network, alpha, given.of_numbers, self.of_numbers, incomplete, chains)
 
     def posterior(self, statistics: GroupedMoments) -> Self:
         """Return the posterior of the prior's family, for rows without missing cells that matter."""
-        self.not_conjugate(statistics)
+        require_conjugate(self.not_conjugate(statistics))
         parts = tuple(part.updated(Sums.of(own, statistics)) for own, part in self.parts())
         alpha = (
             self.alpha if self.of_categories is None else self.of_categories.posterior(statistics.of_categories()).alpha
@@ -426,7 +383,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         import pymc as pm
         import pytensor.tensor as pt
 
-        self.not_conjugate(statistics)
+        require_conjugate(self.not_conjugate(statistics), NO_PYMC)
         if self.of_categories is not None:
             self.of_categories.pymc(statistics.of_categories(), suffix)
 
@@ -472,7 +429,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         from bayesclf import pymc_models
 
         category, seen = are_categories(self.axes), are_seen(X, self.axes)
-        self._require_complete(X, seen)
+        require_conjugate(self.network.coupling(X, seen), "such rows have no PyMC model: leave them out")
         columns: dict[int, Any] = {}
         if self.of_categories is not None:
             codes, tables = np.where(seen, X, MISSING)[:, category].astype(np.intp), self.of_categories
@@ -537,7 +494,10 @@ class ConditionalGaussian(Family[GroupedMoments]):
                 return np.zeros((draws, len(codes), len(self.axes.labels)))
             return self.of_categories.log_density(codes, parameters)
 
-        of_numbers = partial(log_normal, parameters=parameters)
+        def of_numbers(used: tuple[Regression, ...], cells: Array, hidden: tuple[int, ...]) -> Array:
+            """Return the log density of the numbers."""
+            return np.swapaxes(given_numbers(used, cells, hidden, parameters)[0], 1, 2)
+
         return self._summed_out(X, of_categories, of_numbers)
 
     def log_predictive(self, X: Array) -> Array:
@@ -577,7 +537,7 @@ class ConditionalGaussian(Family[GroupedMoments]):
         total = of_categories(X[:0, category].astype(np.intp))
         total = np.zeros((len(total), len(X), total.shape[2]))
         for pattern, rows in by_pattern(~seen):
-            wanted = self._needed(pattern)
+            wanted = self.network.needed(pattern)
             used = tuple(own for own in self.regressions if wanted[own.of])
             gaps = sorted({j for own in used for j in own.given if not pattern[j]})
             hidden = tuple(np.flatnonzero(wanted & ~pattern & ~category).tolist())
@@ -673,6 +633,15 @@ class ConditionalGaussian(Family[GroupedMoments]):
     def parts(self) -> Iterator[tuple[Regression, NormalInverseGamma]]:
         """Yield the regressions of each number, and their distribution."""
         return zip(self.regressions, self.of_numbers, strict=True)
+
+
+def _require_estimate(reason: str) -> None:
+    """Raise `DoesNotExist` for a reason why the posterior has no closed form; nothing where it is empty."""
+    if reason:
+        raise DoesNotExist(
+            f"{reason}, where the estimates of a network with numbers are not computed; take inference='augmentation' "
+            "and a rule that averages over the posterior, such as 'bayes-optimal'"
+        )
 
 
 def _in_page(own: Regression, values: Array, lead: int = 0) -> Array:

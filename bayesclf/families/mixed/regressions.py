@@ -189,7 +189,7 @@ class Sums:
     def squares(self, slopes: Array) -> Array:
         """Return the sum of squared deviations of x_of − Σ slope_i x_i from its mean, (outcome, configuration)."""
         weights = np.concatenate([-slopes, np.ones((*slopes.shape[:-1], 1))], axis=-1)
-        return np.asarray(np.maximum(np.einsum("kci,kcij,kcj->kc", weights, self.scatter, weights), 0.0))
+        return np.asarray(np.maximum(np.einsum("...i,...ij,...j->...", weights, self.scatter, weights), 0.0))
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ class NormalInverseGamma:
         change = solved(precision, right)
         m = self.m + change
         left = sums.n * (residual - (change * z).sum(axis=-1)) ** 2
-        shrunk = np.einsum("kci,kcij,kcj->kc", change, self.precision, change)
+        shrunk = np.einsum("...i,...ij,...j->...", change, self.precision, change)
         b = self.b + 0.5 * (sums.squares(m[..., 1:]) + left + shrunk)
         return replace(self, m=m, precision=precision, a=self.a + sums.n / 2, b=b)
 

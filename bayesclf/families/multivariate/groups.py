@@ -6,7 +6,7 @@ mixed axes are categories is told by their levels: a number has none. A cell of 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bayesclf import arrays
 from bayesclf.arrays import Array, Integers
 from bayesclf.families.base import Axes, Statistics
-from bayesclf.families.cells import Booleans
+from bayesclf.families.cells import Booleans, by_pattern
 from bayesclf.families.moments import Moments
 from bayesclf.tables.columns import MISSING, UNSEEN
 
@@ -37,6 +37,9 @@ Those of a class are of the spectra with which degrees of freedom are learned.
 LARGEST_KEY = 2**62
 """Rows are encoded as integers below this to compare them."""
 
+APART = 1
+"""Code of the same in a row that is a group by itself, as its missing cells are drawn or expected by its numbers."""
+
 
 def are_categories(axes: Axes) -> Booleans:
     """Return which features are categories, (feature)."""
@@ -53,7 +56,8 @@ class GroupedMoments(Statistics):
     """Weight n, mean x̄ and scatter S = Σ w (x − x̄)(x − x̄)ᵀ of the numbers of each group of rows.
 
     The rows of a group have the same label and the same values of all categories. Groups are merged by the update of
-    Chan, Golub & LeVeque (1983). Rows without any cell are left out.
+    Chan, Golub & LeVeque (1983). Rows that are kept apart are merged with equal ones only; rows without any cell are
+    left out.
 
     `axes`: Labels, features and levels; numbers have no levels. `groups`: Label code, then the code of each feature,
     (group, 1 + feature), in lexicographic order. `n`: (group). `mean`: (group, number), 0 where it is missing.
@@ -67,13 +71,26 @@ class GroupedMoments(Statistics):
     scatter: Array
 
     @classmethod
-    def of(cls, X: Array, y: Integers, axes: Axes, sample_weight: Array | None = None) -> Self:
-        """Return the moments of rows `X` (row, feature), codes of categories and numbers, with label codes `y`."""
+    def of(
+        cls,
+        X: Array,
+        y: Integers,
+        axes: Axes,
+        sample_weight: Array | None = None,
+        apart: Callable[[Booleans], bool] = lambda seen: False,
+    ) -> Self:
+        """Return the moments of rows `X` (row, feature), codes of categories and numbers, with label codes `y`.
+
+        `apart` says by which cells (feature) are observed whether such rows are kept apart.
+        """
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
         X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         category, seen = are_categories(axes), are_seen(X, axes)
         gaps = np.where(category & (X == UNSEEN), UNSEEN, MISSING)
-        codes = np.where(seen, np.where(category, X, SEEN), gaps).astype(np.intp)
+        alone = np.zeros(len(X), dtype=bool)
+        for pattern, rows in by_pattern(~seen):
+            alone[rows] = apart(pattern)
+        codes = np.where(seen, np.where(category, X, np.where(alone, APART, SEEN)[:, None]), gaps).astype(np.intp)
         numbers = np.where(seen, X, 0.0)[:, ~category]
         return cls._merged(axes, np.column_stack([y, codes]), weight, numbers, None)
 
@@ -82,8 +99,14 @@ class GroupedMoments(Statistics):
         """Return the moments of parts, (part, …), of which equal groups are merged; single rows have no scatter."""
         some = (groups[:, 1:] >= 0).any(axis=1) if groups.shape[1] > 1 else np.zeros(len(groups), dtype=bool)
         groups, n, mean = groups[some], n[some], mean[some]
-        sizes = [size or SEEN + 1 for size in axes.sizes] if axes.levels else [SEEN + 1] * len(axes.features)
+        sizes = [size or APART + 1 for size in axes.sizes] if axes.levels else [APART + 1] * len(axes.features)
         merged, which = different(groups, (len(axes.labels), *sizes))
+        alone = (groups[:, 1:][:, ~are_categories(axes)] == APART).any(axis=1)
+        if alone.any():
+            cells, part = np.column_stack([which[alone], mean[alone]]), np.zeros(len(groups), dtype=np.intp)
+            part[alone] = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+            _, first, which = np.unique(which * len(groups) + part, return_index=True, return_inverse=True)
+            merged = groups[first]
         d = mean.shape[1]
         arrays.require_bytes(
             (COPIES + COPIES_OF_CLASS * len(axes.labels) + float(COPIES_OF_GROUP) * len(merged)) * 8 * d**2,
@@ -148,6 +171,15 @@ class GroupedMoments(Statistics):
     def centre(self) -> Array:
         """Return the pooled means of the numbers; 0 of levels where all columns are categories."""
         return super().centre() if are_categories(self.axes).all() else self.cells().centre()
+
+    @override
+    def arrays(self) -> dict[str, Array]:
+        """Return the arrays as numbers, without rows that are kept apart: which are so depends on the edges alone."""
+        number = ~are_categories(self.axes)
+        groups = self.groups.copy()
+        groups[:, 1:] = np.where(number & (groups[:, 1:] == APART), SEEN, groups[:, 1:])
+        plain = self._merged(self.axes, groups, self.n, self.mean, self.scatter)
+        return super(GroupedMoments, plain).arrays()
 
     def where(self, some: Booleans) -> Self:
         """Return the moments of some of the groups, (group)."""
