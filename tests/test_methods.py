@@ -65,7 +65,7 @@ def test_the_stub_has_the_same_methods(home):
     found = {}
     for node in body:
         if isinstance(node, ast.FunctionDef):
-            for argument in node.args.args:
+            for argument in (*node.args.args, *node.args.kwonlyargs):
                 argument.annotation = None
             found[node.name] = f"({ast.unparse(node.args)})" == bare(getattr(looked_up(home), node.name))
         else:

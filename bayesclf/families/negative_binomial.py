@@ -121,7 +121,7 @@ class NegativeBinomial(QuadratureFamily):
             values, place = np.unique(column, return_inverse=True)
             # A missing cell has count 0, whose rising factorial is 1.
             counted = np.bincount(place + len(values) * y, sample_weight, len(axes.labels) * len(values))
-            rising[:, j] = counted.reshape(-1, len(values)) @ _coefficients(values)
+            rising[:, j] = counted.reshape(len(axes.labels), -1) @ _coefficients(values)
         return replace(found, sums=np.concatenate([found.sums, rising], axis=-1))
 
     @override

@@ -465,6 +465,8 @@ def decided(
         alone = "; a text model fits it alone" if why == "holds free text" else ""
         notes.append(f"column {name!r} {why} and is left out ({option('keep', [name])} keeps it{derived}{alone})")
     rest = [name for name in map(str, frame.columns) if name != target and name not in found]
+    if not every_row:  # a column that is empty here may have values in later rows
+        rest = [name for name in rest if frame[name].notna().any()]
     notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
     if target is not None and not options.labels_as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())

@@ -30,6 +30,6 @@ def odd_files(folder):
         "pipe": "is a pipe",
         "folder.csv": "is a folder",
         "zero.csv": "is a device",
-        "socket.csv": "is a socket",
+        "socket.csv": "is not an ordinary file",
         "gone.csv": "does not exist",
     }
