@@ -15,7 +15,15 @@ from bayesclf.classifiers.generative import GenerativeClassifier
 from bayesclf.classifiers.training import LEARNED, LEAST_LEVELS, ColumnBlock, Concentration, Learnt, concentration
 from bayesclf.constraints import PROBABILITIES, Choice, Flag, Instance, Number, OrNone, require
 from bayesclf.errors import InputError, may_be_absent
-from bayesclf.families import FAMILIES, Bernoulli, Categorical, Gaussian, LearntAlpha, Multinomial
+from bayesclf.families import (
+    FAMILIES,
+    Bernoulli,
+    Categorical,
+    EveryTreeOfCells,
+    Gaussian,
+    LearntAlpha,
+    Multinomial,
+)
 from bayesclf.families.base import Family, Statistics
 from bayesclf.families.by_evidence import CANDIDATES, ByEvidence, Choices
 from bayesclf.families.selected import Selected
@@ -203,6 +211,8 @@ class NaiveBayes(GenerativeClassifier):
                     raise InputError(f"blocks names column {name!r} twice; a column belongs to one block")
                 taken.add(name)
             own = _family_of(family, self.alpha)
+            if isinstance(own, EveryTreeOfCells):
+                own = replace(own, gaps=own.gaps or self.missing == "level")
             kinds = columns.kinds_of(frame[list(members)]) if own.kind == "mixed" else {}
             given.append(ColumnBlock(own, members, mixed=tuple(n for n in kinds if kinds[n] == "category")))
         rest = [name for name in names if name not in taken]

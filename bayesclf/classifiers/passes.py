@@ -200,7 +200,8 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if texts:
         keep |= {name for name in words if column_kind(table[name]) == "text"}
     every_row = len(parts) == 1 and len(table) == stream.rows
-    require_classes(table[how.target])
+    if how.classes is None:
+        require_classes(table[how.target])
     as_written = options.labels_as_written or client is not None
     found = decided_by(table, how.target, replace(options, labels_as_written=as_written), keep, stream.where, every_row)
     if found.slips:

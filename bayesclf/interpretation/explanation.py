@@ -357,11 +357,11 @@ def _cells(row: Integers, columns: list[tuple[str, ...]], count: Array, frame: A
     values[counted] = count[counted]
     if not isinstance(frame, pd.DataFrame):
         return values
-    lines_of: dict[tuple[str, ...], list[int]] = {}
+    known, lines_of = set(frame.columns), dict[tuple[str, ...], list[int]]()
     for index in np.flatnonzero(~counted).tolist():
         lines_of.setdefault(columns[index], []).append(index)
     for names, lines in lines_of.items():
-        if names and set(names) <= set(frame.columns):
+        if names and known.issuperset(names):
             cells = frame.iloc[row[lines]][list(names)].astype(object)
             values[lines] = (
                 cells.iloc[:, 0] if len(names) == 1 else [", ".join(map(_cell, line)) for line in cells.values]

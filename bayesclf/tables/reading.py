@@ -397,7 +397,10 @@ def open_stream(
     lacking = [name for name in needed if name not in found.names]
     if lacking:
         some = listed(map(repr, lacking), LISTED_NAMES)
-        raise InputError(f"{found.where} lacks column {some}, which is needed; add it, empty where unknown")
+        remedy = "add it, empty where unknown"
+        if separator := wish.options.separator:
+            remedy += f", or give another separator than {option('separator', separator)}"
+        raise InputError(f"{found.where} lacks column {some}, which is needed; {remedy}")
     require_kinds(kinds, found.names, found.where)
     if wish.options.classes and target in found.names and found is not source:
         found = changed(found, str(target), lambda y: cut(y, wish.options.classes))

@@ -269,6 +269,8 @@ class Survey:
         if not self.signs:
             return words if self.codes else replace(words, held="nothing")
         signs = [sign for sign in self.signs if sign]
+        if kind is None and not signs and all(marks == "(" for _, marks in self.forms):
+            return words  # such as (1), (2) and (3), which count and are not negative
         sign = signs[0] if signs else ""
         few = self.signs[sign] < SAME_SIGN * self.signs.total() and sign not in MONEY
         if len(signs) > 1 or few:

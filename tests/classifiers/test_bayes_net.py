@@ -271,6 +271,8 @@ def test_all_trees_of_numbers_are_those_of_the_cells_that_the_notes_name(numbers
     for rule in CLOSED_FORM:
         found, expected = clf.predict_proba(X, rule=rule), words.predict_proba(cut[X.columns], rule=rule)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=rule)
+    block = NaiveBayes(blocks={tuple(X): "every-tree-of-cells"}, missing="level", random_state=1).fit(X, y)
+    np.testing.assert_allclose(block.predict_proba(X), clf.predict_proba(X), rtol=0, atol=1e-12)
 
 
 def test_all_trees_of_numbers_learn_in_parts_and_leave_rows_out(numbers_and_words, tmp_path):

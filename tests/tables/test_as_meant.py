@@ -45,6 +45,7 @@ CASES = {
         rows("{k}.5,{y}", "a,cls\n").replace("\n3.5", "\n($3.50)"),
         *({"a": "number"}, 0, "without '$' and those in parentheses as negative ones (dtypes={'a': 'category'} keeps"),
     ),
+    "numbers in parentheses alone": (rows("({k}),{y}", "a,cls\n"), {"a": "category"}, 0, ""),
     "two numbers in a cell": (
         rows("12{j}/8{k},{y}", "a,cls\n"),
         *({"a": "category"}, 0, "column 'a' has two numbers in a cell, as in 120/80, and is read as categories"),
@@ -188,6 +189,10 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     np.testing.assert_allclose([float(cell) for cell in told[0].split(",")[-2:]], expected[0], atol=1e-9)
     with pytest.warns(PredictionWarning, match="'€' where"):
         in_memory.predict(datasets.read(other, decimal=",").X)
+    found = datasets.read(path, "cls", separator=";")
+    other.write_text("a,price,dose\n1,2,3\n")
+    with pytest.raises(InputError, match=r"where unknown, or give another separator than reading={'separator': ';'}"):
+        bc.NaiveBayes(inference="map").fit(found.X, found.y).predict_stream(other, answers)
 
 
 def test_quantities_are_no_labels_from_any_door(tmp_path):
@@ -199,6 +204,8 @@ def test_quantities_are_no_labels_from_any_door(tmp_path):
         bc.NaiveBayes().fit_stream(path, "size")
     clf = bc.NaiveBayes(inference="map").fit_stream(path, "size", reading={"classes": [20.0]})
     assert dict(zip(clf.classes_, clf.class_count_, strict=True)) == {"below 20": 20, "from 20": 20}
+    path.write_text(rows("{j},{i}", "a,size\n") + rows("{j},{i}"))  # more numbers than classes, unless they are named
+    assert len(bc.NaiveBayes(inference="map").fit_stream(path, "size", classes=range(40)).classes_) == 40
 
 
 @pytest.mark.parametrize("table", TABLES)
