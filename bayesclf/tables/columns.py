@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -58,7 +59,7 @@ def notes_of(X: Any) -> tuple[str, ...]:
 
 def reading_of(X: Any) -> dict[str, Any]:
     """Return how a table was read that was a file, as options of `datasets.read`."""
-    return dict(X.attrs.get(READING, {})) if isinstance(X, pd.DataFrame) else {}
+    return json.loads(X.attrs.get(READING, "{}")) if isinstance(X, pd.DataFrame) else {}
 
 
 def warn_of_signs(signs: Mapping[str, str], expected: Mapping[str, str] | None) -> None:

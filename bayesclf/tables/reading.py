@@ -148,7 +148,8 @@ def read_file(path: str | os.PathLike[str], wish: Wish) -> tuple[pd.DataFrame, t
     frame = stream.whole()
     kinds: dict[str, Any] = {**stream.kinds, **wish.kinds}
     table = as_wished(frame, replace(wish, kinds=kinds), str(path), stream.emptied)
-    table.attrs[READING] = dict(stream.reading or wish.remembered())
+    # as text, since pandas copies the attributes deeply with each column that it takes out of a table
+    table.attrs[READING] = json.dumps(stream.reading or wish.remembered())
     return table, stream.notes
 
 

@@ -214,7 +214,7 @@ ARGUMENTS = {
     "clf": lambda: made()["clf"],
     "found": lambda: made()["clf"].explain(X[:3]),
     "model": lambda: "nb",
-    "table": lambda: made()["LearningCurve"].table,
+    "curve": lambda: made()["LearningCurve"],
     "X": lambda: X,
     "y": lambda: Y,
 }

@@ -41,7 +41,7 @@ def assert_agree(found: Moments, expected: Moments) -> None:
 @pytest.fixture(scope="module", params=TABLES)
 def table(request: pytest.FixtureRequest) -> tuple[str, LogisticModel, Moments]:
     """Return a table's name, its model, and the moments of the long run that `make_logistic_moments.py` recorded."""
-    if request.param in shipped.NAMED:
+    if request.param in shipped.KNOWN["openml"]:
         request.getfixturevalue("data_folder")
     return request.param, model_of(request.param), read(request.param)
 
