@@ -65,7 +65,7 @@ class Slice(Concise):
     draws: int = 1000
     tune: int = 100
     chains: int = 4
-    thin: int = 6
+    thin: int = 5
 
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains, thin=self.thin)
