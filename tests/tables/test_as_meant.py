@@ -214,7 +214,8 @@ def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
         assert read_as(clf, tmp_path / "o.csv", "a,b\n1,né1\n2,né2\n")["b"].tolist() == ["né1", "né2"]
 
 
-def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fit_both(tmp_path):
+def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fit_both(tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, path: data)
     path = tmp_path / "t.csv"
     path.write_text(rows("{i},5;{k},25;{y}", "w;h;cls\n"))
     other = tmp_path / "o.csv"
@@ -225,6 +226,7 @@ def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fi
         assert read_as(clf, other, "w;h\n1.250;4,5\n2.750;5,1\n")["w"].tolist() == [1250, 2750]
         assert read_as(clf, other, "w,h\n1.250,4\n2.750,5\n")["w"].tolist() == [1250, 2750]
         assert read_as(clf, other, "w,h\n1.250,4\n2.750,5\n", decimal=".")["w"].tolist() == [1.25, 2.75]
+        assert read_as(clf, tmp_path / "o.xlsx", "w,h\n1.125,4\n2.375,5\n")["w"].tolist() == [1.125, 2.375]
 
 
 def test_quantities_are_no_labels_from_any_door(tmp_path):
