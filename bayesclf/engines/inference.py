@@ -363,7 +363,7 @@ def _require_few(model: Model) -> None:
     count = parameter_count(model)
     if count > MOST_NUTS_PARAMETERS:
         others = "'map'" if model.not_conjugate() else "'exact' or 'map'"
-        size = f"{count:,} parameters, and NUTS samples at most {MOST_NUTS_PARAMETERS:,}"
+        size = f"{count:,} parameters, and chains sample at most {MOST_NUTS_PARAMETERS:,}"
         raise Refused(f"the model has {size}; take inference={others}, or fewer columns")
 
 

@@ -65,7 +65,7 @@ class Slice(Concise):
     draws: int = 1000
     tune: int = 100
     chains: int = 4
-    thin: int = 6
+    thin: int = 5
 
     def __post_init__(self) -> None:
         require(Whole(1), draws=self.draws, chains=self.chains, thin=self.thin)
@@ -98,7 +98,7 @@ def density_of(model: Model) -> LogisticDensity:
 
 def _logistic(model: Model) -> LogisticModel:
     if not isinstance(model, LogisticModel):
-        raise Refused("slices are for logistic regression; use inference='nuts' instead")
+        raise Refused("slices are for logistic regression; use inference='auto' instead")
     return model
 
 

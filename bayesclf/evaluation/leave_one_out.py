@@ -22,7 +22,7 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import FITTED, BayesClassifier
 from bayesclf.classifiers.labels import checked_labels, require_labels_as
 from bayesclf.constraints import Choice, require
-from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, inference
+from bayesclf.engines import NUTS, Augmentation, Exact, Laplace, Slice, inference
 from bayesclf.engines.convergence import of_unit_scale, single
 from bayesclf.engines.inference import Engine
 from bayesclf.errors import DoesNotExist, InputError, PredictionWarning, Refused, warn
@@ -67,8 +67,8 @@ MOST_NUMBERS = 5 * 10**9
 QUICK_NUMBERS = 2 * 10**7
 """The same up to which rows are left out exactly without being told to: at most a few seconds of work."""
 
-MOST_RUNS: dict[type, int] = {NUTS: 200, Augmentation: 500, Laplace: 5_000}
-"""Most rows that are left out by one run of the engine each: NUTS takes seconds, Laplace some milliseconds."""
+MOST_RUNS: dict[type, int] = {NUTS: 200, Slice: 200, Augmentation: 500, Laplace: 5_000}
+"""Most rows that are left out by one run of the engine each: chains take seconds, Laplace some milliseconds."""
 
 LEAST_DRAWS = 25
 """Draws below which the largest fifth of their weights is too short a tail to fit."""

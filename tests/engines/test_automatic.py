@@ -56,6 +56,13 @@ def test_laplace_where_it_is_as_good(overlapping: tuple[Any, Any], sizes: list[i
     np.testing.assert_array_equal(clf.predict_proba(overlapping[0]), asked_for.predict_proba(overlapping[0]))
 
 
+def test_slices_of_other_models_are_refused_for_what_works() -> None:
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    with pytest.raises(Refused, match="slices are for logistic regression; use inference='auto' instead"):
+        bc.BayesNetClassifier("all-trees", inference="slice").fit(X, y)
+    assert bc.BayesNetClassifier("all-trees", inference="auto").fit(X, y).draws_ is not None
+
+
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_slices_otherwise(sizes: list[int]) -> None:
     X, y = load_wine(return_X_y=True)
@@ -184,6 +191,6 @@ def test_comparisons_do_the_same(overlapping: tuple[Any, Any]) -> None:
 def test_too_many_parameters_are_refused_before_their_memory_with_the_engines_that_the_model_has(monkeypatch):
     monkeypatch.setenv("BAYESCLF_MAX_BYTES", "4e8")  # too little for the draws, which fewer of them would not change
     X, y = np.random.default_rng(0).normal(size=(6, 5_000)), [0, 1] * 3
-    size = "the model has 5,001 parameters, and NUTS samples at most 5,000"
+    size = "the model has 5,001 parameters, and chains sample at most 5,000"
     with pytest.raises(Refused, match=rf"^{size}; take inference='map', or fewer columns$"):
         bc.LogisticRegression(inference=bc.engines.NUTS(tune=2_000), prior_scale=1.0).fit(X, y)

@@ -22,7 +22,7 @@ POINTS, REACH = 101, 7.0
 """Points at which the likelihood of a row is averaged along one axis, and how many sds they reach from the mean."""
 POINTS_OF_MORE = 256
 """Points along several axes."""
-SWEEPS, STEP, SETTLED = 12, 0.6, 0.1
+SWEEPS, STEP, SETTLED = 12, 0.8, 0.02
 """Most sweeps over the rows, the share of the way to its new site that each goes, and the change of a row's mean in sds
 and log variance that ends them."""
 LEAST = 1e-6
