@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -98,6 +98,8 @@ def load_training(
             raise InputError(f"--drop {name} would drop the label column; choose another --target or keep it")
     if text is not None:
         drop += [name for name in names if name not in (text, dataset.target)]
+    told = (note for note in dataset.notes if not any(f"column {name!r}" in note for name in drop))
+    dataset = replace(dataset, notes=tuple(told))
     frame = dataset.frame.drop(columns=list(dict.fromkeys([*drop, *dataset.left_out])))
     if len(frame.columns) == 1:
         raise InputError(f"--drop leaves no column other than the label {dataset.target!r}; keep at least one")

@@ -136,7 +136,8 @@ def as_read(classifier: BayesClassifier, reading: Mapping[str, Any], target: str
     missing = {**classifier.reading_.get("missing", {}), **reading.get("missing", {})}
     given = reading.get("missing", {}).keys()
     known = {name: values for name, values in missing.items() if name in {None, *names, target, *given}}
-    return {**own, "missing": known, "signs": signs, "keep": [*reading.get("keep", ()), *names]}
+    marks = {"decimal": reading.get("decimal"), "usual_decimal": classifier.reading_.get("decimal")}
+    return {**own, **marks, "missing": known, "signs": signs, "keep": [*reading.get("keep", ()), *names]}
 
 
 def with_levels(X: pd.DataFrame, needed: Sequence[Column]) -> pd.DataFrame:

@@ -27,6 +27,7 @@ from scipy.special import log_softmax, softmax
 
 from bayesclf.arrays import Array, Integers, Parameters
 from bayesclf.display import Sized
+from bayesclf.families.trees.of_cells import unobserved
 from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.likelihood import Proposal
 from bayesclf.tables.columns import MISSING, Rows
@@ -273,10 +274,13 @@ def densities(model: GenerativeModel, rows: Rows, of: Callable[[Any, Any], Array
 
 
 def alone(model: GenerativeModel, rows: Rows) -> list[Rows]:
-    """Return the rows with one column each, the cells of all others missing."""
+    """Return the rows with one column each, the cells of all others summed out."""
     found = []
     for _, number, place in columns_of(model):
-        parts = [np.full_like(X, np.nan if X.dtype.kind == "f" else MISSING) for X in rows.parts]
+        parts = [
+            np.full_like(X, unobserved(block.family) if X.dtype.kind == "f" else MISSING)
+            for block, X in zip(model.blocks, rows.parts, strict=True)
+        ]
         parts[number][:, place] = rows.parts[number][:, place]
         found.append(Rows(tuple(parts), len(rows)))
     return found

@@ -15,6 +15,7 @@ from bayesclf.classifiers.labels import checked_labels
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.cross_validation import class_order
 from bayesclf.families.by_evidence import CANDIDATES
+from bayesclf.families.trees.of_cells import unobserved
 from bayesclf.models import Model
 from bayesclf.models.generative import Block
 from bayesclf.plots import style
@@ -150,13 +151,20 @@ class _Panels:
         return axes.levels[axes.features.index(feature)] if axes.levels else ()
 
     def of_column(self, feature: str, values: Array | Integers) -> Array:
-        """Return p(x_j | y, θ) of one feature, (draw, row, outcome), the others of its block integrated out."""
+        """Return p(x_j | y, θ) of one feature, (draw, row, outcome), the others of its block integrated out.
+
+        That of a number is given that it is not missing.
+        """
         block = self.block_of(feature)
-        axes = block.statistics.axes
-        absent: Any = -1 if block.family.kind == "category" else np.nan
-        X = np.full((len(values), len(axes.features)), absent)
-        X[:, axes.features.index(feature)] = values
-        return np.exp(np.asarray(block.family.log_density(X, block.own(self.parameters))))
+        axes, own = block.statistics.axes, block.own(self.parameters)
+        place = axes.features.index(feature)
+        X = np.full((len(values), len(axes.features)), unobserved(block.family))
+        observed = np.ones(1)
+        if np.isinf(X[:1, place]).any():
+            X[:1, place] = np.nan
+            observed = -np.expm1(np.asarray(block.family.log_density(X[:1], own)))
+        X[:, place] = values
+        return np.exp(np.asarray(block.family.log_density(X, own))) / observed
 
     def best(self, density: Array) -> Integers:
         """Return the most probable class given p(x | y) (row, outcome)."""

@@ -30,7 +30,8 @@ SETTINGS: dict[str, Any] = {
     **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
     **dict.fromkeys(("xtick.color", "ytick.color", "xtick.labelcolor", "ytick.labelcolor"), INK),
     "grid.color": FAINT,
-    **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), "none"),
+    "figure.facecolor": "#ffffff00",  # transparent; ArviZ takes "none" for black, and writes on it in white
+    **dict.fromkeys(("axes.facecolor", "savefig.facecolor"), "none"),
     "savefig.dpi": 130,
     "font.size": 10,
     "axes.titlesize": 10,

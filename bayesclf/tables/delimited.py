@@ -543,6 +543,8 @@ def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> tuple[
     """Return the decimal mark, if it is known, and what cells mean; commas in one column speak for the others."""
     decimal = wish.options.decimal
     marks = [survey.marks() for survey in surveys.values()]
+    if decimal is None and not any({".", ","} & own for own in marks):
+        decimal = wish.options.usual_decimal
     if decimal is None and not any("." in own for own in marks):
         commas = {",", ",?"} if layout.separator == ";" else {","}
         decimal = "," if any(commas & own for own in marks) else None

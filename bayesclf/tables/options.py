@@ -42,6 +42,8 @@ class ReadOptions:
         Bounds that make classes of a label column of numbers.
     signs
         By column, the sign of its numbers in the table of a model, such as "$"; another one gets a warning.
+    usual_decimal
+        The decimal mark in the table of a model; it decides where all numbers of a file fit both.
     """
 
     encoding: str | None = None
@@ -55,6 +57,7 @@ class ReadOptions:
     labels_as_written: bool = False
     classes: tuple[float, ...] = ()
     signs: Mapping[str, str] | None = None
+    usual_decimal: str | None = None
 
     def __post_init__(self) -> None:
         if self.encoding is not None:
@@ -110,7 +113,8 @@ class Wish:
 
     def remembered(self) -> dict[str, Any]:
         """Return what the user says that holds for further tables, too, as options of `datasets.read`."""
-        usual, of_one_table = vars(ReadOptions()), ("skip_rows", "keep", "missing", "signs")
+        of_one_table = ("encoding", "separator", "skip_rows", "keep", "missing", "signs", "usual_decimal")
+        usual = vars(ReadOptions())
         own = {name: value for name, value in vars(self.options).items() if value != usual[name]}
         missing = [(None, self.options.missing), *self.missing.items()]
         codes = {name: list(map(str, values)) for name, values in missing if values}

@@ -160,6 +160,7 @@ def _whole_file(path: Path, wish: Wish, wanted: Wanted = ALL) -> Stream:
         data = _read_bytes(file, path)
     if ending == ".xlsx":
         data, ending = _of_excel(data, path), ".csv"
+        wish = replace(wish, options=replace(wish.options, usual_decimal=None))  # its numbers have points
     if ending in SEPARATED:
         return text_stream([path], str(path), wish, wanted, data)
     encoding = wish.options.encoding or encoding_of(data, True, path)

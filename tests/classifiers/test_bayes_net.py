@@ -289,6 +289,12 @@ def test_all_trees_of_numbers_learn_in_parts_and_leave_rows_out(numbers_and_word
     assert within.sum() - 20 < clf.loo(X, y, "predictive").elpd < within.sum()
 
 
+def test_numbers_with_too_few_rows_for_cuts_are_named():
+    X = pd.DataFrame({"a": range(6), "b": [0.5, 2, 1] * 2})
+    notes = BayesNetClassifier("all-trees").fit(X, [0, 1] * 3).notes_
+    assert "too few rows to cut numbers, so that their values do not count: 'a', 'b'" in notes
+
+
 def test_a_density_of_cells_is_proper():
     rng = np.random.default_rng(3)
     X = pd.DataFrame({"x": np.where(rng.random(200) < 0.4, 0.0, rng.exponential(2.0, 200).round(1))})

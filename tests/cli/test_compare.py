@@ -214,6 +214,19 @@ def test_report_names_the_command():
     assert "bayesclf compare play_tennis --models nb" in Path("page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("unwritten_figures")
+def test_nothing_is_told_of_columns_that_are_dropped():
+    lines = [f"2020-01-{i + 1:02d},00{i % 3},{i % 7}.5%,{'yes' if i % 3 else 'no'}" for i in range(30)]
+    table("t.csv", "\n".join(["since,code,share,y", *lines]) + "\n")
+    base = ["compare", "t.csv", "--target", "y", "--models", "nb", "--rules", "map", *FEW_FITS, "--keep", "since"]
+    assert "column 'since' holds dates and is read as 30 categories" in " ".join(command(*base).out.split())
+    said = command(*base[:-2], "--drop", "since", "--drop", "code", "--report", "page.md").out
+    for text in (said, Path("page.md").read_text(encoding="utf-8")):
+        assert "olumn 'share' is read as numbers" in text
+        assert "'since'" not in text
+        assert "'code'" not in text
+
+
 def test_drop_and_kind_change_the_columns():
     table("t.csv", GOOD)
     base = ["compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--cv", "3", "--json", "-"]

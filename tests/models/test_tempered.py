@@ -9,7 +9,7 @@ from scipy.stats import entropy, multinomial, norm
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.leave_one_out import left_out
-from bayesclf.models.tempered import LeftOut
+from bayesclf.models.tempered import LeftOut, alone
 from bayesclf.posterior.hypotheses import TemperedPosterior
 
 
@@ -37,6 +37,18 @@ def explicit(**more):
 def by_column(**more):
     """Return a classifier of which each column has a weight of its own."""
     return bc.NaiveBayes(families="gaussian", temper="column", random_state=1, **more)
+
+
+def test_a_block_of_trees_says_nothing_where_another_column_is_alone():
+    X, y = table(60)
+    X[::5, :2] = np.nan
+    blocks = {("x0", "x1"): "every-tree-of-cells"}
+    clf = bc.NaiveBayes(blocks=blocks, temper="column", missing="level", random_state=1).fit(X, y)
+    _, rest = clf.model_.blocks
+    of_rest = alone(clf.model_, clf.encode(clf.frame(X)))[-1]
+    own = clf.hypotheses("posterior").take(np.arange(3))
+    expected = own.log_class_prior()[:, None] + rest.family.log_density(of_rest.parts[1], rest.own(own.parameters))
+    np.testing.assert_allclose(own.log_scores(of_rest), expected)
 
 
 def test_with_columns_the_log_posterior_is_the_pages():

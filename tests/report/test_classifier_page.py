@@ -1,6 +1,7 @@
 """The report of one fitted classifier: sound, harmless, and what it says is what the checks found."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,8 @@ import bayesclf as bc
 from bayesclf.cli import run
 from bayesclf.diagnostics import Diagnosis, Finding
 from bayesclf.errors import InputError
-from bayesclf.report.classifier_page import average_effects, headline, tree
+from bayesclf.report.classifier_page import _weights, average_effects, headline, tree
+from bayesclf.report.document import svg
 from bayesclf.report.tree import html
 from bayesclf.wording import percent
 
@@ -117,6 +119,13 @@ def test_the_page_has_the_table_of_parameters(pages, fits):
 def test_a_sampled_posterior_shows_its_chains(pages):
     figures = [attributes["aria-labelledby"] for tag, attributes in Page(pages["sampled"]).elements if tag == "svg"]
     assert {label.partition("-")[0] for label in figures} >= {"weights", "ranks"}
+
+
+def test_labels_of_weights_have_the_color_of_the_page(fits):
+    drawn = svg(partial(_weights, fits["sampled"], range(3)), "weights", "", "")
+    labels = re.findall(r"<text [^>]*>", drawn)
+    assert any("fill: currentColor" in label for label in labels)
+    assert not any("fill: #" in label for label in labels)
 
 
 def test_a_point_estimate_says_that_it_has_no_posterior(pages):

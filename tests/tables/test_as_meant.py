@@ -8,6 +8,7 @@ from helpers.kept_tables import TABLES
 import bayesclf as bc
 from bayesclf import datasets
 from bayesclf.errors import InputError, PredictionWarning
+from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
 from bayesclf.tables.reading import open_stream
@@ -189,10 +190,43 @@ def test_a_model_reads_further_files_as_its_own(tmp_path):
     np.testing.assert_allclose([float(cell) for cell in told[0].split(",")[-2:]], expected[0], atol=1e-9)
     with pytest.warns(PredictionWarning, match="'€' where"):
         in_memory.predict(datasets.read(other, decimal=",").X)
-    found = datasets.read(path, "cls", separator=";")
     other.write_text("a,price,dose\n1,2,3\n")
     with pytest.raises(InputError, match=r"where unknown, or give another separator than reading={'separator': ';'}"):
-        bc.NaiveBayes(inference="map").fit(found.X, found.y).predict_stream(other, answers)
+        in_memory.predict_stream(other, answers, reading={"separator": ";"})
+
+
+def read_as(clf, path, text, **reading):
+    """Return the columns of a further file as its model reads them."""
+    path.write_text(text, encoding="utf-8")
+    how = as_read(clf, reading)
+    return next(open_stream(path, missing=how.pop("missing"), reading=how).batches()).table
+
+
+def test_each_file_tells_its_own_encoding_and_separator(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(rows("{j};né{k};{y}", "a;b;cls\n").encode("cp1252"))
+    how = {"encoding": "cp1252", "separator": ";"}
+    found = datasets.read(path, "cls", **how)
+    for clf in (
+        bc.NaiveBayes(inference="map").fit(found.X, found.y),
+        bc.NaiveBayes(inference="map").fit_stream(path, "cls", reading=how),
+    ):
+        assert read_as(clf, tmp_path / "o.csv", "a,b\n1,né1\n2,né2\n")["b"].tolist() == ["né1", "né2"]
+
+
+def test_the_decimal_mark_of_a_model_decides_only_where_all_numbers_of_a_file_fit_both(tmp_path, monkeypatch):
+    monkeypatch.setattr("bayesclf.tables.reading._of_excel", lambda data, path: data)
+    path = tmp_path / "t.csv"
+    path.write_text(rows("{i},5;{k},25;{y}", "w;h;cls\n"))
+    other = tmp_path / "o.csv"
+    for how in ({}, {"decimal": ","}):
+        found = datasets.read(path, "cls", **how)
+        clf = bc.NaiveBayes(inference="map").fit(found.X, found.y)
+        assert read_as(clf, other, "w,h\n1.250,4.5\n2.750,5.1\n")["w"].tolist() == [1.25, 2.75]
+        assert read_as(clf, other, "w;h\n1.250;4,5\n2.750;5,1\n")["w"].tolist() == [1250, 2750]
+        assert read_as(clf, other, "w,h\n1.250,4\n2.750,5\n")["w"].tolist() == [1250, 2750]
+        assert read_as(clf, other, "w,h\n1.250,4\n2.750,5\n", decimal=".")["w"].tolist() == [1.25, 2.75]
+        assert read_as(clf, tmp_path / "o.xlsx", "w,h\n1.125,4\n2.375,5\n")["w"].tolist() == [1.125, 2.375]
 
 
 def test_quantities_are_no_labels_from_any_door(tmp_path):

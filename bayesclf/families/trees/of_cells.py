@@ -153,16 +153,27 @@ class EveryTreeOfCells(Family[MixedRows]):
         """Yield the place of each number, and its cells."""
         return zip(np.flatnonzero(~are_categories(self.axes)).tolist(), self.layout, strict=True)
 
+    def unobserved(self) -> Array:
+        """Return cells (feature) that are summed out: ∞ for a number of which a missing cell says something."""
+        out = np.full(len(self.axes.features), np.nan)
+        for j, cells in self.numbers():
+            out[j] = np.inf if self._has_gaps(j, cells) else np.nan
+        return out
+
+    def _has_gaps(self, j: int, cells: Cells) -> bool:
+        """Return whether a missing number is a cell of its own."""
+        return bool(self.trees.axes.sizes[j] > len(cells.shares) - 2)
+
     def _coded(self, X: Array) -> tuple[Integers, Array]:
         """Return level codes (row, feature), negative where a cell is missing, and Σ_j log f_j(x_j | c_j), (row)."""
         codes = np.where(are_seen(X, self.axes) & are_categories(self.axes), X, MISSING).astype(np.intp)
         inside = np.zeros(len(X))
         for j, cells in self.numbers():
-            seen, (bins, shares) = ~np.isnan(X[:, j]), _bins(cells)
+            seen, (bins, shares) = np.isfinite(X[:, j]), _bins(cells)
             x = X[seen, j]
-            code, own = cells.codes(x), bins[-1] + 1
+            code = cells.codes(x)
             codes[seen, j] = bins[code]
-            codes[~seen, j] = own if self.trees.axes.sizes[j] > own else MISSING
+            codes[np.isnan(X[:, j]), j] = bins[-1] + 1 if self._has_gaps(j, cells) else MISSING
             inside[seen] += cells.log_shape(x) + np.log(shares / cells.widths)[code]
         return codes, inside
 
@@ -184,12 +195,16 @@ class EveryTreeOfCells(Family[MixedRows]):
 
     @override
     def remarks(self, statistics: MixedRows) -> list[str]:
-        """Name the cuts."""
-        cuts = (
+        """Name the cuts, and the numbers without any."""
+        cuts = [
             f"{self.axes.features[j]!r} at {listed((f'{cut:.4g}' for cut in own.borders[1:-1]), LISTED_NAMES)}"
             for j, own in self.numbers()
-        )
-        return [f"numbers enter the trees as cells, cut near quantiles: {listed(cuts, LISTED_NAMES, AND_MORE)}"]
+            if len(own.borders) > 2
+        ]
+        whole = [repr(self.axes.features[j]) for j, own in self.numbers() if len(own.borders) == 2]
+        said = f"numbers enter the trees as cells, cut near quantiles: {listed(cuts, LISTED_NAMES, AND_MORE)}"
+        few = f"too few rows to cut numbers, so that their values do not count: {listed(whole, LISTED_NAMES, AND_MORE)}"
+        return [said] * bool(cuts) + [few] * bool(whole)
 
     def mle(self, statistics: MixedRows) -> Parameters:
         """Return that of `EveryTree`."""
@@ -262,6 +277,13 @@ class EveryTreeOfCells(Family[MixedRows]):
     def coords(self) -> dict[str, Any]:
         """Return those of `EveryTree`."""
         return self.trees.coords()
+
+
+def unobserved(family: Family[Any]) -> Any:
+    """Return the cells, one or (feature), that a family sums out."""
+    if isinstance(family, EveryTreeOfCells):
+        return family.unobserved()
+    return MISSING if family.kind == "category" else np.nan
 
 
 def _bins(cells: Cells) -> tuple[Integers, Array]:
