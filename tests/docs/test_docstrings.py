@@ -20,7 +20,6 @@ LEFT = {
     "SA01": "the reference links names in the text",
     "SS01": "constants",
     "SS02": "symbols stand at the beginning",
-    "SS05": "nouns that end in s",
 }
 """Checks of numpydoc that are not required, and why; all others are."""
 
