@@ -130,13 +130,13 @@ ROUGH, COUNTING = 2, 0.5
 
 
 def _sliced(model: Model, engine: Slice, seed: int) -> Draws:
-    """Return the draws of chains on slices, of longer ones where these have not converged."""
-    density = slices.density_of(model)
-    sampled = slices.sample(density, engine, seed)
-    longer = slices.longer(model, engine)
-    if longer is not None and _problems(model, joined(sampled.draws), engine, sampled.stats):
-        sampled = slices.sample(density, longer, seed)
-    return checked_chains(model, joined(sampled.draws), engine, engine.chains, sampled.stats)
+    """Return the draws of chains on slices, which become longer where they have not converged."""
+    chains = slices.Chains(slices.density_of(model), engine, seed)
+    draws = checked(model, *chains.sample(), engine)
+    if draws.problems and slices.LONGER * slices.work(model, engine) <= slices.MOST_WORK:
+        chains.lengthen()
+        draws = checked(model, *chains.sample(), engine)
+    return draws
 
 
 MOST_CHECKED = 500
@@ -324,11 +324,12 @@ def _chains(model: Model, engine: Augmentation | NUTS | Slice, seed: int) -> Dra
         return Draws({}, engine.chains)
     match engine:
         case Augmentation():
-            return checked_chains(model, augmentation.sample(model, engine, seed), engine, engine.chains)
+            draws = checked(model, augmentation.sample(model, engine, seed), None, engine)
         case NUTS():
-            return _nuts(model, engine, seed)
+            draws = checked(model, *_nuts(model, engine, seed), engine)
         case Slice():
-            return _sliced(model, engine, seed)
+            draws = _sliced(model, engine, seed)
+    return warned(draws)
 
 
 def _require_proper(model: Model) -> None:
@@ -367,38 +368,31 @@ def _require_few(model: Model) -> None:
         raise Refused(f"the model has {size}; take inference={others}, or fewer columns")
 
 
-def _nuts(model: Model, engine: NUTS, seed: int) -> Draws:
+def _nuts(model: Model, engine: NUTS, seed: int) -> tuple[Parameters, xr.Dataset]:
     """Sample by NUTS; logistic regression in coordinates in which its posterior is nearly normal."""
     if isinstance(model, LogisticModel):
         sampled = nuts.sample_machine_code(model.density(), engine, seed)
-        return checked_chains(model, joined(sampled.draws), engine, engine.chains, sampled.stats)
+        return joined(sampled.draws), sampled.stats
     assert isinstance(model, GenerativeModel)
     sampled = nuts.sample(model.pymc(), engine, seed, signature=model.signature())
-    return checked_chains(model, model.from_pymc(joined(sampled.draws)), engine, engine.chains, sampled.stats)
+    return model.from_pymc(joined(sampled.draws)), sampled.stats
 
 
-def checked_chains(
-    model: Model,
-    parameters: Parameters,
-    engine: Augmentation | NUTS | Slice,
-    chains: int,
-    stats: xr.Dataset | None = None,
+def checked(
+    model: Model, parameters: Parameters, stats: xr.Dataset | None, engine: Augmentation | NUTS | Slice
 ) -> Draws:
-    """Return the draws of Markov chains, with warnings where these have not converged."""
-    problems = _problems(model, parameters, engine, stats)
-    for problem in problems:
-        warn(problem, ConvergenceWarning)
-    return Draws(parameters, chains, stats, problems)
-
-
-def _problems(
-    model: Model, parameters: Parameters, engine: Augmentation | NUTS | Slice, stats: xr.Dataset | None
-) -> tuple[str, ...]:
+    """Return the draws of Markov chains, and why they cannot be trusted yet."""
     posterior = to_dataset(parameters, model.dims(), model.coords(), engine.chains)
-    name = type(engine).__name__
-    if isinstance(engine, NUTS):
-        return convergence_problems(posterior, stats, engine.max_treedepth, name)
-    return convergence_problems(posterior, stats, engine=name, most=MOST_CHECKED)
+    deepest, most = (engine.max_treedepth, None) if isinstance(engine, NUTS) else (0, MOST_CHECKED)
+    problems = convergence_problems(posterior, stats, deepest, type(engine).__name__, most)
+    return Draws(parameters, engine.chains, stats, problems)
+
+
+def warned(draws: Draws) -> Draws:
+    """Return the draws, with a warning for each problem."""
+    for problem in draws.problems:
+        warn(problem, ConvergenceWarning)
+    return draws
 
 
 def joined(draws: Mapping[str, Any]) -> dict[str, Array]:

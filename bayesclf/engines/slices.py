@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bayesclf.arrays import Array
+from bayesclf.arrays import Array, Parameters
 from bayesclf.constraints import Whole, require
 from bayesclf.display import Concise
-from bayesclf.engines.nuts import Sample
 from bayesclf.errors import Refused
 from bayesclf.models import Model
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.posterior.answers import available
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from bayesclf.models.logistic.density import LogisticDensity
 
 LOOKS = 5
 """Evaluations of the density for each step of a chain."""
 MOST_WORK = 6e10
 """Multiplications that chains may take, half a minute."""
-PATIENT = 4
-"""How many times as many steps there are for each draw of a second run."""
+LONGER = 4
+"""How many times as long chains become that have not converged."""
 DRAWS_AT_ONCE = 50
 """Draws of a chain for which random numbers are made at once."""
 
@@ -80,12 +81,6 @@ def work(model: Model, settings: Slice) -> float:
     return LOOKS * steps * (len(model.y) * size + 2.0 * size**2)
 
 
-def longer(model: Model, settings: Slice) -> Slice | None:
-    """Return settings with more steps for each draw, for chains that have not converged; None if they take too long."""
-    more = replace(settings, thin=PATIENT * settings.thin)
-    return more if work(model, more) <= MOST_WORK else None
-
-
 def density_of(model: Model) -> LogisticDensity:
     """Return the log density in coordinates in which it is nearly standard normal.
 
@@ -102,24 +97,43 @@ def _logistic(model: Model) -> LogisticModel:
     return model
 
 
-def sample(density: LogisticDensity, settings: Slice, seed: int) -> Sample:
-    """Draw from the target of a log density, in coordinates in which that is nearly standard normal."""
-    import xarray as xr
+class Chains:
+    """Markov chains of a log density in coordinates in which it is nearly standard normal.
 
-    seeds = np.random.SeedSequence(seed).spawn(settings.chains + 1)
-    with ThreadPoolExecutor(available()) as pool:  # the chains hold no lock
-        x = np.stack(list(pool.map(partial(_chain, density, settings), seeds[1:])))[:, settings.tune :]
-    stats = xr.Dataset(
-        {"lp": (("chain", "draw"), x[:, :, 0]), "n_steps": (("chain", "draw"), x[:, :, 1].astype(np.int64))},
-        {"chain": np.arange(settings.chains), "draw": np.arange(settings.draws)},
-    )
-    return Sample(density.parameters(x[:, :, 2:], np.random.default_rng(seeds[0])), stats)
+    `x`: Draws (chain, draw, 2 + coordinate), as `LogisticDensity.slices` has them.
+    """
 
+    def __init__(self, density: LogisticDensity, settings: Slice, seed: int) -> None:
+        self.density, self.settings = density, settings
+        seeds = np.random.SeedSequence(seed).spawn(settings.chains + 1)
+        self._rng, *self._rngs = map(np.random.default_rng, seeds)
+        self._states = [density.proposed(rng) for rng in self._rngs]
+        self._next(settings.tune, settings.thin)
+        self.x = self._next(settings.draws, settings.thin)
 
-def _chain(density: LogisticDensity, settings: Slice, seed: np.random.SeedSequence) -> Array:
-    """Return the draws of a chain (draw, 2 + coordinate), as `LogisticDensity.slices` has them."""
-    rng = np.random.default_rng(seed)
-    draws, state = np.empty((settings.tune + settings.draws, 2 + density.size)), density.proposed(rng)
-    for first in range(0, len(draws), DRAWS_AT_ONCE):
-        density.slices(state, draws[first : first + DRAWS_AT_ONCE], settings.thin, rng)
-    return draws
+    def lengthen(self) -> None:
+        """Make the chains `LONGER` times as long, with as many draws as before."""
+        kept = self.settings.draws // LONGER
+        x = self.x[:, : LONGER * kept].reshape(len(self.x), kept, LONGER, self.x.shape[2])
+        x[:, :, -1, 1] = x[..., 1].sum(axis=2)
+        self.x = np.hstack([x[:, :, -1], self._next(self.settings.draws - kept, LONGER * self.settings.thin)])
+
+    def _next(self, draws: int, thin: int) -> Array:
+        with ThreadPoolExecutor(available()) as pool:  # the chains hold no lock
+            return np.stack(list(pool.map(partial(self._chain, draws, thin), self._states, self._rngs)))
+
+    def _chain(self, number: int, thin: int, state: Array, rng: np.random.Generator) -> Array:
+        draws = np.empty((number, 2 + self.density.size))
+        for first in range(0, number, DRAWS_AT_ONCE):
+            self.density.slices(state, draws[first : first + DRAWS_AT_ONCE], thin, rng)
+        return draws
+
+    def sample(self) -> tuple[Parameters, xr.Dataset]:
+        """Return the parameters (draw, …), one chain after the other, and sample statistics (chain, draw)."""
+        import xarray as xr
+
+        chains, draws, _ = self.x.shape
+        own = {"lp": self.x[:, :, 0], "n_steps": self.x[:, :, 1].astype(np.int64)}
+        coords = {"chain": np.arange(chains), "draw": np.arange(draws)}
+        stats = xr.Dataset({name: (("chain", "draw"), values) for name, values in own.items()}, coords)
+        return self.density.parameters(np.concatenate(self.x)[:, 2:], self._rng), stats

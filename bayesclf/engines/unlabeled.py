@@ -15,10 +15,11 @@ from bayesclf.engines.inference import (
     Auto,
     Draws,
     Engine,
-    checked_chains,
+    checked,
     estimate,
     named_engine,
     require_room,
+    warned,
 )
 from bayesclf.errors import ConvergenceWarning, DoesNotExist, Refused, warn
 from bayesclf.families.base import Statistics
@@ -162,7 +163,7 @@ def infer_partly(partly: PartlyLabeled, inference: str | Engine, seed: int) -> P
         require_room(partly.model, engine)
         if not partly.model.dims():
             return PartlyInferred(engine, Draws({}, engine.chains), {}, ())
-        draws = checked_chains(partly.model, sample(partly, engine, seed), engine, engine.chains)
+        draws = warned(checked(partly.model, sample(partly, engine, seed), None, engine))
         return PartlyInferred(engine, draws, {}, draws.problems)
     name = "mle" if isinstance(engine, MLE) else "map"
     point, problems = found_point(partly, name)

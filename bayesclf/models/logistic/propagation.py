@@ -22,33 +22,11 @@ POINTS, REACH = 101, 7.0
 """Points at which the likelihood of a row is averaged along one axis, and how many sds they reach from the mean."""
 POINTS_OF_MORE = 128
 """Points along several axes."""
-SWEEPS, STEP, SETTLED = 12, 0.8, 0.02
-"""Most sweeps over the rows, the share of the way to its new site that each goes, and the change of a row's mean in sds
-and log variance that ends them."""
+SWEEPS, STEP, SETTLED = 8, 0.7, 0.1
+"""Most sweeps over the rows; the share of the way to its new site that each goes; and how small the changes are that end
+them: the norm over the rows of the change of the mean in sds and of the log variance."""
 LEAST = 1e-6
 """Share of the precision of a row's scores that the other rows keep at least."""
-
-
-@dataclass(frozen=True, eq=False)
-class Normals:
-    """A normal of φ = γ x for each row: means m (row, contrast), and roots R of covariances R Rᵀ (row, c, c)."""
-
-    mean: Array
-    root: Array
-
-    @property
-    def log_mass(self) -> Array:
-        """½ mᵀ Σ⁻¹ m + ½ log |Σ|, (row): the log integral of its factor, up to a constant."""
-        scaled = np.linalg.solve(self.root, self.mean[..., None])[..., 0]
-        return np.asarray(0.5 * np.sum(scaled**2, axis=1) + np.linalg.slogdet(self.root)[1])
-
-    def without(self, tau: Array, nu: Array) -> Normals:
-        """Return the normals of the other rows: each without the row's own site exp(ν·φ − ½ φᵀτφ)."""
-        turned = self.root.swapaxes(1, 2)
-        own, turn = np.linalg.eigh(np.eye(nu.shape[1]) - turned @ tau @ self.root)
-        root = (self.root @ turn) / np.sqrt(np.maximum(own, LEAST))[:, None, :]
-        linear = np.linalg.solve(self.root @ turned, self.mean[..., None]) - nu[..., None]
-        return Normals((root @ (root.swapaxes(1, 2) @ linear))[..., 0], root)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,22 +73,46 @@ class Propagation:
             gamma = linalg.cho_solve((lower, True), (nu.T @ X).ravel() + pull).reshape(shape)
             inverse = linalg.solve_triangular(lower, np.eye(len(lower)), lower=True).reshape(-1, *shape)
             spread = (inverse @ X.T).T  # (row, contrast, parameter)
-            own = Normals(X @ gamma.T, np.linalg.cholesky(spread @ spread.swapaxes(1, 2)))
-            others = own.without(tau, nu)
-            log_total, aimed = self._with_likelihood(others)
-            log_sites = log_total + others.log_mass - own.log_mass
-            moved = np.linalg.solve(own.root, (aimed.mean - own.mean)[..., None])
-            wider = 2 * (np.linalg.slogdet(aimed.root)[1] - np.linalg.slogdet(own.root)[1])
-            if sweep == SWEEPS - 1 or np.sqrt((moved**2).sum(axis=1)).max() + np.abs(wider).max() < SETTLED:
+            mean, root = X @ gamma.T, np.linalg.cholesky(spread @ spread.swapaxes(1, 2))
+            log_site, changed, new_tau, new_nu = self._matched(mean, root, tau, nu)
+            if sweep == SWEEPS - 1 or np.linalg.norm(changed) < SETTLED:
                 break
-            new_tau, new_nu = _sites(others, aimed)
             tau, nu = tau + STEP * (new_tau - tau), nu + STEP * (new_nu - nu)
         self.known[gamma.tobytes()] = tau, nu
-        quadratic = np.einsum("na,nab,nb->", own.mean, tau, own.mean)
-        value = float(prior.log_density(gamma[None])[0] + np.sum(nu * own.mean) - 0.5 * quadratic + log_sites.sum())
+        value = float(prior.log_density(gamma[None])[0] + log_site.sum())
         if not np.isfinite(value):
             raise FloatingPointError
         return value, gamma, lower @ lower.T
+
+    def _matched(self, mean: Array, root: Array, tau: Array, nu: Array) -> tuple[Array, Array, Array, Array]:
+        """Return what each row's likelihood makes of the normal of its φ = m + R u.
+
+        `mean`, `root`: m (row, contrast) and R (row, contrast, contrast). `tau`, `nu`: The site that it holds.
+
+        Returns: log of the site at m, scaled as the likelihood; how far the likelihood moves the mean of u, plus the
+        change of the log determinant of its covariance; new τ; new ν. Each is (row, …).
+        """
+        across = root.swapaxes(1, 2)
+        # the normal of u without the site: precision Q diag(p) Qᵀ = (C Cᵀ)⁻¹, mean c
+        linear = _times(across, nu - _times(tau, mean))
+        p, turn = np.linalg.eigh(np.eye(nu.shape[1]) - across @ tau @ root)
+        p = np.maximum(p, LEAST)
+        C = turn / np.sqrt(p)[:, None, :]
+        half = _times(C.swapaxes(1, 2), linear)
+        c = -_times(C, half)
+        log_total, a, V = self._with_likelihood(mean + _times(root, c), root @ C)
+        # the site with which u has mean c + C a and covariance C V Cᵀ; V is at most I but for rounding and few points
+        own, axes = np.linalg.eigh(V)
+        own = np.clip(own, LEAST, 1.0)
+        moved, outward = c + _times(C, a), turn * np.sqrt(p)[:, None, :]
+        axes = outward @ axes
+        new = (axes * (1 / own - 1)[:, None, :]) @ axes.swapaxes(1, 2)
+        back = np.linalg.inv(root)
+        new_tau = back.swapaxes(1, 2) @ new @ back
+        new_nu = _times(back.swapaxes(1, 2), _times(outward, a) + _times(new, moved)) + _times(new_tau, mean)
+        log_p = np.log(p).sum(axis=1)
+        log_site = log_total + 0.5 * (np.sum(half**2, axis=1) - log_p)
+        return log_site, np.linalg.norm(moved, axis=1) + np.abs(np.log(own).sum(axis=1) - log_p), new_tau, new_nu
 
     def _expansion(self, gamma: Array) -> tuple[Array, Array]:
         """Return the sites τ and ν that have the value, slope and curvature of the likelihoods at γ."""
@@ -120,7 +122,7 @@ class Propagation:
         curvature = P[:, :, None] * (np.eye(P.shape[1]) - P[:, None, :])
         tau = weight[:, None, None] * (self.contrast.T @ curvature @ self.contrast)
         residual = (y[:, None] == np.arange(P.shape[1])) - P
-        return tau, (tau @ phi[..., None])[..., 0] + weight[:, None] * (residual @ self.contrast)
+        return tau, _times(tau, phi) + weight[:, None] * (residual @ self.contrast)
 
     def _precision(self, tau: Array) -> Array:
         """Return Σ τ ⊗ x xᵀ, (contrast · column, contrast · column)."""
@@ -131,11 +133,14 @@ class Propagation:
                 out[a, :, b] = out[b, :, a] = (X.T * tau[:, a, b]) @ X
         return out.reshape(contrasts * X.shape[1], -1)
 
-    def _with_likelihood(self, others: Normals) -> tuple[Array, Normals]:
-        """Return the log mass (row) and the moments of normals times the likelihood of their row."""
+    def _with_likelihood(self, mean: Array, root: Array) -> tuple[Array, Array, Array]:
+        """Return the log mass (row), mean a and covariance V of v, standard normal times the likelihood of a row.
+
+        `mean`, `root`: The row's φ is mean + root v, (row, contrast) and (row, contrast, contrast).
+        """
         points, log_weight = self.points
         size, y = points.shape[1], self.likelihood.y
-        phi = others.mean.T[:, :, None] + others.root.swapaxes(0, 1) @ points.T
+        phi = mean.T[:, :, None] + root.swapaxes(0, 1) @ points.T
         scores = np.tensordot(self.contrast, phi, 1)
         log_share = np.where(y >= 0, scores[np.maximum(y, 0), np.arange(len(y))].T, 0.0).T
         log_share -= log_normalizer(scores, axis=0)
@@ -148,18 +153,9 @@ class Propagation:
         center = share @ points
         square = share @ (points[:, :, None] * points[:, None, :]).reshape(len(points), -1)
         covariance = square.reshape(-1, size, size) - center[:, :, None] * center[:, None, :]
-        root = np.linalg.cholesky(covariance + LEAST * np.eye(size))
-        mean = others.mean + (others.root @ center[..., None])[..., 0]
-        return (np.log(total) + top)[:, 0], Normals(mean, others.root @ root)
+        return (np.log(total) + top)[:, 0], center, covariance
 
 
-def _sites(others: Normals, aimed: Normals) -> tuple[Array, Array]:
-    """Return the sites τ and ν with which the normals of the other rows have the moments that are aimed at."""
-    ours, theirs = np.linalg.inv(aimed.root), np.linalg.inv(others.root)
-    precision = ours.swapaxes(1, 2) @ ours
-    tau = precision - theirs.swapaxes(1, 2) @ theirs
-    if tau.shape[1] > 1 or (tau < 0).any():  # never negative but for rounding and few points
-        own, turn = np.linalg.eigh(tau)
-        tau = (turn * np.maximum(own, 0.0)[:, None, :]) @ turn.swapaxes(1, 2)
-    pull = precision @ (aimed.mean - others.mean)[..., None] + tau @ others.mean[..., None]
-    return tau, pull[..., 0]
+def _times(matrices: Array, vectors: Array) -> Array:
+    """Return the product of each row's matrix and vector."""
+    return np.asarray((matrices @ vectors[..., None])[..., 0])
