@@ -35,9 +35,9 @@ from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, Tell, shown, silent
 from bayesclf.tables.columns import Column, ColumnKind, about_words, column_kind, require_column, some_rows
 from bayesclf.tables.levels import EXACT
-from bayesclf.tables.options import named_for, wish_of
+from bayesclf.tables.options import label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import about_useless, renamed, require_classes
+from bayesclf.tables.remarks import about_useless, renamed, require_classes, require_emptied
 from bayesclf.tables.remarks import decided as decided_by
 from bayesclf.tables.streams import Batch, NoRows, Stream, changed
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed
@@ -190,6 +190,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
             break
     if stream is None:
         return source, how, [], {}
+    how = replace(how, target=label_among(stream.names, how.target))
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows()
@@ -276,6 +277,9 @@ class Pass:
             done += len(batch.table)
             speed = done / max(time.perf_counter() - start, 1e-9)
             tell(f"{stream.where}{nth}, {speed:,.0f} rows a second", done, stream.rows or done)
+        if part is None:
+            wish = wish_of(self.how.reading or {}, missing=self.how.missing)
+            require_emptied(wish, stream.names, stream.emptied, stream.where)
         return None if found is None else Found(clf, found)
 
     def over_part(self, source: Any, part: int, kinds: Mapping[str, str] | None) -> Found | None:

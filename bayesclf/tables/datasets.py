@@ -329,16 +329,17 @@ def _loaded(
     useless: dict[str, str] = {}
     if chosen is not None:
         require_column(chosen, columns, name)
-        frame, remark = _with_labels(frame, chosen, name, unlabeled)
         if wish.options.classes:
             frame = frame.assign(**{chosen: cut(frame[chosen], wish.options.classes)})
         require_classes(frame[chosen])
-        notes = (*notes, *remark)
     if from_file:
         said = decided(frame, chosen, wish.options, {*wish.options.keep, *wish.kinds}, name)
         useless, notes = said.left_out, (*said.notes, *notes)
         if said.slips:
             frame = frame.assign(**{str(chosen): renamed(frame[chosen], said.slips)})
+    if chosen is not None:
+        frame, remark = _with_labels(frame, chosen, name, unlabeled)
+        notes = (*notes, *remark)
     said_of_it = (about.description, about.source, about.creators, about.license, about.changes, about.note)
     return Dataset(name, frame, chosen or "", *said_of_it, notes, useless)
 

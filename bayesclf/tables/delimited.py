@@ -75,6 +75,8 @@ class Found:
         What quotes cells.
     skipped
         Numbers of lines that are left out.
+    spaced
+        Whether blanks stand between a separator and a quote.
     plain
         Whether the bytes can be parsed as they are, once the lines before the first row are left out.
     kinds
@@ -92,6 +94,7 @@ class Found:
     quoted: bool = False
     quote: str = '"'
     skipped: frozenset[int] = frozenset()
+    spaced: bool = False
     plain: bool = True
     kinds: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -113,6 +116,12 @@ class Found:
         if self.quoted:
             line = _without_quotes(line)
         return "\t".join(line.split()) + "\n" if self.separator == " " else line
+
+    def records(self, text: Iterable[str], strict: bool = False) -> Any:
+        """Return a csv reader of lines."""
+        return csv.reader(
+            text, delimiter=self.between, quotechar=self.quote, skipinitialspace=self.spaced, strict=strict
+        )
 
 
 def _without_quotes(line: str) -> str:
@@ -193,7 +202,11 @@ def laid_out(
             said = NAMES_OF.get(separator, repr(separator))
             notes.append(f"the separator is {said} ({option('separator')} says another one)")
     found = Found(encoding, separator, (), 1, comment, quoted=quoted, skipped=frozenset(skipped))
-    numbers, rows = _records_of([found.row(0, line) for line in texts], [number for number, _ in used], found.between)
+    lines_used, their_numbers = [found.row(0, line) for line in texts], [number for number, _ in used]
+    unsure = asked.separator is None and own is None and _width(texts, separator) == 1
+    for sign in SEPARATORS[:-1] if unsure else (found.between,):
+        _refuse_titles(*_records_of(lines_used, their_numbers, sign), path)
+    numbers, rows = _records_of(lines_used, their_numbers, found.between)
     if not rows:
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
@@ -230,6 +243,12 @@ def _named(
                 top = [*top, ""]
             elif _holds_row_names([row[0] for row in rest]):
                 top = ["", *top]  # as R writes the names of rows
+            else:
+                raise InputError(
+                    f"{path}: line {numbers[0]} has {counted(len(top), 'cell')} and each row below it {len(top) + 1}; "
+                    f"name every column, quote cells that contain {found.between!r}, or leave a title out with "
+                    f"{option('skip_rows', numbers[:1])}"
+                )
         names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
         first = numbers[1] if rest and len(names) > 1 else numbers[0] + 1
         _refuse_second_header(names, rest, numbers[1:], path)
@@ -287,7 +306,7 @@ def _cells(lines: Iterable[str], separator: str) -> list[list[str]]:
 
 def _records_of(lines: list[str], numbers: Sequence[int] | None, separator: str) -> tuple[list[int], list[list[str]]]:
     """Return the number of the first line, and the cells, of the first records; those after a wrong quote are none."""
-    reader = csv.reader(lines, delimiter=separator)
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
     firsts, rows, line = [], [], 0
     with suppress(csv.Error), cells_of_any_length():
         for cells in reader:
@@ -312,8 +331,7 @@ def cells_of_any_length() -> Iterator[None]:
 
 def check_rows(found: Found, text: str, path: Path) -> None:
     """Raise for rows with other numbers of cells than the header has, and for quotes that do not match."""
-    lines = found.rows(io.StringIO(text, newline=""))
-    reader = csv.reader(lines, delimiter=found.between, quotechar=found.quote, strict=True)
+    reader = found.records(found.rows(io.StringIO(text, newline="")), strict=True)
     row, line, alone = 0, 1, len(found.names) == 1  # a blank line is a missing cell of a column that is alone
     wrong: tuple[int, int, int] | None = None
     try:
@@ -421,6 +439,22 @@ def _refuse_second_header(names: Sequence[str], rows: Sequence[Sequence[str]], n
         )
 
 
+def _refuse_titles(numbers: list[int], rows: list[list[str]], path: Path) -> None:
+    """Raise for lines of one cell above a row of names."""
+    filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
+    first = next((place for place, cells in enumerate(filled) if cells > 1), 0)
+    if not first or not rows[0][0].strip():
+        return
+    names, below = rows[first], rows[first + 1 :]
+    if {len(row) for row in below} == {len(names)} and not (
+        any(written(cell.strip()) for cell in names) or _looks_like_rows(names, below)
+    ):
+        raise InputError(
+            f"{path}: line {numbers[0]} has {clipped(rows[0][0], 40)!r} alone, like a title above the names of "
+            f"columns; leave it out with {option('skip_rows', numbers[:first])}"
+        )
+
+
 def _arff(lines: list[str], encoding: str, path: Path) -> Found:
     """Return the layout of an ARFF file: its columns are declared before the rows."""
     names, kinds = [], {}
@@ -465,6 +499,14 @@ class _Lines:
 
     def close(self) -> None:
         """Leave the file, which its owner closes."""
+
+
+def _quoted(found: Found, lines: Iterable[str]) -> Iterator[str]:
+    """Yield rows with each cell in quotes, as Arrow takes a quote after a blank for a part of the cell."""
+    with cells_of_any_length():
+        for row in found.records(lines):
+            cells = (cell.replace(found.quote, 2 * found.quote) for cell in row)
+            yield found.between.join(f"{found.quote}{cell}{found.quote}" for cell in cells) + "\n"
 
 
 def require_names(names: Sequence[str], path: Path) -> None:
@@ -529,7 +571,7 @@ def text_stream(
         written=of_words,
         files=tuple(paths),
         notes=_notes_of(first, meanings, wish),
-        emptied=frozenset(name for name, survey in surveys.items() if survey.emptied),
+        emptied={name for name, survey in surveys.items() if survey.emptied},
         reading={**wish.remembered(), "decimal": decimal, "signs": signs},
     )
 
@@ -578,6 +620,14 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
     text = decoded(head, encoding, path, whole)
     start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text
     found = laid_out(start, encoding, wish.options, path, wish.names, default_separator(path))
+    blank_before_quote = re.compile(f"{re.escape(found.between)} +{found.quote}(?!{found.quote})")
+    if blank_before_quote.search(text) and any(
+        cell[:1] == " " and cell.lstrip()[:1] == found.quote
+        for row in found.records(found.rows(io.StringIO(text, newline="")))
+        for cell in row
+    ):
+        said = "the blanks before cells in quotes are left out"
+        found = replace(found, spaced=True, plain=False, notes=(*found.notes, said))
     require_names(found.names, path)
     if data is not None:
         check_rows(found, text, path)
@@ -623,7 +673,8 @@ def _batches(path: Path, found: Found, names: Sequence[str], data: bytes | None 
                     file.readline()
             else:
                 text = stack.enter_context(io.TextIOWrapper(file, found.encoding, newline=""))
-                source = _Lines(filter(None, found.rows(text, left_out="")))
+                rows = filter(None, found.rows(text, left_out=""))
+                source = _Lines(_quoted(found, rows) if found.spaced else rows)
             with arrow.open_csv(pa.PythonFile(source, "r"), read, parse, convert) as reader:
                 yield from (batch for batch in reader if batch.num_rows)
     except InputError:

@@ -161,7 +161,10 @@ def label_among(columns: Sequence[str], target: str) -> str:
     return columns[-1] if target == "last" else target
 
 
-MANY = ("skip_rows", "missing", "keep", "classes")
+NUMBERS = ("skip_rows", "classes")
+"""Options that are lists of numbers, which the command line takes with commas."""
+
+MANY = (*NUMBERS, "missing", "keep")
 """Options that are lists."""
 
 
@@ -217,6 +220,8 @@ def option(name: str, value: Any = VALUE) -> str:
             value = [
                 f"{column}={one}" for column, own in value.items() for one in (own if type(own) is list else [own])
             ]
+        if name in NUMBERS and isinstance(value, list):
+            value = ",".join(map(str, value))
         words = value if isinstance(value, list) else [] if value is True or value is VALUE else [value]
         return " ".join(f"{flag} {quote(str(word))}" for word in words) or flag
     shown = "…" if value is VALUE else repr(value)

@@ -26,7 +26,7 @@ from bayesclf.files import regular
 from bayesclf.tables.columns import LONGEST_VALUE, ColumnKind, convert_columns, not_plain, require_column, require_kinds
 from bayesclf.tables.delimited import decoded, encoding_of, require_names, text_stream
 from bayesclf.tables.options import READING, ReadOptions, Wish, named_for, option, wish_of
-from bayesclf.tables.remarks import cut, emptied
+from bayesclf.tables.remarks import cut, emptied, require_emptied
 from bayesclf.tables.streams import (
     ALL,
     NoRows,
@@ -176,14 +176,9 @@ def as_wished(frame: pd.DataFrame, wish: Wish, where: str, emptied_already: Coll
     if wish.missing or wish.options.missing:
         codes = {name: wish.codes(name) for name in map(str, frame.columns)}
         frame = convert_columns(frame, {n: k for n, k in kinds.items() if n not in wish.missing}, where)
-        before = frame.isna().to_numpy().sum()
-        of_model = wish.options.signs is not None
-        frame = emptied(frame, codes, where, () if of_model else wish.missing.keys() - emptied_already)
-        none = not emptied_already and frame.isna().to_numpy().sum() == before
-        if none and wish.options.missing and not of_model:
-            said = " or ".join(map(str, wish.options.missing))
-            of_one = option("missing", {"COL": ["VALUE"]})
-            raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
+        found = set(emptied_already)
+        frame = emptied(frame, codes, where, found)
+        require_emptied(wish, codes, found, where)
     return convert_columns(frame, kinds, where)
 
 

@@ -27,7 +27,7 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
-from bayesclf.tables.options import ReadOptions, of_memory, option
+from bayesclf.tables.options import ReadOptions, Wish, of_memory, option
 from bayesclf.tables.writing import PLAIN, Survey, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
@@ -213,9 +213,9 @@ def _isolated(cells: Array, value: float) -> Spike | None:
 
 
 def emptied(
-    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, required: Collection[str] = ()
+    frame: pd.DataFrame, missing: Mapping[str, Sequence[object]], where: str, found: set[str] | None = None
 ) -> pd.DataFrame:
-    """Return a table in which the cells with some values are empty; a `required` column must hold one of its values.
+    """Return a table in which the cells with some values are empty, and note in `found` which columns had some.
 
     Examples
     --------
@@ -230,11 +230,10 @@ def emptied(
             flags = column.isin(pd.to_numeric(pd.Series(words, dtype=object), errors="coerce").dropna())
         else:
             flags = as_words(column.astype(object)).isin(words)
-        if name in required and not flags.any():
-            said = " or ".join(words) or "no value"
-            raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
         if not flags.any():
             continue
+        if found is not None:
+            found.add(name)
         emptied_column = column.mask(flags)
         if isinstance(column.dtype, pd.CategoricalDtype):
             # what stands for "missing" is no level
@@ -242,6 +241,20 @@ def emptied(
             emptied_column = emptied_column.cat.remove_categories(gone)
         columns[name] = emptied_column
     return frame.assign(**columns) if columns else frame
+
+
+def require_emptied(wish: Wish, names: Collection[str], found: Collection[str], where: str) -> None:
+    """Raise where no cell of one of some columns, or of the table, had a value that the user calls missing."""
+    if wish.options.signs is not None:  # the user has said so of the table of a model
+        return
+    for name, values in wish.missing.items():
+        if name in names and name not in found:
+            said = " or ".join(map(str, values)) or "no value"
+            raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
+    if wish.options.missing and not found:
+        said = " or ".join(map(str, wish.options.missing))
+        of_one = option("missing", {"COL": ["VALUE"]})
+        raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
 
 
 FEWEST_ROWS = 20
@@ -603,6 +616,8 @@ def _almost_numbers(name: str, column: pd.Series, levels: Counter[Any]) -> str:
         remedy = f"write a number for each bound, such as {value:g} for {limit[0]!r},"
     elif len(bad_words) <= LISTED_LEVELS:
         remedy = f"leave {cells} empty ({option('missing', {name: bad_words})})"
+        if bad.sum() == bad.iloc[-1]:
+            remedy = f"leave the last line out ({option('skip_rows')}) if it is a sum, or {remedy}"
     return (
         f"column {name!r} is read as categories because of {listed(found, LISTED_LEVELS, IN_ALL)}; {remedy} to "
         f"read the column as numbers, or declare that this is meant, with {option('kind', {name: 'category'})}"

@@ -245,7 +245,7 @@ class Stream:
     notes
         What was done to read the files, in sentences.
     emptied
-        Columns in which a cell had a word that the user calls missing, of files of text.
+        Columns in which a cell that was read had a value that the user calls missing.
     reading
         How further files are to be read, as options of `bayesclf.datasets.read`.
     """
@@ -262,7 +262,7 @@ class Stream:
     expected: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     notes: tuple[str, ...] = ()
-    emptied: frozenset[str] = frozenset()
+    emptied: set[str] = field(default_factory=set)
     reading: Mapping[str, Any] = field(default_factory=dict)
 
     def select(self, names: Sequence[str]) -> Stream:
@@ -313,7 +313,7 @@ class Stream:
                 require_same(table.columns, self.names, where, self.where)
                 table = table[list(self.names)]
             if self.missing:
-                table = emptied(table, self.missing, where)
+                table = emptied(table, self.missing, where, self.emptied)
             if self.from_file or self.kinds:
                 table = _converted(table, self.kinds, where, self.from_file)
             yield Batch(where, table)

@@ -81,6 +81,10 @@ CASES = {
     ),
     "ISO thousands": (rows("1 13{j},{y}", "a,cls\n"), {"a": "number"}, 0, "without the marks between thousands"),
     "cp1252": (rows("Köln {k},{y}", "a,cls\n"), {"a": "category"}, 0, "the text is cp1252"),
+    "blanks before quotes": (
+        rows('{j}, "x, {k}", {y}', '"a", b, cls\n'),
+        *({"a": "number", "b": "category"}, 0, "the blanks before cells in quotes are left out"),
+    ),
     "index": (rows("{i},{j},{y}", ",a,cls\n"), {"a": "number"}, 0, "numbers or names the rows and is left out"),
     "trail": (rows("{j},{k},{y},", "a,b,cls,\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
     "trail of rows": (rows("{j},{k},{y},", "a,b,cls\n"), NUMBERS, 0, "the column without a name at place 4 is empty"),
@@ -114,6 +118,18 @@ CASES = {
     "codes among words": (
         rows("{j},{y}", "a,cls\n").replace("\n3,", "\nNA,").replace("\n1,", "\none,"),
         *({"a": "category"}, 0, "'NA' (6 cells) among words is a level (missing={'a': ['NA']} empties it)"),
+    ),
+    "codes and blanks among words": (
+        rows("w{k},{j},{y}", "a,b,cls\n").replace("\nw3,", "\n?,").replace("\nw2,", "\nNA,").replace("\nw1,", "\n ,"),
+        *(
+            {"a": "category", "b": "number"},
+            10,
+            "'NA' (10 cells), '?' (10 cells) among words are levels (missing={'a':",
+        ),
+    ),
+    "a sum below": (
+        rows("{j},{k},{y}", "a,b,cls\n") + "Total,,no\n",
+        *({"a": "category", "b": "number"}, 1, "because of 'Total' (row 41); leave the last line out (skip_rows=…) if"),
     ),
     "comments": (
         rows("{j},{k},{y}", "# made by hand\na,b,cls\n"),
@@ -322,6 +338,13 @@ def test_quantities_become_classes_by_bounds(tmp_path):
             {},
             "line 2 has 'kg', 'cm' where the rows below it have numbers",
         ),
+        (rows("{j},{k},{y}", "Weights, 2020\n\na,b,cls\n"), {}, "line 1 has 2 cells and each row below it 3; name"),
+        (
+            rows("{j};{k};{y}", "Weights\nby hand\na;b;cls\n"),
+            {},
+            "above the names of columns; leave it out with skip_rows=[1, 2]",
+        ),
+        (rows("{j},{k},{y}", "Weights,,\n,,\na,b,cls\n"), {}, "'Weights' alone, like a title"),
         (rows("{j},{k},{y}", "a,b,cls\n") + "Total,40\n", {}, "or leave line 42 out with skip_rows=[42]"),
         (rows("{j},{y}", "a,cls\n"), {"keep": ["id"]}, "has no column 'id'"),
         (rows("{i},{y}", "id,cls\n"), {}, "no column is left, as 'id' numbers the rows; keep=['id']"),
