@@ -62,7 +62,7 @@ from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypot
 from bayesclf.rules import Gibbs
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Column, Rows, Table, to_sparse_table
-from bayesclf.tables.remarks import about_useless
+from bayesclf.tables.remarks import about_columns
 from bayesclf.wording import LISTED_NAMES, counted, listed, number
 
 if TYPE_CHECKING:
@@ -302,11 +302,8 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
             else:
                 self._infer_partly(rows)
             words: list[str] = []
-            if not sparse.issparse(X):
-                categories = [own.name for own in self.columns_ if own.kind == "category" and not own.of_numbers]
-                words += columns.about_words(rows.frame, categories)
-            if hasattr(self, "feature_names_in_") and not columns.is_described(X):
-                words += about_useless(rows.frame)
+            if not sparse.issparse(X) and not columns.is_described(X):
+                words = about_columns(rows.frame, hasattr(self, "feature_names_in_"))
             self.notes_ = [*columns.notes_of(X), *words, *self.notes_, *remarks]
         return self
 

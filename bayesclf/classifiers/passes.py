@@ -33,11 +33,11 @@ from bayesclf.families.learned_alpha import MOST_ROWS, learned_by
 from bayesclf.families.moments import part_of_more
 from bayesclf.families.selected import Selected
 from bayesclf.progress import Progress, Tell, shown, silent
-from bayesclf.tables.columns import Column, ColumnKind, about_words, column_kind, require_column, some_rows
+from bayesclf.tables.columns import Column, ColumnKind, column_kind, require_column, some_rows
 from bayesclf.tables.levels import EXACT
 from bayesclf.tables.options import label_among, named_for, wish_of
 from bayesclf.tables.reading import files_of, open_stream
-from bayesclf.tables.remarks import about_useless, renamed, require_classes, require_emptied
+from bayesclf.tables.remarks import about_columns, renamed, require_classes, require_emptied
 from bayesclf.tables.remarks import decided as decided_by
 from bayesclf.tables.streams import Batch, NoRows, Stream, changed
 from bayesclf.wording import LISTED_NAMES, LISTED_ROWS, counted, listed
@@ -220,7 +220,7 @@ def _about(source: Any, how: Reading) -> list[str]:
         return []
     table = batch.table[[name for name in features if name not in (how.kinds or ())]]
     table = table.astype({name: object for name in stream.written if name in table.columns})
-    return [*about_words(table, table.columns), *about_useless(table)]
+    return about_columns(table)
 
 
 class Unlike(InputError):

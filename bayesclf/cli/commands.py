@@ -58,8 +58,14 @@ def compare(
     start = time.perf_counter()
     import numpy as np
 
-    from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import comparison_json, issues_of_columns, show_comparison
+    from bayesclf.cli.training import (
+        comparison_json,
+        issues_of_columns,
+        load_training,
+        show_comparison,
+        show_training,
+        source_files,
+    )
     from bayesclf.engines.inference import ENGINES
     from bayesclf.evaluation import comparison as evaluation
     from bayesclf.report import write_comparison
@@ -100,9 +106,7 @@ def compare(
         raise Refused(f"no model can answer under these rules; {model} under {rule}: {answer.reason}")
     issues = issues_of_columns(found)
     if (path := outputs["--json"]) is not None:
-        settings: dict[str, Any] = {"models": list(engines), "rules": wanted, "inference": engines}
-        settings |= {"cv": cv, "repeats": repeats, "seed": seed}
-        write_text(path, comparison_json(found, issues, training, settings))
+        write_text(path, comparison_json(found, issues, training))
     if (path := outputs["--report"]) is not None:
         write_comparison(found, path, command=shlex.join(["bayesclf", *context.obj]))
     if not quiet:
@@ -164,8 +168,7 @@ def fit(
 ) -> None:
     """Fit a classifier and save it."""
     from bayesclf.classifiers.generative import GenerativeClassifier
-    from bayesclf.cli.inputs import load_training, show_training, source_files
-    from bayesclf.cli.results import engine_name
+    from bayesclf.cli.training import engine_name, load_training, show_training, source_files
     from bayesclf.engines.inference import ENGINES
     from bayesclf.storage import save
     from bayesclf.tables.columns import notes_of
@@ -283,7 +286,7 @@ def report(
     classifier = load(model)
     X, y = None, None
     if table is not None:
-        from bayesclf.cli.inputs import load_training, show_sentences
+        from bayesclf.cli.training import load_training, show_sentences
         from bayesclf.interpretation.prediction_files import as_read, kind_to_read, with_levels
 
         kinds = {column.name: kind for column in classifier.columns_ if (kind := kind_to_read(column)) is not None}

@@ -43,7 +43,7 @@ from bayesclf.evaluation.thresholds import code_of, threshold_curve
 from bayesclf.progress import Progress
 from bayesclf.rules import resolve
 from bayesclf.tables.columns import is_described, notes_of
-from bayesclf.tables.remarks import about_useless
+from bayesclf.tables.remarks import about_columns
 from bayesclf.workers import require_jobs
 
 __all__ = ["Comparison", "compare"]
@@ -414,7 +414,7 @@ def compare(
         data=data,
         date=day.today().isoformat(),
         order=class_order(y, classes),
-        read=notes_of(X) if is_described(X) else tuple(about_useless(frame)),
+        read=notes_of(X) if is_described(X) else tuple(about_columns(frame)),
     )
 
 

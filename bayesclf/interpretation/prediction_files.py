@@ -29,7 +29,7 @@ from bayesclf.errors import InputError, PredictionWarning, warn
 from bayesclf.files import PREFIX, STDOUT, regular, write_text, write_whole
 from bayesclf.interpretation.predictions import Columns, Decision, Extras, prediction_columns
 from bayesclf.progress import Progress, shown
-from bayesclf.storage import encoding, fingerprint
+from bayesclf.storage import container, fingerprint
 from bayesclf.tables.columns import Column, ColumnKind, kinds_of, numbers, unseen_cells
 from bayesclf.tables.reading import open_stream, require_elsewhere
 from bayesclf.tables.streams import Stream, batch_rows
@@ -408,7 +408,7 @@ def _origin(
         "numbers of rows in a part": [PART_ROWS, batch_rows(len(stream.names))],
         "version of bayesclf": version("bayesclf"),
     }
-    return {what: encoding.fingerprint(value) for what, value in settings.items()}
+    return {what: container.fingerprint(value) for what, value in settings.items()}
 
 
 def _write_parts(folder: Path, answers: _Answers, origin: Mapping[str, str], resume: bool) -> None:

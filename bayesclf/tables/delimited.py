@@ -250,7 +250,8 @@ def _named(
                     f"{option('skip_rows', numbers[:1])}"
                 )
         names = [name or f"c{place}" + "_" * (f"c{place}" in top) for place, name in enumerate(top, 1)]
-        first = numbers[1] if rest and len(names) > 1 else numbers[0] + 1
+        lines_of_names = len(list(io.StringIO(rows[0][0] + ".", newline="")))
+        first = numbers[1] if rest and len(names) > 1 else numbers[0] + lines_of_names
         _refuse_second_header(names, rest, numbers[1:], path)
         for place, (name, own) in enumerate(zip(names, top, strict=True)):
             if not own:

@@ -289,6 +289,15 @@ class Survey:
         return numbers if style == Style() else replace(numbers, style=style)
 
 
+def meaning_of(words: Iterable[Any], kind: str | None = None) -> Meaning:
+    """Return what words mean that are all of a column, None where one is missing."""
+    import pyarrow as pa
+
+    survey = Survey()
+    survey.add(pa.array(words, pa.string(), from_pandas=True))
+    return survey.meaning(None, kind)
+
+
 _THOUSANDS = r"^[-+]?([1-9]\d{0,2}\.\d{3}|\d+)$"
 HEXADECIMAL = "^-?0[xX]"
 """Pattern of words that Arrow reads as integers."""

@@ -12,7 +12,7 @@ from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
 from bayesclf.tables.reading import open_stream
-from bayesclf.tables.remarks import about_useless, describe_columns, useless
+from bayesclf.tables.remarks import about_columns, describe_columns, useless
 
 LABELS = ["yes", "no", "no"]
 
@@ -402,7 +402,7 @@ def test_a_comparison_and_its_report_say_first_what_was_read(tmp_path):
     assert "Column 'id' numbers the rows and is left out" in section
 
 
-def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monkeypatch):
+def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monkeypatch, tmp_path):
     monkeypatch.setattr("bayesclf.tables.remarks.LOOKED_AT", 30)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -424,12 +424,17 @@ def test_a_table_in_memory_is_fitted_as_it_is_and_its_odd_columns_are_named(monk
         "'id' has a different value in almost every row, column 'when' holds dates; X.drop(columns=['id', 'when'])"
         in (told[0])
     )
-    assert "column 'price' holds numbers with signs; " in told[1]
+    assert "column 'price' holds numbers as words; " in told[1]
     command = told[1].partition("; ")[2].removesuffix(" reads them")
     mended = X.drop(columns=["id", "when"]).assign(price=eval(command))
     assert mended["price"].dtype == float
+    amounts = pd.DataFrame({"a": X["price"], "y": LABELS * 20})
+    amounts.to_parquet(tmp_path / "t.parquet")
+    assert "'a' holds numbers as words; dtypes={'a': 'number'}" in datasets.read(tmp_path / "t.parquet", "y").notes[0]
+    read = datasets.read(tmp_path / "t.parquet", "y", {"a": "number"}).X["a"]
+    np.testing.assert_array_equal(read, mended["price"])
     bracketed = X[["price"]].replace("^[$]-(.*)", r"($\1)", regex=True)
-    (said,) = about_useless(bracketed)
+    (said,) = about_columns(bracketed)
     np.testing.assert_array_equal(
         eval(said.partition("; ")[2].removesuffix(" reads them"), {"X": bracketed}), mended["price"]
     )
@@ -447,7 +452,7 @@ def test_a_stream_of_a_table_in_memory_has_the_remarks_of_a_fit():
     assert streamed.classes_.dtype == whole.classes_.dtype == float
     said = [note.replace("X.astype({'word': float})", "kinds={'word': 'number'}") for note in whole.notes_[:2]]
     assert streamed.notes_[:2] == [note.replace("X.drop(columns=['id'])", "drop=['id']") for note in said]
-    assert "whose words are numbers" in said[0]
+    assert said[1] == "column 'word' holds numbers as words; kinds={'word': 'number'} reads them"
     declared = bc.NaiveBayes(inference="map").fit_stream(table, "y", unlabeled="drop", kinds={"word": "number"})
     assert [column.kind for column in declared.columns_] == ["number", "number"]
 

@@ -318,11 +318,11 @@ def test_decimals_and_fractions_are_numbers(name, library):
 def test_numbers_as_words_are_told_with_a_call_that_works(clf):
     words = pd.DataFrame({"x": [f"{place}.5" for place in range(30)], "code": [f"{place:03}" for place in range(30)]})
     X, labels = words.assign(kind=["1", "2"] * 15), ["a", "b", "b"] * 10
-    (note,) = [note for note in clf.fit(X, labels).notes_ if "each word" in note]
+    (note,) = [note for note in clf.fit(X, labels).notes_ if "as words" in note]
     assert "'code'" not in note
     assert "'kind'" not in note
-    X = eval(note.partition("; ")[2].partition(" makes")[0])
-    assert not any("each word" in note for note in clf.fit(X, labels).notes_)
+    X = eval(note.partition("; ")[2].partition(" reads")[0])
+    assert not any("as words" in note for note in clf.fit(X, labels).notes_)
     assert clf.columns_[0].kind == "number"
 
 
