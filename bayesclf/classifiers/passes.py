@@ -194,7 +194,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     require_column(how.target, stream.names, stream.where)
     if (batch := next(stream.batches(), None)) is None:
         raise how.no_rows()
-    options = wish_of(how.reading or {}).options
+    options = wish_of(how.reading or {})
     keep = {*options.keep, *(how.kinds or ()), *(() if how.weight is None else (how.weight,))}
     words = [name for name in stream.written if name in batch.table.columns]  # whose levels are codes in a batch
     table = batch.table.astype(dict.fromkeys(words, object))
@@ -204,7 +204,7 @@ def decided(source: Any, how: Reading, client: Any, texts: bool) -> tuple[Any, R
     if how.classes is None:
         require_classes(table[how.target])
     as_written = options.labels_as_written or client is not None
-    found = decided_by(table, how.target, replace(options, labels_as_written=as_written), keep, stream.where, every_row)
+    found = decided_by(table, how.target, as_written, keep, stream.where, every_row)
     if found.slips:
         stream = changed(stream, how.target, lambda y: renamed(y, found.slips))
     left, notes = found.left_out, [*found.notes, *stream.notes]

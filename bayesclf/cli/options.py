@@ -260,11 +260,10 @@ def read_cost(path: str, labels: list[str]) -> Array:
     import pandas as pd
 
     from bayesclf.tables.columns import as_words
-    from bayesclf.tables.options import ReadOptions
     from bayesclf.tables.reading import read_table
 
     try:
-        table = read_table(path, options=ReadOptions(header=True, keep=("c1",)))
+        table = read_table(path, header=True, keep=["c1"])
     except InputError as reason:
         raise InputError(f"--cost {reason}") from None
     size, table = len(labels), table.set_index(as_words(table.iloc[:, 0])).iloc[:, 1:]

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from bayesclf.errors import InputError
 from bayesclf.files import regular
 from bayesclf.tables.columns import warn_of_signs
-from bayesclf.tables.options import ReadOptions, Wish, option
+from bayesclf.tables.options import Wish, option
 from bayesclf.tables.streams import ALL, NoRows, Stream, Wanted, names_of, pieces, reader
 from bayesclf.tables.writing import CODES, PLAIN, Meaning, Survey, cells_of, written
 from bayesclf.wording import clipped, counted, listed, one_line
@@ -61,7 +61,7 @@ class Found:
     Attributes
     ----------
     encoding, separator, comment
-        As in `ReadOptions`.
+        As in `Wish`.
     names
         Names of the columns; c1, c2, … where the file has none.
     unnamed
@@ -166,10 +166,8 @@ def decoded(data: bytes, encoding: str, path: Path, whole: bool = True) -> str:
     return text
 
 
-def laid_out(
-    head: str, encoding: str, asked: ReadOptions, path: Path, known: Collection[str] = (), default: str = ","
-) -> Found:
-    """Return the layout of a text; a first row with one of the `known` columns has names."""
+def laid_out(head: str, encoding: str, asked: Wish, path: Path, default: str = ",") -> Found:
+    """Return the layout of a text; a first row with a column that the user names has names."""
     notes = (
         []
         if encoding in ("utf-8", "utf-8-sig")
@@ -192,7 +190,7 @@ def laid_out(
             notes.append(f"lines that begin with {comment!r} are left out ({option('comment')} says another mark)")
         used = left
     texts = [line for _, line in used]
-    quoted = _whole_lines_quoted(texts, known)
+    quoted = _whole_lines_quoted(texts, asked.names)
     if quoted:
         texts = [_without_quotes(line) for line in texts]
         notes.append("the quotes around each line are left out")
@@ -211,23 +209,22 @@ def laid_out(
         raise InputError(f"{path} is empty; it needs column names and at least one row")
     cleaned = bool(comment or quoted or skipped or separator == " " or encoding not in ("utf-8", "utf-8-sig"))
     found = replace(found, plain=not cleaned and not LONE_RETURN.search(head))  # lines of bytes end in \n only
-    return _named(found, asked, path, numbers, rows, known, notes)
+    return _named(found, asked, path, numbers, rows, notes)
 
 
 def _named(
     found: Found,
-    asked: ReadOptions,
+    asked: Wish,
     path: Path,
     numbers: list[int],
     rows: list[list[str]],
-    known: Collection[str],
     notes: list[str],
 ) -> Found:
     """Return a layout with the names of its columns, which the first of some rows may have."""
     top, rest = [cell.strip() for cell in rows[0]], rows[1:]
     has_header = asked.header
     if has_header is None:
-        has_header = bool(set(known) & set(top)) or not _looks_like_rows(top, rest)
+        has_header = bool(asked.names & set(top)) or not _looks_like_rows(top, rest)
         if not has_header:
             notes.append(
                 f"the first row has no names, so columns are c1, c2, … ({option('header', True)} takes it for names)"
@@ -260,7 +257,7 @@ def _named(
     return replace(found, names=tuple(names), first=first, unnamed=unnamed, notes=tuple(notes))
 
 
-def _unnamed(cells: Sequence[str], place: int, name: str, asked: ReadOptions, path: Path) -> str:
+def _unnamed(cells: Sequence[str], place: int, name: str, asked: Wish, path: Path) -> str:
     """Return what a column without a name holds: "nothing", or "rows" if it numbers or names them."""
     if not any(cell.strip() for cell in cells):
         return "nothing"
@@ -550,7 +547,7 @@ def text_stream(
     decimal, meanings = _settled(surveys, first, replace(wish, kinds={**written_as, **wish.kinds}))
     numbers = {name: meaning for name, meaning in meanings.items() if meaning.held in ("whole", "number")}
     signs = {name: "" if meaning.style is None else meaning.style.sign for name, meaning in numbers.items()}
-    warn_of_signs(signs, wish.options.signs)
+    warn_of_signs(signs, wish.signs)
 
     def batches(path: Path, chosen: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches of some columns of a file, their words as what they mean."""
@@ -579,15 +576,15 @@ def text_stream(
 
 def _kept(found: Found, wish: Wish) -> list[str]:
     """Return the columns that are read: not those without a name, unless the user keeps them."""
-    return [name for name in found.names if name not in found.unnamed or name in wish.options.keep]
+    return [name for name in found.names if name not in found.unnamed or name in wish.keep]
 
 
 def _settled(surveys: Mapping[str, Survey], layout: Found, wish: Wish) -> tuple[str | None, dict[str, Meaning]]:
     """Return the decimal mark, if it is known, and what cells mean; commas in one column speak for the others."""
-    decimal = wish.options.decimal
+    decimal = wish.decimal
     marks = [survey.marks() for survey in surveys.values()]
     if decimal is None and not any({".", ","} & own for own in marks):
-        decimal = wish.options.usual_decimal
+        decimal = wish.usual_decimal
     if decimal is None and not any("." in own for own in marks):
         commas = {",", ",?"} if layout.separator == ";" else {","}
         decimal = "," if any(commas & own for own in marks) else None
@@ -601,7 +598,7 @@ def _notes_of(found: Found, meanings: Mapping[str, Meaning], wish: Wish) -> tupl
     """Return what was done, in sentences."""
     notes = list(found.notes)
     for name, what in found.unnamed.items():
-        if name not in wish.options.keep:
+        if name not in wish.keep:
             said = "is empty" if what == "nothing" else "numbers or names the rows"
             place, keep = found.names.index(name) + 1, f"{option('keep', [name])} reads it as {name!r}"
             notes.append(f"the column without a name at place {place} {said} and is left out ({keep})")
@@ -617,10 +614,10 @@ def _layout(path: Path, wish: Wish, data: bytes | None) -> Found:
         with _opened(path) as file:
             head = file.read(HEAD_BYTES)
         whole = len(head) < HEAD_BYTES
-    encoding = wish.options.encoding or encoding_of(head, whole, path)
+    encoding = wish.encoding or encoding_of(head, whole, path)
     text = decoded(head, encoding, path, whole)
     start = text if whole and len(text) <= HEAD_BYTES else text[: text.rfind("\n", 0, HEAD_BYTES) + 1] or text
-    found = laid_out(start, encoding, wish.options, path, wish.names, default_separator(path))
+    found = laid_out(start, encoding, wish, path, default_separator(path))
     blank_before_quote = re.compile(f"{re.escape(found.between)} +{found.quote}(?!{found.quote})")
     if blank_before_quote.search(text) and any(
         cell[:1] == " " and cell.lstrip()[:1] == found.quote

@@ -27,7 +27,7 @@ from bayesclf.tables.columns import (
     require_kinds,
     row_numbers,
 )
-from bayesclf.tables.options import ReadOptions, Wish, of_memory, option
+from bayesclf.tables.options import Wish, of_memory, option
 from bayesclf.tables.writing import PLAIN, Style, meaning_of, written
 from bayesclf.wording import AND_MORE, IN_ALL, LISTED_NAMES, counted, flagged_rows, listed
 
@@ -245,14 +245,14 @@ def emptied(
 
 def require_emptied(wish: Wish, names: Collection[str], found: Collection[str], where: str) -> None:
     """Raise where no cell of one of some columns, or of the table, had a value that the user calls missing."""
-    if wish.options.signs is not None:  # the user has said so of the table of a model
+    if wish.signs is not None:  # the user has said so of the table of a model
         return
-    for name, values in wish.missing.items():
+    for name in wish.emptied:
         if name in names and name not in found:
-            said = " or ".join(map(str, values)) or "no value"
+            said = " or ".join(map(str, wish.missing[name])) or "no value"
             raise InputError(f"{where}: no cell of column {name!r} is {said}, which is to be missing; check the value")
-    if wish.options.missing and not found:
-        said = " or ".join(map(str, wish.options.missing))
+    if (codes := wish.codes(None)) and not found:
+        said = " or ".join(codes)
         of_one = option("missing", {"COL": ["VALUE"]})
         raise InputError(f"{where}: no cell is {said}, which is to be missing; check it, or write {of_one}")
 
@@ -449,7 +449,7 @@ class Decided:
 def decided(
     frame: pd.DataFrame,
     target: str | None,
-    options: ReadOptions,
+    as_written: bool,
     known: Collection[str],
     where: str,
     every_row: bool = True,
@@ -482,7 +482,7 @@ def decided(
     if not every_row:  # a column that is empty here may have values in later rows
         rest = [name for name in rest if frame[name].notna().any()]
     notes += filter(None, (_note(name, frame[name], column_kind(frame[name]), name in known) for name in rest))
-    if target is not None and not options.labels_as_written and frame[target].dtype.kind not in "iufb":
+    if target is not None and not as_written and frame[target].dtype.kind not in "iufb":
         slips, said = mended_labels(frame[target].dropna())
         notes += said
     return Decided(found, slips, notes)

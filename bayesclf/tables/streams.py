@@ -274,12 +274,13 @@ class Stream:
         return replace(self, names=tuple(names), kinds=kinds, missing=missing)
 
     def whole(self) -> pd.DataFrame:
-        """Return all rows as they are read, with words that are not coded."""
+        """Return all rows, with words that are not coded; cells and columns as in batches."""
         tables = [_in_memory(batch, self.written, coded=False) for _, batch in self._read(0)]
         frame = tables[0] if len(tables) == 1 else pd.concat(tables, ignore_index=True)
         integer = pd.api.types.is_integer_dtype
         gaps = [name for name, own in frame.dtypes.items() if integer(own) and not isinstance(own, np.dtype)]
-        return frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
+        frame = frame.astype(dict.fromkeys(gaps, object)) if gaps else frame
+        return convert_columns(emptied(frame, self.missing, self.where, self.emptied), self.kinds, self.where)
 
     def batches(self, after: int = 0) -> Iterator[Batch]:
         """Yield the rows in their order, at least one at a time, but for the first `after` ones of files."""

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets, reading
 from bayesclf.tables.columns import column_kind
-from bayesclf.tables.options import ReadOptions
 from bayesclf.tables.reading import open_stream, read_table
 from bayesclf.tables.remarks import describe_columns
 from bayesclf.tables.writing import CODES
@@ -194,7 +193,7 @@ class TestDelimited:
         text = message(path)
         assert f"column {position} has no name" in text
         assert f"keep=['c{position}']" in text
-        kept = read_table(path, options=ReadOptions(keep=(f"c{position}",)))
+        kept = read_table(path, keep=[f"c{position}"])
         assert kept.columns[position - 1] == f"c{position}"
         assert kept.shape == (2, 3)
 
