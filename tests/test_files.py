@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from helpers.disks import full_after
 
 from bayesclf.errors import InputError
 from bayesclf.files import PREFIX, output_file, remove_unfinished, write_text, write_whole
@@ -68,14 +67,6 @@ def test_links_stay_links():
         output_file("hard.txt", "--output", ["real.txt"])
     Path("other.txt").write_text("old")
     assert output_file("other.txt", "--output", ["real.txt"]).name == "other.txt"
-
-
-def test_a_full_disk_leaves_the_old_file():
-    Path("old.txt").write_text("old")
-    with full_after(1000), pytest.raises(InputError, match=r"old.txt cannot be written \(File too large\); what was"):
-        write_text(Path("old.txt"), "new " * 1000)
-    assert Path("old.txt").read_text() == "old"
-    assert os.listdir() == ["old.txt"]
 
 
 def test_a_disk_that_proves_full_late_leaves_the_old_file(monkeypatch):

@@ -79,11 +79,6 @@ def test_what_the_prior_is_meant_for_works():
     np.testing.assert_array_equal(other.predict_proba(FRAME), again.predict_proba(FRAME))
 
 
-def test_a_table_with_columns_named_like_a_data_set_is_a_table():
-    table = FRAME.set_axis(["frame", "target"], axis=1)
-    assert len(bc.GaussianNB(random_state=1).fit(table, Y).predict(table)) == 40
-
-
 @pytest.mark.parametrize(
     "call",
     [

@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 import shlex
 from itertools import count
@@ -67,13 +66,6 @@ def test_the_rule_of_the_model_to_use_is_named_where_predict_would_take_another(
     assert "Predict with" not in command(*base, "--rules", "map,tempered").out
 
 
-def test_networks_of_uncertain_structure_have_names():
-    said = command("compare", "play_tennis", "--models", "tan,all-trees,all-forests", "--rules", "map", *FEW_FITS).out
-    words = " ".join(said.split()).casefold()
-    assert all(f"({name}, exact)" in words for name in ("tan", "all-trees", "all-forests"))
-    assert all(name in words for name in ("belief network of any tree", "belief network of any forest"))
-
-
 def test_columns_that_name_the_rows_are_told_in_the_terminal_too():
     rows = [f"r{i:03d},{i % 7},{'yes' if i * i % 7 > 2 else 'no'}" for i in range(120)]
     table("named.csv", "\n".join(["id,x,y", *rows]) + "\n")
@@ -127,28 +119,9 @@ def test_an_engine_that_a_model_lacks_is_said():
     assert "Logistic regression (lr) has no answer under bayes-optimal: " in said
 
 
-def test_compare_fits_a_narrow_terminal():
-    said = command("compare", "play_tennis", *QUICK, "--rules", "mle,bayes-optimal,gibbs", *FEW_FITS, columns=80).out
-    assert max(map(len, said.splitlines())) <= 80
-
-
 def test_json_holds_the_numbers_of_compare():
-    arguments = [
-        "compare",
-        "play_tennis",
-        *QUICK,
-        "--rules",
-        "all",
-        "--cv",
-        "3",
-        "--repeats",
-        "2",
-        "--seed",
-        "4",
-        "--json",
-        "-",
-    ]
-    found = json.loads(command(*arguments).out, parse_constant=pytest.fail)
+    settings = ["--rules", "all", "--cv", "3", "--repeats", "2", "--seed", "4", "--json", "-"]
+    found = json.loads(command("compare", "play_tennis", *QUICK, *settings).out, parse_constant=pytest.fail)
     tennis = datasets.load("play_tennis")
     models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(inference="map")}
     expected = bc.compare(models, tennis.X, tennis.y, "all", cv=3, repeats=2, random_state=4, boosting=True)
@@ -190,41 +163,6 @@ def test_compare_says_what_decisions_cost():
     plain = json.loads(command(*base, "--json", "-").out)
     assert plain["settings"]["cost"] is plain["settings"]["reject"] is None
     assert "cost" not in plain["table"][0]
-
-
-def test_costs_have_a_place_in_the_terminal():
-    base = ["compare", "iris", "--models", "gnb", "--cv", "3", "--rules", "map,gibbs", "--no-peers"]
-    said = command(*base, "--reject", "0.2", columns=130).out
-    assert re.search(r"^  model +rule +accuracy +log loss +difference +Brier +cost +rejected$", said, re.MULTILINE)
-    assert len(re.findall(r"^[> ] gnb .* ± .* ± .* ± .*% *$", said, re.MULTILINE)) == 2
-
-
-@pytest.mark.slow
-def test_the_number_of_processes_changes_nothing():
-    for jobs in ("1", "2"):
-        command("compare", "iris", *QUICK, "--cv", "3", "--jobs", jobs, "--json", f"{jobs}.json")
-    assert Path("1.json").read_bytes() == Path("2.json").read_bytes()
-    assert sorted(os.listdir()) == ["1.json", "2.json"]
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-def test_report_names_the_command():
-    arguments = ["compare", "play_tennis", "--models", "nb", "--rules", "map", "--cv", "3", "--report", "page.html"]
-    command(*arguments)
-    assert "bayesclf compare play_tennis --models nb" in Path("page.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-def test_nothing_is_told_of_columns_that_are_dropped():
-    lines = [f"2020-01-{i + 1:02d},00{i % 3},{i % 7}.5%,{'yes' if i % 3 else 'no'}" for i in range(30)]
-    table("t.csv", "\n".join(["since,code,share,y", *lines]) + "\n")
-    base = ["compare", "t.csv", "--target", "y", "--models", "nb", "--rules", "map", *FEW_FITS, "--keep", "since"]
-    assert "column 'since' holds dates and is read as 30 categories" in " ".join(command(*base).out.split())
-    said = command(*base[:-2], "--drop", "since", "--drop", "code", "--report", "page.md").out
-    for text in (said, Path("page.md").read_text(encoding="utf-8")):
-        assert "olumn 'share' is read as numbers" in text
-        assert "'since'" not in text
-        assert "'code'" not in text
 
 
 def test_drop_and_kind_change_the_columns():
@@ -305,13 +243,6 @@ def test_tables_without_labels_or_features_are_refused(refused, text, target, sa
 def test_compare_refuses_in_one_sentence(refused, arguments, said):
     table("t.csv", GOOD)
     assert said in refused("compare", "t.csv", "--target", "class", *arguments.split())
-
-
-def test_numbers_as_labels():
-    text = "a,class\n" + "".join(f"{i},{1 + i % 2}\n" for i in range(12))
-    table("t.csv", text)
-    said = command("compare", "t.csv", "--target", "class", "--models", "nb", "--rules", "map", "--json", "-").out
-    assert [label["label"] for label in json.loads(said)["data"]["labels"]] == ["1", "2"]
 
 
 def test_a_note_of_several_models_is_shown_once(monkeypatch):

@@ -22,7 +22,7 @@ from helpers.classifiers import (
 from scipy.special import logsumexp, softmax
 
 import bayesclf as bc
-from bayesclf.errors import DoesNotExist, InputError
+from bayesclf.errors import DoesNotExist
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.rules import RULES
@@ -57,13 +57,6 @@ def test_as_prior_continues_an_empirical_prior_too(case, mixed_table):
     prior = case.make().fit(X[:25], y[:25]).as_prior()
     in_two = prior.fit(X[25:40], y[25:40]).as_prior().fit(X[40:], y[40:])
     assert_same_answers(prior.fit(X[25:], y[25:]), in_two, X, [rule for rule in OF_STATISTICS if rule != "mle"])
-
-
-def test_a_prior_refuses_classes_that_it_does_not_know(mixed_table):
-    X, y = mixed_table
-    prior = bc.NaiveBayes().fit(X[y != "ill"], y[y != "ill"]).as_prior()
-    with pytest.raises(InputError, match=r"the prior knows the classes .*, but the rows have"):
-        prior.fit(X, y)
 
 
 # Missing cells and levels
@@ -120,12 +113,6 @@ def test_a_missing_number_as_a_level_is_a_column_that_says_so(kind, mixed_table)
     assert_same_answers(level, column, X, RULES, 1e-12, said)
 
 
-def test_a_number_that_is_never_missing_has_no_level_for_it(mixed_table):
-    X, y = mixed_table[0][NUMBERS].fillna(1.0), mixed_table[1]
-    ignore, level = (bc.GaussianNB(missing=missing, random_state=1).fit(X, y) for missing in ("ignore", "level"))
-    assert_same_answers(ignore, level, X, RULES, 0)
-
-
 @with_words
 def test_levels_of_a_pandas_categorical_are_its_categories(case, mixed_table):
     X, y = case.table(mixed_table)
@@ -139,10 +126,6 @@ def test_levels_of_a_pandas_categorical_are_its_categories(case, mixed_table):
 
 
 # Class priors
-
-
-def fixed(pi):
-    return {"class_prior": pi}
 
 
 @adds_up

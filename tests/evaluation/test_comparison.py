@@ -41,12 +41,6 @@ def comparison(iris, models):
     return bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4)
 
 
-def test_one_line_a_model_and_rule(comparison, models):
-    assert list(zip(comparison.table["model"], comparison.table["rule"], strict=True)) == [
-        (model, rule) for model in models for rule in RULES
-    ]
-
-
 def test_predictions_are_those_of_refits_on_the_same_folds(comparison, iris):
     X, y = iris
     folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=4)
@@ -75,17 +69,6 @@ def test_a_rule_that_cannot_answer_has_its_reason(comparison):
     assert "separable" in table.loc[("lr", "mle"), "reason"]
     assert np.isnan(table.loc[("lr", "gibbs"), "accuracy"])
     assert comparison.rules_of("lr") == ("map",)
-
-
-def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_error(comparison, iris):
-    X, y = iris
-    train, test = comparison.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    averages = averaging.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
-    codes = np.searchsorted(comparison.classes, y[test])
-    expected = 1 - averages.votes[np.arange(len(test)), codes].mean()
-    found = comparison.answers["gnb", "gibbs"].scores[0].error[test].mean()
-    assert found == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 1000))
 
 
 def test_differences_are_paired_on_rows_with_the_best_line(comparison):
@@ -260,11 +243,6 @@ def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
 def test_options_that_cannot_be(iris, models, arguments, message):
     with pytest.raises(InputError, match=message):
         bc.compare(models, *iris, **arguments)
-
-
-def test_one_class_only(iris, models):
-    with pytest.raises(InputError, match="one class only"):
-        bc.compare(models, iris[0], np.zeros(150))
 
 
 @pytest.mark.parametrize(

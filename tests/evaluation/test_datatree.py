@@ -152,9 +152,3 @@ def test_a_flat_prior_cannot_be_drawn_from(complete):
     tree = clf.to_datatree(X[NUMBERS], y)
     assert "prior" not in tree
     assert "flat" in tree.attrs["no_prior"]
-
-
-def test_a_point_estimate_has_no_tree(complete):
-    X, y = complete
-    with pytest.raises(Refused, match="no posterior"):
-        bc.GaussianNB(inference="map").fit(X[NUMBERS], y).to_datatree(X[NUMBERS], y)

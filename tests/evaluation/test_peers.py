@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -207,9 +206,3 @@ def test_any_splitter(cv, iris, tmp_path):
 def test_what_cannot_be_compared(models, options, message, iris):
     with pytest.raises(InputError, match=message):
         bc.compare(models, *iris, **options)
-
-
-def test_a_calibrated_machine_is_a_peer(iris):
-    X, y = iris[0].iloc[50:, :2], iris[1][50:]
-    found = bc.compare(CalibratedClassifierCV(SVC(), cv=2), X, y, cv=2)
-    assert found.best == ("CalibratedClassifierCV", NO_RULE)

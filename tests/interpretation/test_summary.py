@@ -16,7 +16,7 @@ import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import Refused
 from bayesclf.families.categorical import SimplexFamily
-from bayesclf.interpretation.summary import INTERCEPT, priors_of, together
+from bayesclf.interpretation.summary import priors_of
 
 COLUMNS = ["age", "dose", "ward"]
 
@@ -67,15 +67,6 @@ def test_an_odds_ratio_is_what_one_unit_more_multiplies_the_odds_by(mixed_table)
     levels = clf.summary()["odds_ratio"]["ill"][["ward=east", "ward=north", "ward=west"]].to_numpy()
     np.testing.assert_allclose(levels[1:] / levels[0], (ill / well)[1:] / (ill / well)[0])
     assert np.prod(levels) == pytest.approx(1)
-
-
-def test_lines_are_classes_by_columns_and_attributes_say_what_of(drawn):
-    table = drawn.summary()
-    assert table.index.names == ["outcome", "feature"]
-    names = [INTERCEPT, *drawn.model_.design.names]
-    assert table.index.tolist() == [(outcome, name) for outcome in ("ill", "mild") for name in names]
-    about = {"classifier": "LogisticRegression", "engine": "Laplace", "ci_prob": 0.89, "reference": "well"}
-    assert table.attrs == about
 
 
 def test_a_point_fit_has_no_intervals(mixed_table):
@@ -138,14 +129,6 @@ def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
     for name, line in expected.iterrows():
         for column, theirs in names.items():
             assert own[name][column] == pytest.approx(float(line[theirs]), rel=1e-6), (name, column)
-
-
-def test_draws_that_are_not_held_are_named(monkeypatch):
-    monkeypatch.setattr("bayesclf.posterior.hypotheses.POSTERIOR_BYTES", 100)
-    X = pd.DataFrame({"message": ["buy now", "see you", "buy it", "you too"] * 5})
-    table = bc.TextNB(random_state=1).fit(X, ["spam", "ham", "spam", "ham"] * 5).summary()
-    assert "too large" in table.attrs["not_held"]
-    assert set(table.index.get_level_values("parameter")) == {"pi"}
 
 
 @pytest.mark.usefixtures("unwritten_figures")
@@ -293,14 +276,6 @@ def test_the_prior_of_logistic_regression_is_that_of_its_settings():
     assert table["intercept", ""] == "flat"
 
 
-def test_the_number_of_columns_that_share_a_line_is_said():
-    X = pd.DataFrame(np.random.default_rng(0).integers(2, size=(30, 9)), columns=list("abcdefghi"))
-    clf = bc.BernoulliNB(alpha=2.0).fit(X, X["a"])
-    assert len(clf.prior_summary()) == 10
-    line = together(priors_of(clf).lines)[1]
-    assert (line.feature, line.prior) == ("a, b, c, d, e, f, … (9 in all)", "Beta(2, 2)")
-
-
 def test_blocks_of_one_family_keep_the_names_of_their_parameters():
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = bc.NaiveBayes(dict.fromkeys(X, "gamma")).fit(X, y)
@@ -325,33 +300,6 @@ def test_columns_that_are_not_selected_have_a_prior_too():
     pooled = table[table["prior"].str.endswith("where included is 0")]
     assert set(pooled["parameter"]) == {"mu", "sigma2"}
     assert any("included is 0" in sentence for sentence in table.attrs["model"])
-
-
-@pytest.mark.parametrize(
-    "clf",
-    [
-        bc.GaussianNB(),
-        bc.NaiveBayes(dict.fromkeys(load_iris(as_frame=True).data, "gamma")),
-        bc.CategoricalNB(alpha=1.5),
-    ],
-)
-def test_words_are_made_of_the_numbers_that_the_form_names(clf):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    stated = priors_of(clf.fit(1 + X.round().astype(int), y))
-    for line in stated.lines:
-        assert set(re.findall(r"{(\w+)}", line.form)) == set(line.numbers)
-        assert line.numbers
-    assert list(stated.table["prior"]) == [line.prior for line in stated.lines]
-    assert len({line.form for line in stated.lines}) < len({line.prior for line in stated.lines})
-
-
-def test_numbers_are_not_rounded():
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    lines = {(line.parameter, line.feature): line for line in priors_of(bc.GaussianNB().fit(X, y)).lines}
-    for name in X:
-        line = lines["mu", name]
-        assert line.numbers["m"] == pytest.approx(X[name].mean(), rel=1e-12)
-        assert line.prior == f"Normal({X[name].mean():.4g}, sigma2/1)"
 
 
 def test_known_class_probabilities_keep_their_numbers():

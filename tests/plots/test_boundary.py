@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from helpers.drawn import line, texts
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 
 import bayesclf as bc
 from bayesclf import plots
@@ -76,16 +75,6 @@ def test_rows_stand_where_they_are_in_the_color_of_their_class(rows, fit):
         assert to_hex(marks.get_facecolor()[0]) == style.class_color(k)
 
 
-def test_color_is_the_class_and_its_depth_the_probability(rows, fit):
-    image = plots.decision_boundary(fit, *rows, rules=["map"], draws=0).axes[0].images[0]
-    left, right, low, high = image.get_extent()
-    cells = image.get_array()
-    corners = pd.DataFrame([[left, low], [right, high]], columns=["a", "b"])
-    probability = fit.predict_proba(corners, rule="map").max(axis=1)
-    np.testing.assert_allclose([cells[0, 0, 3], cells[-1, -1, 3]], boundary.DEEPEST * (2 * probability - 1))
-    assert not np.allclose(cells[0, 0, :3], cells[-1, -1, :3])
-
-
 def three_regions():
     """Return log P of three classes whose best are sectors that meet at the origin."""
     places = np.linspace(-1, 1, 101)
@@ -136,24 +125,6 @@ def test_other_columns_are_fixed_and_said_to_be(rows):
     assert found.points[["c", "word", "bit"]].drop_duplicates().values.tolist() == [[29.5, "often", False]]
     figure = plots.decision_boundary(fit, X, y, features=("b", "a"))
     assert "b\nthe 3 other columns held at mean or mode" in texts(figure)
-
-
-def test_arrays_and_single_rows_do(rows):
-    X, y = rows
-    fit = bc.GaussianNB(random_state=0).fit(X.to_numpy(), y)
-    figure = Figure()
-    ax = figure.subplots()
-    assert plots.decision_boundary(fit, X.to_numpy()[:1], y[:1], ax=ax) is figure
-    assert len(ax.collections[0].get_offsets()) == 1
-    assert len(ax.collections[1].get_offsets()) == 0
-
-
-def test_a_long_table_is_thinned(rows):
-    X, y = rows
-    fit = bc.GaussianNB(inference="map").fit(X, y)
-    X, y = pd.concat([X] * 40), np.tile(y, 40)
-    ax = plots.decision_boundary(fit, X, y, rules=["map"]).axes[0]
-    assert sum(len(marks.get_offsets()) for marks in ax.collections) == 800
 
 
 @pytest.mark.parametrize(

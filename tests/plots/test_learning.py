@@ -53,10 +53,6 @@ def test_the_axis_of_rows_is_logarithmic_and_its_numbers_plain():
     assert {"10", "100"} <= set(texts(figure))
 
 
-def test_one_size_is_a_point():
-    assert plots.learning_curve(curves(["nb"], ["map"], sizes=(7,))).axes[0].lines[0].get_marker() == "o"
-
-
 @pytest.mark.parametrize("sizes", [(4, 1000), (4, 750), (9, 234), (20, 100_000)])
 def test_curves_of_hostile_names_and_numbers_of_rows_are_named_in_plain(sizes):
     figure = plots.learning_curve(curves(HOSTILE, ["map", "mle"], sizes))

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import nbformat
 import pytest
 from IPython.core.formatters import DisplayFormatter
-from matplotlib.figure import Figure
 from nbclient import NotebookClient
 
 import bayesclf as bc
@@ -65,17 +64,6 @@ def test_a_figure_can_be_pickled_and_copied():
     ax.plot([1, 2], label="up")
     for again in (pickle.loads(pickle.dumps(figure)), copy.deepcopy(figure)):
         assert again.axes[0].lines[0].get_label() == "up"
-
-
-def test_each_way_to_a_figure_leaves_it_open(comparison):
-    for draw in (
-        lambda: bc.plots.rule_scores(comparison),
-        lambda: bc.plots.reliability(comparison, "nb"),
-    ):
-        figure = draw()
-        assert isinstance(figure, Figure)
-        assert plt.get_fignums() == [figure.number]
-        plt.close(figure)
 
 
 def test_a_figure_begun_before_an_error_is_closed():

@@ -1,7 +1,6 @@
 """The report of one fitted classifier: sound, harmless, and what it says is what the checks found."""
 
 import re
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,10 +12,8 @@ from sklearn.datasets import load_iris
 
 import bayesclf as bc
 from bayesclf.cli import run
-from bayesclf.diagnostics import Diagnosis, Finding
 from bayesclf.errors import InputError
-from bayesclf.report.classifier_page import _weights, average_effects, headline, tree
-from bayesclf.report.document import svg
+from bayesclf.report.classifier_page import average_effects, headline, tree
 from bayesclf.report.tree import html
 from bayesclf.wording import percent
 
@@ -76,14 +73,6 @@ def test_every_check_has_its_place(pages, fits, table):
         assert finding.next_step[1:] in words
 
 
-def test_average_effects_are_those_of_the_classifier(pages, fits, table):
-    cells = Page(pages["nb"]).words
-    effects = fits["nb"].effects(table[0], "日本/a_b^c")
-    assert len(effects) >= 3
-    for effect in effects["effect"]:
-        assert f"{effect:.4g}".replace("-", "−") in cells
-
-
 def test_held_out_scores_come_first(pages, fits, table):
     words, held_out = Page(pages["nb"]).words, fits["nb"].diagnose(*table).held_out
     found = held_out.of("tempered")
@@ -121,30 +110,11 @@ def test_a_sampled_posterior_shows_its_chains(pages):
     assert {label.partition("-")[0] for label in figures} >= {"weights", "ranks"}
 
 
-def test_labels_of_weights_have_the_color_of_the_page(fits):
-    drawn = svg(partial(_weights, fits["sampled"], range(3)), "weights", "", "")
-    labels = re.findall(r"<text [^>]*>", drawn)
-    assert any("fill: currentColor" in label for label in labels)
-    assert not any("fill: #" in label for label in labels)
-
-
-def test_a_point_estimate_says_that_it_has_no_posterior(pages):
-    words = Page(pages["point"]).words
-    assert "is a point estimate" in words
-
-
 @pytest.mark.usefixtures("unwritten_figures")
 def test_without_rows_checks_are_skipped(fits):
     words = Page(render(fits["nb"])).words
     assert "ive the training rows" in words
     assert "Predictions" not in words
-
-
-def test_other_rows_are_refused(fits, table, tmp_path):
-    X, y = table
-    with pytest.raises(InputError):
-        fits["nb"].report(tmp_path / "report.html", X.iloc[:, :2], y)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
@@ -211,25 +181,6 @@ def test_a_sparse_table_has_the_page_of_the_dense_one(kind, tmp_path):
     dense = Page(render(kind(random_state=1).fit(X, y), X, y)).words
     assert data in dense
     assert f"x3number0{X[:, 3].min():.4g} to {X[:, 3].max():.4g}" in data
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
-def test_labels_may_be_one_column():
-    X, y = load_iris(return_X_y=True)
-    X, y = X[::3], y[::3]
-    clf = bc.GaussianNB(inference="map", random_state=1).fit(X, y)
-    page = render(clf, X, y)
-    assert page == render(clf, X, y[:, None])
-    assert page == render(clf, X, pd.DataFrame({"y": y}))
-
-
-def test_the_headline_keeps_the_capitals_of_names():
-    titles = ["Monte Carlo error", "E-BFMI", "Tree depth"]
-    found = [Finding(f"P{i}", title, "issue", "moderate", "why", "what") for i, title in enumerate(titles)]
-    sentence = headline(Diagnosis("GaussianNB", tuple(found)))
-    assert "Monte Carlo error (moderate), E-BFMI (moderate) and tree depth (moderate)" in sentence
 
 
 def test_the_headline_of_a_healthy_fit():

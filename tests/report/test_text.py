@@ -10,7 +10,6 @@ from markdown_it import MarkdownIt
 from sklearn.datasets import load_iris
 
 import bayesclf as bc
-from bayesclf.cli import run
 from bayesclf.interpretation.summary import priors_of
 from bayesclf.report import page
 from bayesclf.report.methods import _priors, of_comparison
@@ -159,14 +158,6 @@ def test_long_tables_say_how_many_lines_are_left_out():
     found = of_table(pd.DataFrame({"value": range(1_200)}), most=10)
     for form in (markdown, html):
         assert "… and 1,190 more lines." in form(found)
-
-
-def test_the_command_writes_markdown(tmp_path, capsys):
-    assert run(["fit", "play_tennis", "--model", "categorical", "--output", str(tmp_path / "m.nc")]) == 0
-    assert run(["report", str(tmp_path / "m.nc"), "--output", str(tmp_path / "m.md")]) == 0
-    text = (tmp_path / "m.md").read_text()
-    assert text.startswith("# Categorical naive Bayes, predicting play")
-    assert "Dirichlet(2 in each of 3 cells)" in text
 
 
 def test_the_paragraph_names_only_models_that_answered_and_says_why_others_did_not():
