@@ -99,21 +99,3 @@ def test_what_is_half_written_can_be_removed():
     Path("new.txt").write_text("whole")
     remove_unfinished()
     assert os.listdir() == ["new.txt"]
-
-
-def test_a_file_that_another_process_took_for_abandoned_is_made_again(monkeypatch):
-    from bayesclf import files
-
-    lock, locked = files._lock, []
-
-    def late(file, wait=False):
-        if not locked:
-            Path(file.name).unlink()
-        locked.append(file.name)
-        return lock(file, wait)
-
-    monkeypatch.setattr(files, "_lock", late)
-    write_text(Path("new.txt"), "new")
-    assert locked[0] == locked[1]
-    assert Path("new.txt").read_text() == "new"
-    assert os.listdir() == ["new.txt"]

@@ -186,10 +186,6 @@ class TestRules:
             rules.predictive(hypotheses, numbered(9)), rules.bayes_optimal(hypotheses, numbered(9))
         )
 
-    @pytest.mark.parametrize("rule", EVERY_RULE)
-    def test_no_rows_have_no_answers(self, rng, rule):
-        assert rules.log_proba(rule, random_scores(rng), numbered(0)).shape == (0, 3)
-
 
 class TestImpossible:
     """Rows that have density 0 in every class: the class prior answers, a warning counts them, nothing is NaN."""

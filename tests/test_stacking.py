@@ -66,13 +66,6 @@ class TestWeights:
 
 
 class TestStackedClassifier:
-    def test_it_answers_by_the_weighted_mean_of_the_models(self, stacked, table):
-        X, _ = table
-        expected = sum(w * stacked.models_[name].predict_proba(X) for name, w in stacked.weights_.items())
-        np.testing.assert_allclose(stacked.predict_proba(X), expected, rtol=1e-12)
-        np.testing.assert_allclose(np.exp(stacked.predict_log_proba(X)), expected, rtol=1e-12)
-        np.testing.assert_array_equal(stacked.predict(X), stacked.classes_[expected.argmax(axis=1)])
-
     def test_each_model_is_scored_under_its_own_rule_by_leave_one_out(self, stacked, table):
         scores = [
             bc.loo(clf, *table, "map" if name == "lr" else "bayes-optimal").elpd_i

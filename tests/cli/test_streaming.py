@@ -12,7 +12,6 @@ from pyarrow.dataset import dataset
 import bayesclf as bc
 from bayesclf.cli import commands
 from bayesclf.errors import InputError
-from bayesclf.interpretation import prediction_files
 from bayesclf.tables import streams as batches
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -169,19 +168,6 @@ def test_gibbs_draws_by_the_number_of_a_row_whatever_the_batches(parts, monkeypa
             answers = pd.read_parquet(output)
             np.testing.assert_allclose(answers[["P(no)", "P(yes)"]], expected, rtol=1e-9)
             assert answers["predicted"].tolist() == clf.predict(X, rule=rule).tolist()
-
-
-def test_gibbs_goes_on_in_a_folder_of_parts(parts, monkeypatch):
-    monkeypatch.setattr(batches, "BATCH_ROWS", 7)
-    monkeypatch.setattr(prediction_files, "PART_ROWS", 14)
-    clf = bc.NaiveBayes(random_state=1, rule="gibbs").fit(parts[["x", "word"]], parts["label"])
-    clf.predict_stream("big", "a/")
-    before = {path.name: path.read_bytes() for path in Path("a").iterdir()}
-    assert len(before) > 3
-    for part in list(Path("a").glob("part-*"))[-2:]:
-        part.unlink()
-    clf.predict_stream("big", "a/", resume=True)
-    assert {path.name: path.read_bytes() for path in Path("a").iterdir()} == before
 
 
 def test_a_large_file_is_fitted_in_memory_where_a_model_has_no_statistics(parts, monkeypatch):

@@ -9,7 +9,7 @@ from scipy import stats
 import bayesclf as bc
 from bayesclf.diagnostics.columns import independence
 from bayesclf.errors import DoesNotExist
-from bayesclf.tables.remarks import all_different, names_rows
+from bayesclf.tables.remarks import all_different
 
 
 def found(case, code):
@@ -221,14 +221,3 @@ def test_independent_numbers_are_all_different_as_often_as_birthdays():
     assert all_different(40, 1000 * 39 / 41) == pytest.approx(exact)
     assert abs(share - exact) < 4 * np.sqrt(exact * (1 - exact) / 2000)
     assert all_different(30, 20) == 0.0
-
-
-@pytest.mark.parametrize(("rows", "kept"), [(30, 0.7), (100, 0.3), (300, 0.1)])
-def test_identifiers_are_found_after_a_split(rows, kept):
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        some = rng.permutation(1000 + np.arange(int(rows / kept)))[:rows]
-        assert names_rows(pd.Series(some))
-    measured = [pd.Series(rng.integers(rows * rows // 4, size=rows)) for _ in range(100)]
-    assert sum(map(bool, map(names_rows, measured))) <= 5
-    assert not any(names_rows(pd.Series(rng.permutation(np.unique(rng.integers(10**6, size=rows))))) for _ in range(20))

@@ -60,21 +60,6 @@ def test_sparse_tables_can_be_diagnosed():
         assert found["Y06"].section == "not applicable"
 
 
-@pytest.mark.slow
-def test_posteriors_too_large_to_hold_can_be_diagnosed():
-    rng = np.random.default_rng(1)
-    X = sparse.csr_array(rng.poisson(0.02, size=(90, 6_000)))
-    y = np.arange(90) % 3
-    clf = bc.MultinomialNB(random_state=1).fit(X, y)
-    assert clf.hypotheses("posterior").in_parts
-    found = clf.diagnose(X, y)
-    assert (found["Y07"].section, "too large" in found["Y07"].reason) == ("not applicable", True)
-    assert found["M03"].section == "passed"
-    assert "too large to keep in memory" in found["Y01"].reason
-    passed = bc.MultinomialNB(rule="predictive", random_state=1).fit(X, y).diagnose(X, y, checks=["Y01", "Y02"])
-    assert {finding.section for finding in passed.findings} <= {"passed", "tip", "issue"}
-
-
 def test_a_table_may_have_its_columns_in_another_order_among_others():
     (clf, (X, y)) = gaussian(*normal_rows(60))
     other = X[["x1", "x0"]].assign(note="none")

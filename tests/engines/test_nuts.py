@@ -97,18 +97,6 @@ def test_other_hyperparameters_reach_the_same_machine_code():
         np.testing.assert_allclose(dlogp, gradient(point), rtol=1e-10, atol=1e-12)
 
 
-def test_constrain_reads_bounds_from_the_model_it_is_given():
-    functions = compiled(skewed(), "skewed")
-    x = np.random.default_rng(0).normal(size=(2, 5, 4))
-    narrow = functions.constrain(skewed(upper=1.0), x)
-    wide = functions.constrain(skewed(upper=10.0), x)
-    np.testing.assert_allclose(10 * narrow["share"], wide["share"])
-    np.testing.assert_allclose(narrow["theta"].sum(axis=-1), 1.0)
-    assert narrow["precision"].shape == (2, 5)
-    assert narrow["theta"].shape == (2, 5, 3)
-    np.testing.assert_allclose(narrow["precision"], np.exp(x[..., 0]))
-
-
 def test_draws_follow_skewed_targets(skewed_sample):
     draws = skewed_sample.draws
     assert_same_distribution(draws["precision"], stats.gamma(3.0, scale=0.5))

@@ -149,20 +149,6 @@ def test_an_ascent_from_zero_is_the_same_for_sparse_and_for_dense_rows(batch):
     np.testing.assert_allclose(traces[0].objective, traces[1].objective, rtol=1e-10)
 
 
-def test_from_zero_the_same_maximum_is_reached_whose_objective_is_that_of_other_optimizers(rows):
-    engines = (
-        bc.engines.MAP(bc.engines.GradientAscent(start="zero", passes=20_000)),
-        bc.engines.MAP(bc.engines.Newton()),
-    )
-    from_there, by_newton = (
-        bc.LogisticRegression(prior_scale=2.5, inference=engine).fit((rows[0] - 5) * [1, 0.2, 5], rows[1])
-        for engine in engines
-    )
-    assert from_there.trace_.certificate.converged
-    assert from_there.trace_.objective[-1] == pytest.approx(by_newton.trace_.objective[-1], rel=1e-10)
-    np.testing.assert_allclose(from_there.trace_.theta, by_newton.trace_.theta, atol=1e-6)
-
-
 def test_the_curvature_in_the_columns_own_units_bounds_the_step(rows):
     """And minus the Hessian is the change of the gradient."""
     model = bc.LogisticRegression(prior_scale=0.01, intercept_scale=0.01, inference="map").fit(*rows).model_

@@ -1,6 +1,5 @@
 """Rows without labels: EM arrives where brute force does, and draws follow the mixture over all possible labels."""
 
-import pickle
 from functools import cache
 from itertools import product
 
@@ -150,30 +149,6 @@ def test_em_that_does_not_end_says_so(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="EM has not converged after 2 steps"):
         clf = gaussian(inference="map").fit(NUMBERS, OF_NUMBERS, **USE)
     assert any("EM has not converged" in problem for problem in clf.convergence_problems_)
-
-
-@pytest.mark.parametrize("engine", ["map", "mle", bc.engines.Augmentation(draws=50)])
-@pytest.mark.filterwarnings("ignore:the (chains|draws)", "ignore:.*fewer:bayesclf.errors.ConvergenceWarning")
-def test_em_runs_for_requested_estimates_only(engine, monkeypatch):
-    """An estimate that was not requested is not a problem of a fit; it is found when a rule or a file needs it."""
-    ran = []
-    found = unlabeled.expectation_maximization
-    monkeypatch.setattr(
-        unlabeled, "expectation_maximization", lambda partly, name: ran.append(name) or found(partly, name)
-    )
-    clf = categorical(inference=engine).fit(WORDS, OF_WORDS, **USE)
-    asked = [engine] if isinstance(engine, str) else []
-    assert ran == asked == list(clf.points_)
-    other = "mle" if engine == "map" else "map"
-    monkeypatch.setattr(unlabeled, "ITERATIONS", 1)
-    copied = pickle.loads(pickle.dumps(clf))
-    with pytest.warns(ConvergenceWarning, match=rf"EM has not converged after 1 steps \(rule '{other}'\)"):
-        first = clf.predict_proba(WORDS, rule=other)
-    assert ran == [*asked, other]
-    np.testing.assert_array_equal(clf.predict_proba(WORDS, rule=other), first)
-    assert not any("EM has not converged" in problem for problem in clf.convergence_problems_)
-    with pytest.warns(ConvergenceWarning, match="EM has not converged"):
-        np.testing.assert_array_equal(copied.predict_proba(WORDS, rule=other), first)
 
 
 @pytest.mark.parametrize("rule", ["mle", "map"])

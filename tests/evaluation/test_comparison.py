@@ -12,12 +12,10 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 import bayesclf as bc
-from bayesclf.decisions import Costs, decide
 from bayesclf.engines import inference
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as of_models
 from bayesclf.evaluation import cross_validation
-from bayesclf.posterior import averaging
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
 
@@ -106,18 +104,6 @@ def test_the_cost_is_that_of_chows_decisions_a_rejection_at_its_limit(with_costs
     assert line["cost_se"] == pytest.approx(np.sqrt((1 / 150 + 1 / 100) * of_rows.var(ddof=1)))
 
 
-def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with_costs, iris):
-    X, y = iris
-    train, test = with_costs.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    codes = np.searchsorted(with_costs.classes, y[test])
-    log_proba = averaging.conditional(clf.hypotheses("posterior"), clf.rows(X.iloc[test])).log_proba
-    paid = [Costs(COST, 0.2).paid(decide(log_proba[..., s], COST, 0.2), codes) for s in range(0, 8000, 2)]
-    by_draw = np.mean(paid, axis=1)
-    found = with_costs.answers["gnb", "gibbs"].scores[0].cost[test].mean()
-    assert found == pytest.approx(by_draw.mean(), abs=5 * by_draw.std() / np.sqrt(1000))
-
-
 def test_disagreements_have_probabilities_and_cells_and_gibbs_alone_comes_last(comparison):
     frame = comparison.disagreements
     frame = frame[frame["model"] == "gnb"]
@@ -180,17 +166,6 @@ def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):
 def test_times_that_cannot_be(iris, models, seconds):
     with pytest.raises(InputError, match="max_seconds must be above 0"):
         bc.compare(models, *iris, max_seconds=seconds)
-
-
-def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):
-    monkeypatch.setattr(inference, "WORK_LIMIT", 0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
-    y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
-    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, "all", cv=2)
-    assert isinstance(comparison.fits["lr"].inference_, bc.engines.Laplace)
-    assert any("Laplace approximation" in note for note in comparison.notes["lr"])
-    assert comparison.rules_of("lr") == tuple(RULES)
 
 
 def test_a_note_that_only_folds_have_says_so(monkeypatch):

@@ -90,16 +90,6 @@ class TestPlayTennis:
         assert found == pytest.approx(by_hand[0], abs=STANDARD_ERRORS * error)
         assert abs(found - by_hand[0]) < 0.12
 
-    def test_the_conditional_array_in_arviz_answers_for_predictive_and_not_for_bayes_optimal(
-        self, tennis_fit, tennis, by_hand
-    ):
-        found = az.loo(as_arviz(tennis_fit.log_likelihood(*tennis).conditional), reff=1.0, pointwise=True)
-        predictive = bc.loo(tennis_fit, *tennis, rule="predictive").elpd_i
-        steady = (found.pareto_k < 0.5).to_numpy()
-        assert steady.sum() >= 10
-        np.testing.assert_allclose(found.elpd_i[steady], predictive[steady], atol=0.04)
-        assert found.elpd < by_hand[0] - 0.1
-
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])

@@ -144,7 +144,7 @@ def test_a_class_that_a_fold_lacks_has_probability_zero(iris):
     assert found.table["log_loss_infinite"][0] == 9
 
 
-def test_names_of_classifiers_without_names():
+def test_classifiers_without_names_get_theirs():
     models = [bc.GaussianNB(), GaussianNB(), PEER, GaussianNB(var_smoothing=1e-3)]
     assert list(named(models)) == ["gnb", "GaussianNB", "LogisticRegression", "GaussianNB 2"]
     assert list(named(bc.NaiveBayes())) == ["nb"]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from helpers.cases import CASES, EVERY, MIXED
 from helpers.families import MAIN_SUITE, ids
-from helpers.suites import mainly, mostly_slow
+from helpers.suites import mostly_slow
 from scipy import stats
 from sklearn.datasets import load_iris
 
@@ -96,17 +96,12 @@ def test_odds_of_a_generative_classifier_are_the_implied_ones(mixed_table):
     [
         (bc.NaiveBayes(inference=Exact(draws=50)), ["age", "ward"]),
         (bc.GaussianDiscriminantAnalysis(inference=Exact(draws=50)), ["visits", "calls"]),
-        pytest.param(
-            bc.GaussianNB("shared", inference=bc.engines.NUTS(draws=100, tune=200, chains=2)),
-            ["visits"],
-            marks=pytest.mark.slow,
-        ),
         (
             bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.NUTS(draws=100, tune=100, chains=2)),
             ["age", "visits"],
         ),
     ],
-    ids=["nb", "gda", "gnb by nuts", "lr by nuts"],
+    ids=["nb", "gda", "lr by nuts"],
 )
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
 def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
@@ -129,19 +124,6 @@ def test_parameters_are_those_that_arviz_prints(clf, columns, mixed_table):
     for name, line in expected.iterrows():
         for column, theirs in names.items():
             assert own[name][column] == pytest.approx(float(line[theirs]), rel=1e-6), (name, column)
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-@pytest.mark.parametrize("structure", mainly(["all-trees", "all-forests"], "all-trees"))
-def test_trees_of_one_column_have_no_edge_to_summarize(structure, tmp_path):
-    X, y = pd.DataFrame({"wind": list("xyxyxxyyxyxyyyxx")}), np.arange(16) % 2
-    clf = bc.BayesNetClassifier(structure=structure, random_state=3).fit(X, y)
-    assert clf.posterior_draws()["tree"].size == 0
-    lines = clf.summary()
-    assert {name for name, *_ in lines.index} == {"pi", "theta"}
-    assert not clf.diagnose(X, y).issues
-    clf.report(tmp_path / "report.html", X, y)
-    assert "wind" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("unwritten_figures")

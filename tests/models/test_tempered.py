@@ -115,21 +115,6 @@ def test_draws_have_the_moments_of_a_grid():
     assert drawn.attrs["pareto_k"] < 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("clf", [explicit(), by_column()], ids=["all", "column"])
-def test_nuts_on_the_page_agrees(clf):
-    import pymc as pm
-
-    clf.fit(*table(60))
-    with clf.left_out_.page():
-        tree = pm.sample(1000, tune=500, chains=2, cores=1, random_seed=1, progressbar=False)
-    for name in clf.temper_:
-        found, own = (draws if name == "b" else np.log(draws) for draws in (tree["posterior"][name], clf.temper_[name]))
-        error = own.std(("chain", "draw")) / np.sqrt(own.sizes["draw"] / 2)
-        assert (abs(found.mean(("chain", "draw")) - own.mean(("chain", "draw"))) < 5 * error).all()
-        assert (abs(found.std(("chain", "draw")) / own.std(("chain", "draw")) - 1) < 0.2).all()
-
-
 def test_predictions_average_the_draws():
     X, y = table()
     clf = explicit().fit(X[:200], y[:200])

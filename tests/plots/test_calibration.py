@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from arviz_stats.helper_stats import _isotonic_fit
 from helpers.drawn import line, of_color, texts
-from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
 from sklearn.isotonic import IsotonicRegression
 
@@ -90,15 +89,6 @@ def test_repeats_are_told(two_classes):
     assert curve.count.sum() == 240
 
 
-def test_several_rules_share_given_axes_without_bands(comparison):
-    ax = style.axes(None, (4, 4))[1]
-    plots.reliability(comparison, "nb", ax=ax)
-    assert len([line for line in ax.lines if line.get_label().startswith(comparison.rules_of("nb"))]) == 7
-    assert not ax.collections
-    plots.reliability(comparison, "nb", rules=["map"], ax=ax)
-    assert len(ax.collections) == 1
-
-
 def test_the_curve_and_the_band_are_those_of_arviz():
     """ArviZ takes draws of labels; those here have probabilities as their exact means."""
     rng = np.random.default_rng(0)
@@ -160,13 +150,3 @@ def test_thresholds_on_the_risk_of_a_class(two_classes):
     np.testing.assert_allclose(line(right, "map"), table[["threshold", "net_benefit"]])
     np.testing.assert_allclose(right.lines[1].get_xydata(), table[["threshold", "net_benefit_all"]])
     assert "risk of <yes> from which one acts" in texts(figure)
-
-
-def test_drawing_on_given_axes(comparison):
-    figure = Figure()
-    ax = figure.subplots()
-    for drawn in (
-        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
-        plots.rule_scores(comparison, ax=ax),
-    ):
-        assert drawn is figure

@@ -119,34 +119,22 @@ def test_without_rows_checks_are_skipped(fits):
 
 @pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
 def test_rows_that_are_not_those_of_the_fit_are_refused_before_any_work(kind, tmp_path, monkeypatch):
+    """Rows count by their weights, but those that no repeated rows stand for, as of balanced classes."""
     monkeypatch.setattr("bayesclf.report.classifier_page.tree", lambda *_: None)
     monkeypatch.setattr("bayesclf.report.html", lambda _: "a page")
-    X, y = load_iris(return_X_y=True)
-    X, y = X[:140], y[:140]
-    clf = kind(inference="map").fit(X, y)
-    for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(140) % 3), (X + 0.1, y)):
+    X, y = (part[:120] for part in load_iris(return_X_y=True))
+    path, clf = tmp_path / "report.html", kind(inference="map").fit(X, y)
+    for others, labels in ((X[:60], y[:60]), (X, np.roll(y, 50)), (X, np.arange(120) % 3), (X + 0.1, y)):
         with pytest.raises(InputError, match=r"^a report needs the training rows, a row of weight 2 twice: "):
-            clf.report(tmp_path / "report.html", others, labels)
+            clf.report(path, others, labels)
     assert list(tmp_path.iterdir()) == []
-    backwards = np.arange(140)[::-1]
-    clf.report(tmp_path / "report.html", X[backwards], y[backwards])
-    assert (tmp_path / "report.html").read_text() == "a page"
-
-
-@pytest.mark.parametrize("kind", [bc.GaussianNB, bc.LogisticRegression])
-def test_weights_that_no_repeated_rows_stand_for_are_no_other_rows(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr("bayesclf.report.classifier_page.tree", lambda *_: None)
-    monkeypatch.setattr("bayesclf.report.html", lambda _: "a page")
-    X, y = load_iris(return_X_y=True)
-    X, y = X[:120], y[:120]
-    path = tmp_path / "report.html"
-    balanced = np.repeat([40 / 50, 40 / 20], [100, 20])
-    for weight in (balanced, np.full(120, 0.33)):
-        kind(inference="map").fit(X, y, sample_weight=weight).report(path, X, y)
-    clf = kind(inference="map").fit(X, y, sample_weight=np.full(120, 2))
+    clf.report(path, X[::-1], y[::-1])
+    assert path.read_text() == "a page"
+    for weight in (np.repeat([40 / 50, 40 / 20], [100, 20]), np.full(120, 0.33)):
+        clf.fit(X, y, sample_weight=weight).report(path, X, y)
+    clf.fit(X, y, sample_weight=np.full(120, 2)).report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
     with pytest.raises(InputError, match="a row of weight 2 twice: the classifier was fitted on 100 of '0'"):
         clf.report(path, X, y)
-    clf.report(path, np.repeat(X, 2, axis=0), np.repeat(y, 2))
 
 
 DOCUMENTS = ["a good <b> movie", "a bad film", "fun, good fun", "boring and bad"] * 5

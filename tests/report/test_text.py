@@ -200,13 +200,3 @@ def test_the_paragraph_says_what_the_covariance_of_weights_is(correlation, said)
     assert any(priors.symbols[0] in sentence for sentence in priors.model)
     independent = bc.LogisticRegression(prior_scale=bc.LearnedScale(correlation=0), inference="map").fit(X, y)
     assert "where C" not in _priors(priors_of(independent))
-
-
-def test_costs_are_part_of_the_text():
-    X, y = load_iris(return_X_y=True)
-    costs = 1 - np.eye(3)
-    costs[2, 0] = 7.5
-    comparison = bc.compare({"gnb": bc.GaussianNB(inference="map")}, X, y, cv=3, cost=costs, reject=0.3, rules=["map"])
-    text = markdown(page.tree(comparison))
-    assert "a rejected row costs 0.3" in text
-    assert "| 2 | 7.5 | 1 | 0 |" in text

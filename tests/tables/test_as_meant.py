@@ -11,7 +11,7 @@ from bayesclf.interpretation.prediction_files import as_read
 from bayesclf.tables.columns import column_kind
 from bayesclf.tables.options import named_for
 from bayesclf.tables.reading import open_stream
-from bayesclf.tables.remarks import about_useless, describe_columns
+from bayesclf.tables.remarks import about_useless
 
 LABELS = ["yes", "no", "no"]
 
@@ -269,15 +269,6 @@ def test_notes_name_the_option_of_who_reads_the_table(tmp_path):
     path.write_text(rows("{j}.5%,{y}", "a,cls\n") + "kg,no\n")
     with pytest.raises(InputError, match="'a' should be a number but contains 'kg' in row 41;"):
         datasets.read(path, "cls", {"a": "number"})
-
-
-def test_dates_that_are_kept_are_said_to_be_categories(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text(rows("2020-01-{i:02d},{j},{y}", "day,a,cls\n"))
-    assert "keeps it as 40 categories; derive numbers" in datasets.read(path, "cls").notes[0]
-    found = datasets.read(path, "cls", keep=["day"])
-    note = describe_columns(found.frame, "cls")["note"][0]
-    assert note.startswith("column 'day' holds dates and is read as 40 categories, one for each date; derive numbers")
 
 
 @pytest.mark.parametrize(

@@ -175,19 +175,6 @@ def test_weights_whose_sums_would_vanish_or_overflow(weight):
         pd.interval_range(0, N, N),
         [Decimal(1), Decimal(2)] * (N // 2),
     ],
-    ids=[
-        "bytes",
-        "tuples",
-        "sets",
-        "real numbers",
-        "complex",
-        "dates",
-        "two columns",
-        "mixed",
-        "periods",
-        "intervals",
-        "decimals",
-    ],
 )
 def test_labels_that_cannot_be(labels):
     with pytest.raises(InputError, match="y must hold") as refusal:

@@ -1,11 +1,7 @@
 import json
-from http.client import RemoteDisconnected
 from pathlib import Path
-from urllib.error import URLError
 
-import pandas as pd
 import pytest
-from sklearn.utils import Bunch
 
 from bayesclf.errors import InputError
 from bayesclf.tables import datasets
@@ -179,48 +175,3 @@ class TestUnknown:
         text = refused(name)
         assert "did you mean" not in text
         assert "known names are" in text
-
-    def test_a_wrong_name_in_a_place(self, folder):
-        text = refused("sklearn:irs")
-        assert "'sklearn' has no data set called 'irs' (did you mean 'iris'?)" in text
-        assert "birds" not in text
-
-
-class TestOpenML:
-    @staticmethod
-    def answer(monkeypatch, result):
-        calls = []
-
-        def fetch(**kwargs):
-            calls.append(kwargs)
-            if isinstance(result, Exception):
-                raise result
-            return result
-
-        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch)
-        return calls
-
-    @pytest.mark.parametrize(("name", "asked"), [("credit-g", {"name": "credit-g"}), ("31", {"data_id": 31})])
-    def test_by_name_and_by_number(self, monkeypatch, name, asked):
-        frame = pd.DataFrame({"job": pd.Categorical(["a", "b"]), "risk": ["good", "bad"]})
-        calls = self.answer(monkeypatch, Bunch(frame=frame, target_names=["risk"], details={"id": "31"}))
-        credit = load(f"openml:{name}")
-        assert (credit.target, credit.source) == ("risk", "https://www.openml.org/d/31")
-        assert asked.items() <= calls[0].items()
-
-    def test_without_a_named_label(self, monkeypatch):
-        frame = pd.DataFrame({"a": [1], "b": [2]})
-        self.answer(monkeypatch, Bunch(frame=frame, target_names=[], details={}))
-        assert "target='COL'" in refused("openml:x")
-        assert load("openml:x", target="b").y.tolist() == [2]
-        self.answer(monkeypatch, Bunch(frame=frame.rename(columns={"a": "class"}), target_names=[], details={}))
-        assert load("openml:x").target == "class"
-
-    @pytest.mark.parametrize(
-        "error", [URLError("Name or service not known"), TimeoutError("timed out"), RemoteDisconnected("closed")]
-    )
-    def test_no_network(self, monkeypatch, error):
-        self.answer(monkeypatch, error)
-        text = refused("openml:credit-g")
-        assert "openml:credit-g cannot be fetched" in text
-        assert "check its number and the network" in text

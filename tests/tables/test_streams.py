@@ -102,22 +102,6 @@ def test_columns_of_files_may_be_permuted_but_not_lack(table, tmp_path):
         open_stream(tmp_path)
 
 
-def test_levels_of_a_dictionary_are_kept_and_of_words_those_that_occur(tmp_path):
-    words = pd.Categorical(["b", "a"], categories=["c", "b", "a"])
-    arrow = pa.table({"coded": pa.DictionaryArray.from_arrays([1, 2], ["c", "b", "a"]), "plain": ["b", "a"]})
-    (batch,) = open_stream(arrow).batches()
-    assert list(batch.table["coded"].cat.categories) == ["c", "b", "a"]
-    assert list(batch.table["plain"].cat.categories) == ["a", "b"]
-    pd.DataFrame({"x": words}).to_parquet(tmp_path / "t.parquet")
-    (batch,) = open_stream(tmp_path / "t.parquet").batches()
-    assert batch.table["x"].tolist() == ["b", "a"]
-    assert (
-        list(batch.table["x"].cat.categories)
-        == ["c", "b", "a"]
-        == list(read_table(tmp_path / "t.parquet")["x"].cat.categories)
-    )
-
-
 def test_a_column_is_what_it_is_declared_to_be(table, tmp_path):
     table.to_parquet(tmp_path / "t.parquet")
     kinds = {"n": "category", "x": "number"}
