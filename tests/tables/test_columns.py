@@ -195,18 +195,22 @@ def test_bins_of_pandas_are_words_and_can_be_saved(tmp_path):
 
 
 @pytest.mark.slow
-def test_ten_thousand_columns(tmp_path):
-    """Reading, fitting and predicting take time in proportion to the columns; each took minutes when it did not."""
-    number, rows = 10_000, 4
-    path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
-    lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(rows))]
-    path.write_text("\n".join(lines))
-    start = time.process_time()
-    frame = read_table(path)
-    y = frame.pop("y")
-    clf = bc.NaiveBayes(inference="map").fit(frame, y)
-    assert clf.predict_proba(frame).shape == (rows, 2)
-    assert time.process_time() - start < 20
+def test_eight_thousand_columns(tmp_path):
+    """Reading, fitting and predicting take time in proportion to the columns, up to 1.75 times."""
+    seconds = {}
+    for number in (10, 1000, 8000):  # the first loads what is needed
+        path, cells = tmp_path / "wide.csv", ",".join(["0.5", "2"] * (number // 2))
+        lines = [",".join([*(f"c{j}" for j in range(number)), "y"]), *(f"{cells},{'ab'[i % 2]}" for i in range(4))]
+        path.write_text("\n".join(lines))
+        times = [time.process_time()]
+        frame = read_table(path)
+        times.append(time.process_time())
+        y = frame.pop("y")
+        clf = bc.NaiveBayes(inference="map").fit(frame, y)
+        times.append(time.process_time())
+        assert clf.predict_proba(frame).shape == (4, 2)
+        seconds[number] = np.diff([*times, time.process_time()])
+    assert (seconds[8000] < 14 * seconds[1000]).all()
     with pytest.raises(InputError, match=r"the table lacks column 'c10', .*'c14', …, which") as refusal:
         clf.predict(frame.iloc[:, :10])
     assert len(str(refusal.value)) < 200
