@@ -73,12 +73,6 @@ def wide():
     return bc.GaussianNB(random_state=1, inference=Exact(draws=300)).fit(X, y), X, y
 
 
-@pytest.fixture(scope="module")
-def fits(tennis):
-    models = {"naive": bc.CategoricalNB(), "joint": bc.JointBayes(), "flat": bc.CategoricalNB(alpha=1e3)}
-    return {name: model.set_params(random_state=1).fit(*tennis) for name, model in models.items()}
-
-
 class TestPlayTennis:
     """14 days, α = 1, π ~ Dirichlet(1, 1): few rows, so that each matters."""
 
