@@ -263,13 +263,6 @@ class TestRefusals:
         with pytest.raises(Refused, match="'map' plugs in an estimate"):
             bc.loo(tennis_fit, *tennis, rule="map", method="psis")
 
-    def test_other_objects_than_classifiers_and_missing_rows(self, tennis_fit, tennis):
-        with pytest.raises(InputError, match="clf must be a fitted bayesclf classifier, not 3"):
-            bc.loo(3, *tennis)
-        for X, y in ((None, None), (tennis[0], None), (None, tennis[1])):
-            with pytest.raises(InputError, match="needs the training rows; give both X and y"):
-                bc.loo(tennis_fit, X, y)
-
     @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
     @pytest.mark.parametrize("method", ["auto", "exact"])
     def test_a_class_that_the_known_base_rates_exclude(self, tennis, rule, method):
