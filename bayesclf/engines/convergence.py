@@ -367,6 +367,9 @@ def smoothed(log_density: Array, efficiency: float) -> tuple[Array, Array]:
         if np.isneginf(lowest[row]):
             log_weight[row] = np.where(np.isneginf(log_density[row]), 0.0, -np.inf)
             continue
-        with suppress(ValueError):  # all ratios of the tail are the same
-            log_weight[row], khat[row] = array_stats.psislw(log_density[row], r_eff=efficiency)
-    return log_weight - logsumexp(log_weight, axis=1, keepdims=True), np.where(np.isnan(khat), np.inf, khat)
+        # all ratios of the tail may be the same, or too far apart for reciprocals
+        with suppress(ValueError), np.errstate(all="ignore"):
+            smooth, shape = array_stats.psislw(log_density[row], r_eff=efficiency)
+            if np.isfinite(shape) and not np.isnan(smooth).any():
+                log_weight[row], khat[row] = smooth, shape
+    return log_weight - logsumexp(log_weight, axis=1, keepdims=True), khat

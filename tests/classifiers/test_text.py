@@ -13,7 +13,7 @@ from sklearn import naive_bayes
 
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
-from bayesclf.posterior import answers
+from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 from bayesclf.rules import RULES
 
@@ -265,7 +265,7 @@ def test_draws_made_on_request_answer_as_draws_kept_in_memory(kind, rule, small_
 
 @every_kind
 def test_everything_else_over_blocks_is_that_over_all(kind, small_budget, monkeypatch):
-    monkeypatch.setattr(answers, "MINIMUM_PREDICTIVE_ESS", 1)
+    monkeypatch.setattr(averaging, "MINIMUM_PREDICTIVE_ESS", 1)
     made, held = held_and_made(kind, COUNTS)
     for question in (
         lambda clf: clf.predict_interval(COUNTS),

@@ -11,7 +11,7 @@ from bayesclf.errors import InputError, Refused
 from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
 from bayesclf.interpretation.explanation import log_odds as terms_of
-from bayesclf.posterior import answers
+from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 
 # how good the draws are does not matter here: each has its own log-odds
@@ -231,8 +231,8 @@ class TestExplain:
     def test_blocks_of_rows_change_nothing(self, fits, monkeypatch):
         clf, X = fits("mixed")
         whole = clf.explain(X)
-        monkeypatch.setattr(answers, "BLOCK_BYTES", 8 * 60 * 4 * 7)
-        monkeypatch.setattr(answers, "LEAST_ROWS", 1)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 8 * 60 * 4 * 7)
+        monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
         parts = clf.explain(X)
         pd.testing.assert_frame_equal(whole.table, parts.table)
         pd.testing.assert_frame_equal(whole.rows, parts.rows)
