@@ -129,17 +129,6 @@ def test_long_documents_of_many_words_do_not_underflow(kind, rule):
     np.testing.assert_allclose(logsumexp(log_proba, axis=1), 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize(("value", "part"), [(-1.0, "holds -1 (row 3)"), (np.nan, "missing"), (np.inf, "inf")])
-def test_cells_that_are_not_counts_are_named(table, value, part):
-    wrong = COUNTS.copy()
-    wrong[2, 4] = value
-    with pytest.raises(InputError, match="column 'x4'") as caught:
-        bc.MultinomialNB().fit(table(wrong), Y)
-    assert part in str(caught.value)
-    assert "row" in str(caught.value)
-
-
 def test_a_sparse_table_without_some_cell_is_refused():
     wrong = COUNTS.copy()
     wrong[2, 4] = np.nan
