@@ -180,7 +180,7 @@ def test_scores_of_any_splitter_are_means_over_the_rows_that_it_tests(iris):
         (GaussianNB(), {"cv": []}, "cv has no splits"),
         (GaussianNB(), {"cv": [([0, 999], [2])]}, "does not split these rows"),
         (GaussianNB(), {"cv": ShuffleSplit(2), "repeats": 3}, "repeats=3 goes with a number of folds"),
-        (GaussianNB(), {"random_state": -1}, "random_state must be an integer of at least 0"),
+        (GaussianNB(), {"random_state": -1}, "random_state must be a whole number between 0 and 4,294,967,295"),
     ],
 )
 def test_what_cannot_be_compared(models, options, message, iris):
