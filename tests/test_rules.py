@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from bayesclf import rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
-from bayesclf.posterior import answers, averaging
+from bayesclf.posterior import averaging
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
 
@@ -20,7 +20,7 @@ EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data a
 
 def one_row_a_block(monkeypatch):
     for name in ("BLOCK_BYTES", "LEAST_ROWS"):
-        monkeypatch.setattr(answers, name, 1)
+        monkeypatch.setattr(averaging, name, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +179,6 @@ class TestRules:
         joint = np.einsum("s,srk->rk", np.exp(hypotheses.log_weights), np.exp(hypotheses.scores))
         expected = joint / joint.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(np.exp(rules.predictive(hypotheses, numbered(9))), expected)
-
-    def test_predictive_of_a_discriminative_model_is_bayes_optimal(self, rng):
-        hypotheses = replace(random_scores(rng), generative=False, closed_form=True)
-        np.testing.assert_array_equal(
-            rules.predictive(hypotheses, numbered(9)), rules.bayes_optimal(hypotheses, numbered(9))
-        )
 
 
 class TestImpossible:
