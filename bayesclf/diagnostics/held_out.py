@@ -16,7 +16,6 @@ from bayesclf.arrays import Array, Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
 from bayesclf.classifiers.logistic import LogisticRegression
-from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
 from bayesclf.engines import MAP, NUTS, Augmentation, Exact, Laplace, Slice
 from bayesclf.engines.inference import Engine
@@ -160,7 +159,7 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=split_seed(seed))
+    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)

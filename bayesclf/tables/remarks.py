@@ -299,10 +299,12 @@ def useless(
     {'id': 'numbers the rows', 'unit': 'has one value only'}
     """
     names = [str(name) for name in frame.columns if name != target]
-    found = {name: why for name in names if name not in keep and (why := why_useless(frame[name], every_row))}
-    texts = [name for name in names if name not in {*found, *keep} and column_kind(frame[name]) == "text"]
-    rest = [name for name in names if name not in {*found, *texts}]
-    return found | dict.fromkeys(texts if rest else [], "holds free text")
+    kept = set(keep)
+    looked_at = [name for name in names if name not in kept]
+    found = {name: why for name in looked_at if (why := why_useless(frame[name], every_row))}
+    texts = [name for name in looked_at if name not in found and column_kind(frame[name]) == "text"]
+    some_stay = len(found) + len(texts) < len(names)
+    return found | dict.fromkeys(texts if some_stay else [], "holds free text")
 
 
 MOST_WORDS_OF_NUMBERS = 20
@@ -321,11 +323,11 @@ def about_columns(frame: pd.DataFrame, named: bool = True) -> list[str]:
     """
     names = [str(name) for name in frame.columns]
     whole, said = frame.set_axis(names, axis=1), list[str]()
-    keep = [name for name in names if pd.api.types.is_float_dtype(whole.dtypes[name])]
+    keep = {name for name, dtype in zip(names, frame.dtypes, strict=True) if pd.api.types.is_float_dtype(dtype)}
     found: dict[str, str] = {}
     for part in [whole.head(LOOKED_AT), whole] if len(whole) > LOOKED_AT else [whole]:
         found = useless(part, None, keep, every_row=False) if named else {}
-        keep = [name for name in names if name not in found]
+        keep = set(names).difference(found)
     if found:
         whys = listed([f"column {name!r} {why}" for name, why in found.items()], LISTED_NAMES, AND_MORE)
         derive = f"; {FROM_DATES}" if "holds dates" in found.values() else ""

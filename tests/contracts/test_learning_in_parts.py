@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 from functools import reduce
 from operator import add
 
 import numpy as np
-import pandas as pd
 import pytest
 from helpers.classifiers import (
     NUMBERS,
     OF_STATISTICS,
-    WORDS,
     adds_up,
     assert_same_answers,
     notes,
@@ -101,26 +98,6 @@ def test_given_priors_count_once_and_default_ones_are_of_all_rows(mixed_table, o
     for name in ("m", "kappa", "a", "b"):
         found, expected = (getattr(clf.model_.blocks[0].family, name) for clf in (one + other, whole))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
-def test_what_was_added_can_be_saved_and_goes_on(mixed_table, tmp_path):
-    X, y = mixed_table
-    one, other = (bc.NaiveBayes(random_state=1).fit(X[WORDS][i::2], y[i::2]) for i in (0, 1))
-    (one + other).save(tmp_path / "m.nc")
-    whole = bc.NaiveBayes(random_state=1).fit(X[WORDS], y)
-    assert_same_answers(whole, bc.load(tmp_path / "m.nc"), X[WORDS], ("predictive",))
-    more = (one + other).partial_fit(X[WORDS], y)
-    assert_same_answers(
-        bc.NaiveBayes(random_state=1).fit(pd.concat([X[WORDS]] * 2), np.tile(y, 2)), more, X[WORDS], ("map",)
-    )
-
-
-def test_a_learned_concentration_is_kept_where_both_have_it():
-    rng = np.random.default_rng(0)
-    X, y = pd.DataFrame({"x": rng.choice(list("abcdefghijkl"), 200)}), rng.integers(2, size=200)
-    one, other = (bc.CategoricalNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
-    assert "cannot be learned from rows that come in parts" in (one + other).notes_[0]
-    assert (one + copy.deepcopy(one)).notes_ == one.notes_
 
 
 def test_what_cannot_be_added_is_refused(mixed_table):
