@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from helpers.cases import CATEGORICAL, EVERY, GAUSSIAN
-from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian, ids
+from helpers.families import STANDARD_ERRORS, categorical, every_family, every_prior, gaussian
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,19 +118,12 @@ def test_unit_information_prior_expects_the_pooled_variance(variance):
 
 
 @gaussian
-@pytest.mark.parametrize("value", [0.0, 0.1, -3.7, 1e6, 1e-30, np.nan])
+@pytest.mark.parametrize("value", [0.0, 0.1, -3.7, 1e6, 1e-30, np.nan, "up to rounding"])
 def test_a_constant_or_empty_column_is_not_informative(case, value):
     X, y = case.complete()
-    X[:, 1] = value
+    X[:, 1] = np.where(np.arange(len(y)) % 2, 0.3, 0.1 + 0.2) if isinstance(value, str) else value
     given = case.family.m is not None
     np.testing.assert_array_equal(case.family.informative(case.statistics(X, y)), [True, given, True])
-
-
-@pytest.mark.parametrize("case", **ids([case for case in GAUSSIAN if case.family.m is None]))
-def test_a_column_that_is_constant_up_to_rounding_is_not_informative(case):
-    X, y = case.complete()
-    X[:, 1] = np.where(np.arange(len(y)) % 2, 0.3, 0.1 + 0.2)
-    np.testing.assert_array_equal(case.family.informative(case.statistics(X, y)), [True, False, True])
 
 
 @gaussian

@@ -9,7 +9,7 @@ import pytest
 from helpers.classifiers import OF_STATISTICS
 from helpers.suites import mainly
 from scipy import optimize
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import comb, logsumexp, softmax, xlogy
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -211,6 +211,22 @@ def test_the_predictive_is_that_of_the_mixture(case):
     joint = sum(w * np.exp(model.log_predictive(rows)) for w, model in zip(weight, models, strict=True))
     expected = joint / joint.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, atol=0.03)
+
+
+@pytest.mark.slow
+def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
+    clf = categorical(inference=bc.engines.Augmentation(draws=500)).fit(
+        WORDS[:5], OF_WORDS[:5], sample_weight=weight, **USE
+    )
+    problem = partly(categorical, WORDS[:5], OF_WORDS[:5])
+    first = np.arange(21)  # of the twenty, those of the first class
+    models = [problem.completed(np.array([[number, 20.0 - number]])) for number in first]
+    evidence = np.array([model.log_evidence() for model in models]) + np.log(comb(20, first))
+    share = np.exp(evidence - logsumexp(evidence))
+    expected = sum(w * model.mean()["theta"][0] for w, model in zip(share, models, strict=True))
+    np.testing.assert_allclose(clf.draws_.parameters["theta"].mean(axis=0), expected, atol=0.03)
+    assert np.abs(expected - problem.model.mean()["theta"][0]).max() > 0.1  # which the row moves far
 
 
 @every_case
@@ -430,6 +446,9 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     refused("cannot be added", lambda: clf + other)
     refused("cannot be added", lambda: other + clf)
     refused("cannot be turned into a prior", clf.as_prior)
+    if engine != "map":
+        sentence = "does not keep these, to be fitted again without a row; take method='psis'"
+        refused(sentence, lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"))
     refused("8 training rows have no label", clf.model_.log_evidence)
     refused("8 training rows have no label", clf.model_.pymc)
     refused("8 training rows have no label", clf.model_.mean)

@@ -73,12 +73,6 @@ def wide():
     return bc.GaussianNB(random_state=1, inference=Exact(draws=300)).fit(X, y), X, y
 
 
-@pytest.fixture(scope="module")
-def fits(tennis):
-    models = {"naive": bc.CategoricalNB(), "joint": bc.JointBayes(), "flat": bc.CategoricalNB(alpha=1e3)}
-    return {name: model.set_params(random_state=1).fit(*tennis) for name, model in models.items()}
-
-
 class TestPlayTennis:
     """14 days, α = 1, π ~ Dirichlet(1, 1): few rows, so that each matters."""
 
@@ -268,13 +262,6 @@ class TestRefusals:
             bc.loo(tennis_fit, *tennis, rule="gibbs")
         with pytest.raises(Refused, match="'map' plugs in an estimate"):
             bc.loo(tennis_fit, *tennis, rule="map", method="psis")
-
-    def test_other_objects_than_classifiers_and_missing_rows(self, tennis_fit, tennis):
-        with pytest.raises(InputError, match="clf must be a fitted bayesclf classifier, not 3"):
-            bc.loo(3, *tennis)
-        for X, y in ((None, None), (tennis[0], None), (None, tennis[1])):
-            with pytest.raises(InputError, match="needs the training rows; give both X and y"):
-                bc.loo(tennis_fit, X, y)
 
     @pytest.mark.parametrize("rule", ["bayes-optimal", "predictive"])
     @pytest.mark.parametrize("method", ["auto", "exact"])

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from helpers.commands import command
-from helpers.disks import full_after
+from helpers.commands import command, full_after
 from joblib.externals.loky import get_reusable_executor
 
 from bayesclf.errors import InputError

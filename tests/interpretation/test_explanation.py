@@ -8,7 +8,7 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
+from bayesclf.families import LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
 from bayesclf.interpretation.explanation import log_odds as terms_of
 from bayesclf.posterior import hypotheses as hypothesis_set
@@ -76,19 +76,6 @@ def differences(clf, X, pair):
     scores = clf.hypotheses("posterior").log_scores(clf.rows(X))
     rows = np.arange(scores.shape[1])
     return scores[:, rows, pair.outcome] - scores[:, rows, pair.against]
-
-
-@pytest.fixture(scope="module")
-def rows(mixed_table):
-    X, y = mixed_table
-    X = X[NUMBERS + WORDS].dropna()
-    return X, y[X.index]
-
-
-@pytest.fixture(scope="module")
-def fitted(rows):
-    nb = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature"), tuple(WORDS): Categorical()}, **EXACT).fit(*rows)
-    return nb, bc.LogisticRegression(**LAPLACE).fit(*rows)
 
 
 class TestTerms:
