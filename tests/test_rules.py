@@ -180,6 +180,12 @@ class TestRules:
         expected = joint / joint.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(np.exp(rules.predictive(hypotheses, numbered(9))), expected)
 
+    def test_predictive_of_a_discriminative_model_is_bayes_optimal(self, rng):
+        hypotheses = replace(random_scores(rng), generative=False, closed_form=True)
+        np.testing.assert_array_equal(
+            rules.predictive(hypotheses, numbered(9)), rules.bayes_optimal(hypotheses, numbered(9))
+        )
+
 
 class TestImpossible:
     """Rows that have density 0 in every class: the class prior answers, a warning counts them, nothing is NaN."""

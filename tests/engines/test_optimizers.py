@@ -6,7 +6,7 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.engines.optimizers import OPTIMIZERS, in_own_units, largest_curvature
-from bayesclf.errors import ConvergenceWarning, DoesNotExist
+from bayesclf.errors import ConvergenceWarning
 
 DETERMINISTIC = {
     "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
@@ -87,13 +87,6 @@ def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
             )
     np.testing.assert_array_equal(ways[0], ways[1])
     assert not np.array_equal(ways[0], ways[2])
-
-
-def test_separable_classes_stop_an_optimizer_before_it_starts():
-    with pytest.raises(DoesNotExist, match="separable"):
-        bc.LogisticRegression(prior_scale=2.5, inference=bc.engines.MLE(bc.engines.GradientAscent())).fit(
-            [[0.0], [1.0]], [0, 1]
-        )
 
 
 STEP = 0.003

@@ -309,6 +309,15 @@ def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_r
     assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
 
 
+@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.GaussianDiscriminantAnalysis])
+def test_models_use_a_column_that_varies_without_a_label_only(make):
+    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), 0.5))
+    options = {"families": "auto"} if make is bc.NaiveBayes else {}
+    clf = make(inference="map", **options).fit(X, OF_NUMBERS, **USE)
+    assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
+    assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
+
+
 # Labels
 
 

@@ -15,6 +15,7 @@ from bayesclf.engines import MAP, Exact, Laplace
 from bayesclf.errors import InputError, PredictionWarning, Refused
 from bayesclf.evaluation import leave_one_out
 from bayesclf.evaluation.leave_one_out import training_rows
+from bayesclf.posterior import averaging
 
 DRAWS = 60_000
 """Draws by hand."""
@@ -209,6 +210,11 @@ class TestAuto:
 
 
 class TestBlocks:
+    def test_scores_do_not_depend_on_the_blocks_of_rows(self, tennis_fit, tennis, monkeypatch):
+        whole = bc.loo(tennis_fit, *tennis, method="psis").elpd_i
+        monkeypatch.setattr(averaging, "blocks", lambda _, rows: [slice(start, start + 3) for start in range(0, 14, 3)])
+        np.testing.assert_allclose(bc.loo(tennis_fit, *tennis, method="psis").elpd_i, whole, rtol=1e-12)
+
     def test_no_array_of_draws_and_rows_is_kept_in_memory(self, rng):
         peaks = []
         for rows in (96, 288):

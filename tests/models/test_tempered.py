@@ -147,6 +147,12 @@ def test_few_rows_leave_the_prior():
     np.testing.assert_allclose(np.quantile(np.log(T), [0.159, 0.5, 0.841]), [-1, 0, 1], atol=0.2)
 
 
+def test_a_row_alone_in_its_class_is_not_counted():
+    X, y = table(60)
+    y[0] = 7
+    assert len(explicit().fit(X, y).left_out_.y) == 59
+
+
 def test_a_row_out_of_reach_is_not_counted():
     X, y = table(60)
     found = explicit(class_prior=[0.5, 0.5, 0.0]).fit(X, y)
