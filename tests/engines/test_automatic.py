@@ -16,7 +16,10 @@ from bayesclf.errors import ConvergenceWarning, Refused
 
 SHORT = bc.engines.Slice(draws=150, tune=50, chains=2)
 LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
-NOTE = r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: worth (\d,\d{3}) "
+NOTE = (
+    r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: the proposals are worth "
+    r"(\d,\d{3}) "
+)
 
 
 @pytest.fixture(scope="module")
