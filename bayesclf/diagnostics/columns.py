@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -187,14 +186,12 @@ def hidden_missing(context: Context) -> Answer:
     evidence = pd.DataFrame(lines, columns=["column", "value", "cells", "nearest_other"])
     if spikes:
         first, found = next(iter(spikes.items()))
-        some = [(name, one.value) for name, one in spikes.items()][: thresholds.SHOWN]
-        cells = [f"{name!r}: {{{value:.15g}: float('nan')}}" for name, value in some]
-        options = [f"--missing {quote(f'{name}={value:.15g}')}" for name, value in some]
+        codes = {name: one.value for name, one in [*spikes.items()][: thresholds.SHOWN]}
         return issue(
             f"{named(list(spikes))} ha{'s' if len(spikes) == 1 else 've'} a spike far from the other values "
             f"({first!r}: {found.cells} cells are {found.value:g}, the nearest other is {found.nearest:g}), as where a "
             "number stands for a missing value",
-            f"if it does, empty these cells: X.replace({{{', '.join(cells)}}}), or {' '.join(options)}",
+            f"if it does, empty these cells: X.replace({codes!r}, float('nan'))",
             evidence,
             "moderate",
         )

@@ -98,7 +98,7 @@ def _first(
     next_command: str | None,
 ) -> list[Part]:
     """Return how good the answers are, what is wrong, and what to do about it."""
-    next_step = Text(f"Next: {next_command or 'clf.predict_frame(X_new) predicts new rows.'}")
+    next_step = Text(f"Next: {next_command or 'clf.predict_frame(X_new)'}", "call")
     classes, held_out = classifier.classes_, diagnosis.held_out
     checked, counts = headline(diagnosis), None
     below: list[Part] = [Findings(diagnosis.issues)] if diagnosis.issues else []

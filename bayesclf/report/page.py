@@ -70,7 +70,6 @@ def tree(
 
 def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | None) -> list[Part]:
     """Return the answer, what comes next, how clear the answer is, and what not to trust."""
-    next_step = f"Next: {next_command}" if next_command else judged.next_step
     said = [_errors(comparison)] if judged.models else []
     wrong = [*judged.cautions, *verdict.read(comparison)]
     cautions: Part = Items(wrong) if wrong else Text(NOTHING)
@@ -78,7 +77,9 @@ def _first(comparison: Comparison, judged: verdict.Verdict, next_command: str | 
     findings = [*filter(None, said), *judged.findings]
     if findings:
         below.insert(0, Items(findings))
-    parts: list[Part] = [Text(judged.headline, "headline"), Text(next_step)]
+    parts: list[Part] = [Text(judged.headline, "headline")]
+    if step := next_command or judged.next_step:
+        parts.append(Text(f"Next: {step}", "call"))
     if judged.models:
         found = facts(comparison, comparison.best, comparison.classes, comparison.order)
         parts.append(Beside([facts_table(found, "This model on held-out rows"), _standing(comparison, judged)]))

@@ -59,7 +59,7 @@ class Verdict:
     models
         Where the models stand, each at its leading rule, and the baseline; the smallest log loss first.
     next_step
-        The call that comes next, as a sentence.
+        The call that comes next.
     """
 
     headline: str
@@ -121,18 +121,15 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
 
 
 def _next(comparison: Comparison, best: Key, useful: bool) -> str:
-    """Return what to do with the recommended model, or where none is better than the shares of the classes."""
+    """Return the call that checks the recommended model, or under another rule than its own, predicts by it."""
     model, rule = best
     if model not in comparison.fits:
-        return f"Next: comparison.peers[{model!r}].predict_proba(X_new)."
+        return f"comparison.peers[{model!r}].predict_proba(X_new)"
     fit = f"comparison.fits[{model!r}]"
     if not useful:
-        return f"Next: bc.learning_curve({fit}, X, y) shows whether more rows would help."
-    own = resolve(comparison.fits[model].requested_rule(None))[0].name
-    how = "" if rule == own else f", rule={rule!r}"
-    return (
-        f"Next: {fit}.report('model.html', X, y) checks this model, {fit}.predict_frame(X_new{how}) predicts new rows."
-    )
+        return f"bc.learning_curve({fit}, X, y).plot()"
+    own = rule == resolve(comparison.fits[model].requested_rule(None))[0].name
+    return f"{fit}.report('model.html', X, y)" if own else f"{fit}.predict_frame(X_new, rule={rule!r})"
 
 
 def read(comparison: Comparison) -> list[str]:
