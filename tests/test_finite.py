@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from bayesclf import rules
-from bayesclf.errors import InputError, Refused
+from bayesclf.errors import InputError
 from bayesclf.experiments.sample_size import METHODS, examples_needed, interval
 from bayesclf.families import Axes, Categorical, KnownClassPrior
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
@@ -23,12 +23,6 @@ def binary(p: np.ndarray) -> np.ndarray:
     return np.stack([p, 1 - np.asarray(p)], axis=-1)
 
 
-def shares(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Random probabilities that add up to 1."""
-    values = rng.random(size)
-    return values / values.sum()
-
-
 @pytest.fixture
 def rng():
     return np.random.default_rng(20240)
@@ -38,13 +32,6 @@ def rng():
 def aberdeen():
     """P(h | D) = (.4, .3, .3); h1 says +, h2 and h3 say − (Aberdeen, lecture 3)."""
     return FiniteSpace(("h1", "h2", "h3"), SIGNS, (0.4, 0.3, 0.3), [[PLUS], [MINUS], [MINUS]])
-
-
-@pytest.fixture
-def joint(rng):
-    """A generative space of 4 hypotheses over 5 values of x and 3 labels."""
-    table = rng.dirichlet(np.ones(15), size=4).reshape(4, 5, 3)
-    return FiniteSpace(("h1", "h2", "h3", "h4"), ("a", "b", "c"), shares(rng, 4), table, generative=True)
 
 
 class TestTextbook:
@@ -70,10 +57,6 @@ class TestUpdate:
         posterior = list(aberdeen.update(likelihood).posterior.values())
         np.testing.assert_allclose(posterior, weights / weights.sum())
 
-    def test_generative_rows_count_by_their_joint_probability(self, joint):
-        by_hand = [row[1][0] * row[4][2] for row in np.asarray(joint.table)]
-        assert joint.update(x=[1, 4], y=[0, 2]).posterior == pytest.approx(joint.update(by_hand).posterior)
-
     def test_ten_thousand_rows_do_not_underflow(self):
         space = FiniteSpace(("h1", "h2"), SIGNS, (0.5, 0.5), [[[0.5, 0.5]], [[0.4, 0.6]]])
         seen = space.update(x=np.zeros(10_000, dtype=int), y=np.tile([0, 1], 5_000))
@@ -84,14 +67,6 @@ class TestUpdate:
         seen = aberdeen.update((0.3, 0.3, 0.35))
         assert (seen.map, seen.mle) == ("h1", "h3")
         assert (seen.answers("map", 0), seen.answers("mle", 0)) == (("+",), ("-",))
-
-
-class TestPredictive:
-    def test_in_a_generative_space_x_is_evidence_about_the_hypothesis(self, joint):
-        """P(k | x, D) ∝ Σ_h P(h | D) P(x, k | h)."""
-        mixture = np.einsum("h,hxk->xk", np.exp(joint.log_weights), np.asarray(joint.table))
-        expected = mixture / mixture.sum(axis=1, keepdims=True)
-        np.testing.assert_allclose(joint.proba("predictive", np.arange(5)), expected)
 
 
 class TestSameRules:
@@ -132,10 +107,6 @@ class TestExercise4:
         assert space.answers("bayes-optimal", 0) == ("+",)
         assert extended.posterior["h3"] > 0.5
         assert extended.answers("bayes-optimal", 0) == ("-",)
-
-    def test_a_generative_space_is_refused(self, joint):
-        with pytest.raises(Refused, match="classifier"):
-            extended_with_bayes_optimal(joint, 0.5)
 
 
 class TestExercise1:
@@ -187,7 +158,3 @@ class TestBadInput:
     def test_bad_data_are_refused(self, aberdeen, data, message):
         with pytest.raises(InputError, match=message):
             aberdeen.update(**data)
-
-    def test_hypotheses_have_no_mean(self, aberdeen):
-        with pytest.raises(Refused, match="no mean"):
-            aberdeen.answers("mean", 0)

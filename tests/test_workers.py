@@ -60,14 +60,6 @@ def test_results_come_in_the_order_of_the_tasks_in_this_process_too():
     assert list(workers.each(divmod, ((number, 3) for number in range(5)), 1)) == [divmod(n, 3) for n in range(5)]
 
 
-def test_what_workers_inherit_is_of_the_moment(monkeypatch):
-    monkeypatch.setenv("PYTHONWARNINGS", "error")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    list(workers.each(abs, [(-1,)], 1))
-    assert os.environ["PYTHONWARNINGS"] == "error"
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
-
-
 def test_results_that_nobody_wants_any_more_end_the_work_without_a_word():
     results = workers.each(divmod, ((number, 3) for number in range(1000)), 2, ordered=False)
     next(results)

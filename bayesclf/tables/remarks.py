@@ -286,10 +286,12 @@ def useless(
     {'id': 'numbers the rows', 'unit': 'has one value only'}
     """
     names = [str(name) for name in frame.columns if name != target]
-    found = {name: why for name in names if name not in keep and (why := why_useless(frame[name], every_row))}
-    texts = [name for name in names if name not in {*found, *keep} and column_kind(frame[name]) == "text"]
-    rest = [name for name in names if name not in {*found, *texts}]
-    return found | dict.fromkeys(texts if rest else [], "holds free text")
+    kept = set(keep)
+    looked_at = [name for name in names if name not in kept]
+    found = {name: why for name in looked_at if (why := why_useless(frame[name], every_row))}
+    texts = [name for name in looked_at if name not in found and column_kind(frame[name]) == "text"]
+    some_stay = len(found) + len(texts) < len(names)
+    return found | dict.fromkeys(texts if some_stay else [], "holds free text")
 
 
 def about_useless(frame: pd.DataFrame) -> list[str]:
@@ -304,11 +306,11 @@ def about_useless(frame: pd.DataFrame) -> list[str]:
     """
     names = [str(name) for name in frame.columns]
     named, amounts = frame.set_axis(names, axis=1), []
-    keep = [name for name in names if pd.api.types.is_float_dtype(named.dtypes[name])]
+    keep = {name for name, dtype in zip(names, frame.dtypes, strict=True) if pd.api.types.is_float_dtype(dtype)}
     for part in [named.head(LOOKED_AT), named] if len(named) > LOOKED_AT else [named]:
         amounts = [name for name in names if name not in keep and _holds_amounts(part[name])]
-        found = useless(part, None, [*keep, *amounts], every_row=False)
-        keep = [name for name in names if name not in {*found, *amounts}]
+        found = useless(part, None, keep.union(amounts), every_row=False)
+        keep = set(names).difference(found, amounts)
     said = []
     for name in amounts:
         cells = f"X[{name!r}]"

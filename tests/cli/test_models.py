@@ -9,7 +9,6 @@ import pytest
 from helpers.commands import GOOD, command, rows_of, table
 
 import bayesclf as bc
-from bayesclf.cli.options import read_cost
 from bayesclf.tables import datasets
 
 pytestmark = pytest.mark.usefixtures("own_folder")
@@ -86,11 +85,6 @@ def test_costs_and_rejection(fitted):
     assert None in expected
 
 
-def test_labels_of_costs_may_be_words_for_missing():
-    path = table("labels.csv", "true,NA,None\nNone,5,0\nNA,0,1\n")
-    np.testing.assert_array_equal(read_cost(path, ["NA", "None"]), [[0.0, 1.0], [5.0, 0.0]])
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -154,15 +148,6 @@ def test_fit_refuses_in_one_sentence(refused):
     assert said.rstrip().endswith("or choose another --model")
 
 
-def test_words_that_look_like_numbers_stay_words():
-    text = "code,class\n" + "".join(f"0{i % 3},{'pq'[i % 3 == 0]}\n" for i in range(30))
-    table("t.csv", text)
-    fit = ["fit", "t.csv", "--target", "class", "--kind", "code=category", "--model", "nb", "--output", "m.nc"]
-    command(*fit)
-    assert command("predict", "m.nc", "t.csv", "--output", "p.csv").err == ""
-    assert [row["predicted"] for row in rows_of("p.csv")][:3] == ["q", "p", "p"]
-
-
 @pytest.fixture
 def codes():
     """Write a table of a column of codes and one that looks like numbers but for a cell."""
@@ -183,18 +168,6 @@ def test_that_numbers_are_categories_is_said_by_an_option(codes, refused):
     said = " ".join(command(*codes, "categorical", *option.split(), "--kind", "age=category").out.split())
     assert option not in said
     assert "--kind age=category" not in said
-
-
-def test_warnings_become_notes():
-    table("t.csv", "a,class\n" + "x,p\ny,q\n" * 3)
-    table("new.csv", "a\nx\n")
-    command("fit", "t.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "m.nc")
-    table("two.csv", "a,b,class\n" + "x,s,p\ny,t,q\n" * 3)
-    table("odd.csv", "a,b\nx,t\n")
-    command("fit", "two.csv", "--target", "class", "--model", "nb", "--inference", "mle", "--output", "n.nc")
-    assert command("predict", "m.nc", "new.csv", "--output", "-").err == ""
-    said = command("predict", "n.nc", "odd.csv", "--output", "-").err
-    assert said.startswith("bayesclf: note: 1 of 1 rows have probability zero under every class")
 
 
 @pytest.mark.slow
@@ -243,16 +216,6 @@ def test_rows_without_a_label_are_refused_or_dropped(partly, refused):
     np.testing.assert_array_equal(bc.load("m.nc").predict_proba(X), dropped.predict_proba(X))
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_a_report_is_of_the_rows_with_a_label(partly):
-    path, _ = partly
-    fit = ["fit", path, "--target", "y", "--model", "nb", "--inference", "map"]
-    command(*fit, "--output", "m.nc")
-    said = command("report", "m.nc", "--table", path, "--output", "report.md").out
-    assert "read: 20 rows of 60 without a label left out" in said
-
-
 @pytest.mark.parametrize("model", ["nb", "lr"])
 def test_rows_without_a_label_are_dropped_from_batches_too(model, partly):
     path, frame = partly
@@ -289,11 +252,3 @@ def test_numbers_far_outside_the_training_rows_are_told_of_however_the_table_was
     assert told.startswith(f"bayesclf: note: {said}")
     assert told.count("\n") == 1
     assert command("predict", "m.nc", "alike.csv", "--output", "out.csv").err == ""
-
-
-def test_the_range_of_a_column_is_that_of_all_batches():
-    X, y = pd.DataFrame({"a": np.append(np.arange(89.0), np.nan)}), pd.Series(np.arange(90) % 2, name="y")
-    parts = [X.assign(y=y).iloc[part::2] for part in (0, 1)]
-    for clf in (bc.GaussianNB(), bc.LogisticRegression(inference="map")):
-        (column,) = clf.fit_stream(parts, "y").columns_
-        assert column.range == pytest.approx((0, 44, 88, 89))

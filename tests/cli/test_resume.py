@@ -209,12 +209,3 @@ def test_what_cannot_be_resumed_is_refused(table, model, refused):
     assert "which is read" in refused(*PREDICT, "big/")
     with pytest.raises(InputError, match=r"answers in parts are those of files.*the table is none"):
         bc.load("m.nc").predict_stream(table, "answers/")
-
-
-def test_parts_are_written_from_python(table, model):
-    clf = bc.load("m.nc")
-    assert clf.predict_stream("big", "answers/", rule="map") == ROWS
-    before = contents("answers")
-    Path("answers", "part-000003.parquet").unlink()
-    assert clf.predict_stream("big", "answers/", rule="map", resume=True, progress=False) == ROWS
-    assert contents("answers") == before

@@ -29,11 +29,6 @@ def test_every_family_has_a_case():
     assert {type(case.family) for case in EVERY} == {*FAMILIES.values()}
 
 
-@every_family
-def test_statistics_are_of_the_class_that_the_family_names(case):
-    assert type(case.statistics(*case.data())) is type(case.family).statistics_type
-
-
 # Statistics
 
 

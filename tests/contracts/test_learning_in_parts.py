@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from functools import reduce
 from operator import add
 
@@ -113,14 +112,6 @@ def test_what_was_added_can_be_saved_and_goes_on(mixed_table, tmp_path):
     assert_same_answers(
         bc.NaiveBayes(random_state=1).fit(pd.concat([X[WORDS]] * 2), np.tile(y, 2)), more, X[WORDS], ("map",)
     )
-
-
-def test_a_learned_concentration_is_kept_where_both_have_it():
-    rng = np.random.default_rng(0)
-    X, y = pd.DataFrame({"x": rng.choice(list("abcdefghijkl"), 200)}), rng.integers(2, size=200)
-    one, other = (bc.CategoricalNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
-    assert "cannot be learned from rows that come in parts" in (one + other).notes_[0]
-    assert (one + copy.deepcopy(one)).notes_ == one.notes_
 
 
 def test_what_cannot_be_added_is_refused(mixed_table):

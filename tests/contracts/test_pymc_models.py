@@ -231,11 +231,6 @@ def test_a_page_has_the_density_of_the_fitted_classifier(name, mixed_table):
     assert found == pytest.approx(expected, rel=1e-10)
 
 
-def test_the_page_of_naive_bayes_has_no_variables_of_numbers_where_there_are_none(play_tennis):
-    model = pymc_models.naive_bayes(play_tennis.X, play_tennis.y)
-    assert {variable.name for variable in model.free_RVs} == {"pi", *(f"theta_{name}" for name in play_tennis.X)}
-
-
 def test_many_columns_with_as_many_levels_are_one_variable():
     """With a missing cell, whose density is that of the others; the draws translate back without loss."""
     rng = np.random.default_rng(0)
@@ -275,16 +270,3 @@ def test_coordinates_of_nuts_have_their_inverse_and_its_derivative(transform):
     assert theta == pytest.approx(0.3, rel=1e-12)
     slope = float(scaled.log_jac_det(pt.constant(z), *shape).eval())
     assert slope == pytest.approx(np.log((above - below) / (2 * step)), rel=1e-6)
-
-
-def test_naming_a_column_does_not_rename_the_parameters_of_others(mixed_table):
-    X, y = mixed_table
-    X = X[["age", "dose", "visits"]]
-    plain, named = (
-        bc.NaiveBayes(blocks, families="gaussian", random_state=1).fit(X, y) for blocks in (None, {"visits": "poisson"})
-    )
-    assert {"mu", "sigma2"} <= set(plain.model_.dims())
-    assert named.model_.dims()["mu"] == ("outcome", "feature")
-    assert named.model_.dims()["rate_2"] == ("outcome", "feature_2")
-    assert named.model_.coords()["feature"] == ["age", "dose"]
-    assert named.model_.coords()["feature_2"] == ["visits"]

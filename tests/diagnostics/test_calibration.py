@@ -60,15 +60,6 @@ def test_over_confidence_is_confidence_less_accuracy_of_cross_validation():
     assert evidence.loc["map", "standard_error"] == pytest.approx(gap.std() / np.sqrt(200))
 
 
-def test_the_folds_are_those_of_a_comparison():
-    X, y = normal_rows(60)
-    compared = bc.compare(bc.GaussianNB(), X, y, ["map"], repeats=1)
-    for seed in (2**40, 2**40 + 1):
-        answers = Context.of(bc.GaussianNB(random_state=seed).fit(X, y), X, y, None).held_out
-        for one, other in zip(answers.splits, compared.splits, strict=True):
-            np.testing.assert_array_equal(one[1], other[1])
-
-
 def test_of_a_large_table_a_part_is_held_out_once():
     clf, (X, y) = gaussian(*normal_rows(50_000, 12))
     answers = Context.of(clf, X, y, None).held_out
@@ -76,13 +67,6 @@ def test_of_a_large_table_a_part_is_held_out_once():
     assert len(answers.tested[0]) == 2_000
     finding = found((clf, (X, y)), "Y01")
     assert "of 50,000 rows" in finding.reason
-
-
-def test_a_class_prior_by_label_and_announced_classes_survive_the_folds():
-    X, y = normal_rows(60)
-    clf = bc.GaussianNB(class_prior={"no": 0.5, "yes": 0.3, "maybe": 0.2}, random_state=1)
-    clf.fit(X, y, classes=["no", "yes", "maybe"])
-    assert found((clf, (X, y)), "Y01").section in ("passed", "tip", "issue")
 
 
 def test_a_class_of_one_row_each_cannot_be_held_out():

@@ -12,13 +12,11 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
 
 import bayesclf as bc
-from bayesclf.decisions import Costs, decide
 from bayesclf.engines import inference
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as of_models
 from bayesclf.evaluation import cross_validation
 from bayesclf.evaluation.judgments import label_copies
-from bayesclf.posterior import averaging
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
 
@@ -40,12 +38,6 @@ def models():
 @pytest.fixture(scope="module")
 def comparison(iris, models):
     return bc.compare(models, *iris, "all", cv=3, repeats=2, random_state=4)
-
-
-def test_one_line_a_model_and_rule(comparison, models):
-    assert list(zip(comparison.table["model"], comparison.table["rule"], strict=True)) == [
-        (model, rule) for model in models for rule in RULES
-    ]
 
 
 def test_predictions_are_those_of_refits_on_the_same_folds(comparison, iris):
@@ -76,17 +68,6 @@ def test_a_rule_that_cannot_answer_has_its_reason(comparison):
     assert "separable" in table.loc[("lr", "mle"), "reason"]
     assert np.isnan(table.loc[("lr", "gibbs"), "accuracy"])
     assert comparison.rules_of("lr") == ("map",)
-
-
-def test_the_gibbs_line_is_an_expectation_and_its_ratio_is_to_the_bayes_optimal_error(comparison, iris):
-    X, y = iris
-    train, test = comparison.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    averages = averaging.average(clf.hypotheses("posterior"), clf.rows(X.iloc[test]))
-    codes = np.searchsorted(comparison.classes, y[test])
-    expected = 1 - averages.votes[np.arange(len(test)), codes].mean()
-    found = comparison.answers["gnb", "gibbs"].scores[0].error[test].mean()
-    assert found == pytest.approx(expected, abs=5 * np.sqrt(0.25 / 1000))
 
 
 def test_differences_are_paired_on_rows_with_the_best_line(comparison):
@@ -122,18 +103,6 @@ def test_the_cost_is_that_of_chows_decisions_a_rejection_at_its_limit(with_costs
     assert frame["decided"][kept].tolist() == with_costs.classes[expected.argmin(axis=1)[kept]].tolist()
     of_rows = paid.reshape(2, 150).mean(axis=0)
     assert line["cost_se"] == pytest.approx(np.sqrt((1 / 150 + 1 / 100) * of_rows.var(ddof=1)))
-
-
-def test_the_gibbs_cost_is_an_expectation_over_the_hypotheses_own_decisions(with_costs, iris):
-    X, y = iris
-    train, test = with_costs.splits[0]
-    clf = bc.GaussianNB(random_state=1, inference=bc.engines.Exact(draws=2000)).fit(X.iloc[train], y[train])
-    codes = np.searchsorted(with_costs.classes, y[test])
-    log_proba = averaging.conditional(clf.hypotheses("posterior"), clf.rows(X.iloc[test])).log_proba
-    paid = [Costs(COST, 0.2).paid(decide(log_proba[..., s], COST, 0.2), codes) for s in range(0, 8000, 2)]
-    by_draw = np.mean(paid, axis=1)
-    found = with_costs.answers["gnb", "gibbs"].scores[0].cost[test].mean()
-    assert found == pytest.approx(by_draw.mean(), abs=5 * by_draw.std() / np.sqrt(1000))
 
 
 def test_disagreements_have_probabilities_and_cells_and_gibbs_alone_comes_last(comparison):
@@ -198,17 +167,6 @@ def test_no_fold_is_repeated_once_the_time_is_over(monkeypatch):
 def test_times_that_cannot_be(iris, models, seconds):
     with pytest.raises(InputError, match="max_seconds must be above 0"):
         bc.compare(models, *iris, max_seconds=seconds)
-
-
-def test_beyond_the_work_limit_auto_takes_laplace_and_says_so(iris, monkeypatch):
-    monkeypatch.setattr(inference, "WORK_LIMIT", 0)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 2))
-    y = np.where(X[:, 0] + rng.logistic(size=600) > 0, "a", "b")
-    comparison = bc.compare({"lr": bc.LogisticRegression(prior_scale=2.5)}, X, y, "all", cv=2)
-    assert isinstance(comparison.fits["lr"].inference_, bc.engines.Laplace)
-    assert any("Laplace approximation" in note for note in comparison.notes["lr"])
-    assert comparison.rules_of("lr") == tuple(RULES)
 
 
 def test_a_note_that_only_folds_have_says_so(monkeypatch):
@@ -293,11 +251,6 @@ def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not
     caution = verdict(found, found.table).cautions[0]
     assert caution.startswith("Columns 'code' and 'street' each determine the label on every row")
     assert "X.drop(columns=['code', 'street'])" in caution
-
-
-def test_one_class_only(iris, models):
-    with pytest.raises(InputError, match="one class only"):
-        bc.compare(models, iris[0], np.zeros(150))
 
 
 @pytest.mark.parametrize(

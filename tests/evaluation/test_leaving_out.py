@@ -6,7 +6,6 @@ from arviz_stats.base import array_stats
 from helpers.classifiers import COUNTS, EVENTS, FILL, NUMBERS, WORDS
 from helpers.refits import STANDARD_ERRORS, by_refits, refits
 from helpers.suites import mainly
-from scipy import sparse
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -118,14 +117,6 @@ class TestText:
         np.testing.assert_allclose(
             found, by_refits(fit, np.array(DOCUMENTS, dtype=object), OF_DOCUMENTS, rule), rtol=1e-9
         )
-
-    def test_sparse_and_dense_counts_have_the_same_scores(self, mixed_table):
-        X, y = mixed_table
-        X = X[COUNTS].to_numpy()
-        for kind in (bc.MultinomialNB, bc.BernoulliNB):
-            clf = kind(alpha=2.0, random_state=1)
-            dense, thin = (clone(clf).fit(t, y).loo(t, y, "predictive") for t in (X, sparse.csr_array(X)))
-            np.testing.assert_allclose(dense.elpd_i, thin.elpd_i, rtol=1e-12)
 
 
 @pytest.mark.parametrize("draws", [30, 225, 1000, 4000])

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -145,7 +144,7 @@ def test_a_class_that_a_fold_lacks_has_probability_zero(iris):
     assert found.table["log_loss_infinite"][0] == 9
 
 
-def test_names_of_classifiers_without_names():
+def test_classifiers_without_names_get_theirs():
     models = [bc.GaussianNB(), GaussianNB(), PEER, GaussianNB(var_smoothing=1e-3)]
     assert list(named(models)) == ["gnb", "GaussianNB", "LogisticRegression", "GaussianNB 2"]
     assert list(named(bc.NaiveBayes())) == ["nb"]
@@ -207,9 +206,3 @@ def test_any_splitter(cv, iris, tmp_path):
 def test_what_cannot_be_compared(models, options, message, iris):
     with pytest.raises(InputError, match=message):
         bc.compare(models, *iris, **options)
-
-
-def test_a_calibrated_machine_is_a_peer(iris):
-    X, y = iris[0].iloc[50:, :2], iris[1][50:]
-    found = bc.compare(CalibratedClassifierCV(SVC(), cv=2), X, y, cv=2)
-    assert found.best == ("CalibratedClassifierCV", NO_RULE)

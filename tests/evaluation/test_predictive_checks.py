@@ -1,9 +1,5 @@
 """Data sets that a model makes: their statistics follow the model, and a wrong family is seen."""
 
-from functools import partial
-
-import arviz as az
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -169,23 +165,6 @@ def test_logistic_regression_is_checked_given_x():
     assert "prior_predictive" in tree.children
 
 
-def test_a_flat_prior_has_no_data_of_its_own():
-    X, y = rows()
-    clf = bc.LogisticRegression(
-        prior_scale=2.5, intercept_scale=np.inf, inference=bc.engines.Laplace(draws=500), random_state=1
-    ).fit(X, y)
-    tree = clf.predictive_check(X, y, draws=20)
-    assert "prior_predictive" not in tree.children
-    assert "flat" in tree.attrs["no_prior"]
-
-
-def test_documents_are_checked_by_their_labels():
-    texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"] * 10
-    y = ["spam", "spam", "ham", "ham"] * 10
-    tree = bc.TextNB(random_state=1).fit(texts, y).predictive_check(texts, y, draws=20)
-    assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x", "class_count"}
-
-
 def test_of_a_large_table_some_rows_are_replicated():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(5_000, 3)), rng.integers(2, size=5_000)
@@ -207,18 +186,6 @@ def test_what_cannot_be_replicated_is_refused():
         large.predictive_check(words, np.arange(90) % 3)
     with pytest.raises(InputError, match="at least 1"):
         bc.GaussianNB(random_state=1).fit(X[["age"]], y).predictive_check(X[["age"]], y, draws=0)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.filterwarnings("ignore:Found chain dimension to be longer:UserWarning")  # of ArviZ's own arrays
-def test_arviz_plots_the_labels(classes):
-    X, y = rows(60, classes)
-    tree = bc.NaiveBayes(BLOCKS, random_state=1).fit(X, y).predictive_check(X, y, draws=50)
-    plots = [partial(az.plot_ppc_pava, data_type="binary" if classes == 2 else "categorical")]
-    plots += [az.plot_ppc_rootogram, az.plot_ppc_pit] if classes > 2 else []
-    for plot in plots:
-        assert isinstance(plot(tree, backend="matplotlib").viz["figure"].item(), plt.Figure)
-    plt.close("all")
 
 
 def test_the_shape_is_cramer_von_mises_distance_from_the_fitted_normal(rng):

@@ -83,20 +83,6 @@ def test_the_calibration_error_is_the_mean_gap_in_bins_weighted_by_their_rows(pr
     assert scores.binned_error(log_proba, y) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.slow
-def test_what_calibrated_probabilities_would_show_is_what_they_show(rng):
-    errors, expected = [], []
-    for seed in range(150):
-        p = rng.beta(2, 2, 120)
-        y = (rng.random(120) < p).astype(int)
-        log_proba = np.log(np.column_stack([1 - p, p]))
-        errors.append(scores.binned_error(log_proba, y))
-        expected.append(scores.errors_if_calibrated(log_proba, seed).mean())
-    difference = np.array(errors) - expected
-    assert abs(difference.mean()) < 4 * difference.std() / np.sqrt(150)
-    assert np.mean(expected) > 0.04
-
-
 def test_repeated_answers_to_a_row_are_right_together(predictions):
     log_proba, _ = predictions
     once = scores.errors_if_calibrated(log_proba, 0, 50)

@@ -82,15 +82,6 @@ class TestClassifier:
         assert "StackedClassifier" in stack._repr_html_()
         assert not hasattr(clone(stack), "weights_")
 
-    def test_its_summary_has_the_largest_weights_first(self, stack):
-        table = stack.summary()
-        assert table["weight"].is_monotonic_decreasing
-        assert table["weight"].to_dict() == stack.weights_
-        line = table.loc["gda under map"]
-        place = list(stack.weights_).index("gda under map")
-        assert line["log_score"] == pytest.approx(stack.log_scores_[:, place].mean())
-        assert (line["model"], line["rule"]) == ("gda", "map")
-
     def test_fitting_it_anew_repeats_the_folds_and_gives_the_same_weights(self, table):
         found = bc.compare(MODELS, *table, ["map", "predictive"], cv=4, repeats=1, random_state=3).stack()
         again = clone(found).fit(*table)
@@ -141,14 +132,6 @@ class TestSimulations:
             gain = one - mixed
             assert gain.mean() > 4 * gain.std() / np.sqrt(4000), name
         assert 0.3 < stack.weights_["first"] < 0.7
-
-    def test_it_is_compared_like_any_other_model(self, table):
-        X, y = table
-        found = bc.compare({"stack": bc.StackedClassifier(MODELS, rule="predictive", cv=4)}, X, y, cv=2)
-        train, test = found.splits[0]
-        own = bc.StackedClassifier(MODELS, rule="predictive", cv=4).fit(X.iloc[train], y[train])
-        scored = found.answers["stack", NO_RULE].scores[0].log_proba[test]
-        np.testing.assert_allclose(np.exp(scored), own.predict_proba(X.iloc[test]), atol=1e-6)
 
 
 def seeing(place):

@@ -12,16 +12,7 @@ from scipy import integrate, special, stats
 import bayesclf as bc
 from bayesclf.engines import Exact
 from bayesclf.errors import DoesNotExist, InputError, Refused
-from bayesclf.families import (
-    Axes,
-    Exponential,
-    Gamma,
-    Gaussian,
-    Hurdle,
-    LogNormal,
-    NegativeBinomial,
-    Poisson,
-)
+from bayesclf.families import Axes, Exponential, Gamma, Gaussian, Hurdle, LogNormal, NegativeBinomial, Poisson
 from bayesclf.rules import RULES
 
 ONE, TWO = Axes(("k",), ("u",)), Axes(("k",), ("u", "v"))
@@ -162,7 +153,7 @@ def test_a_saved_model_answers_as_before(name, tmp_path):
 @every_family
 def test_columns_are_selected(name):
     if "one variance" in name:
-        with pytest.raises(Refused, match=r"parameters in common|features that share"):
+        with pytest.raises(Refused, match="parameters in common"):
             make(name, select=True).fit(table(name), Y)
     else:
         X = table(name).assign(v=np.random.default_rng(3).permutation(table(name)["v"]))

@@ -9,7 +9,7 @@ from scipy.stats import entropy, multinomial, norm
 import bayesclf as bc
 from bayesclf.errors import InputError, Refused
 from bayesclf.evaluation.leave_one_out import left_out
-from bayesclf.models.tempered import LeftOut, alone
+from bayesclf.models.tempered import LeftOut
 from bayesclf.posterior.hypotheses import TemperedPosterior
 
 
@@ -37,18 +37,6 @@ def explicit(**more):
 def by_column(**more):
     """Return a classifier of which each column has a weight of its own."""
     return bc.NaiveBayes(families="gaussian", temper="column", random_state=1, **more)
-
-
-def test_a_block_of_trees_says_nothing_where_another_column_is_alone():
-    X, y = table(60)
-    X[::5, :2] = np.nan
-    blocks = {("x0", "x1"): "every-tree-of-cells"}
-    clf = bc.NaiveBayes(blocks=blocks, temper="column", missing="level", random_state=1).fit(X, y)
-    _, rest = clf.model_.blocks
-    of_rest = alone(clf.model_, clf.encode(clf.frame(X)))[-1]
-    own = clf.hypotheses("posterior").take(np.arange(3))
-    expected = own.log_class_prior()[:, None] + rest.family.log_density(of_rest.parts[1], rest.own(own.parameters))
-    np.testing.assert_allclose(own.log_scores(of_rest), expected)
 
 
 def test_with_columns_the_log_posterior_is_the_pages():
@@ -127,21 +115,6 @@ def test_draws_have_the_moments_of_a_grid():
     assert drawn.attrs["pareto_k"] < 0.5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("clf", [explicit(), by_column()], ids=["all", "column"])
-def test_nuts_on_the_page_agrees(clf):
-    import pymc as pm
-
-    clf.fit(*table(60))
-    with clf.left_out_.page():
-        tree = pm.sample(1000, tune=500, chains=2, cores=1, random_seed=1, progressbar=False)
-    for name in clf.temper_:
-        found, own = (draws if name == "b" else np.log(draws) for draws in (tree["posterior"][name], clf.temper_[name]))
-        error = own.std(("chain", "draw")) / np.sqrt(own.sizes["draw"] / 2)
-        assert (abs(found.mean(("chain", "draw")) - own.mean(("chain", "draw"))) < 5 * error).all()
-        assert (abs(found.std(("chain", "draw")) / own.std(("chain", "draw")) - 1) < 0.2).all()
-
-
 def test_predictions_average_the_draws():
     X, y = table()
     clf = explicit().fit(X[:200], y[:200])
@@ -150,13 +123,6 @@ def test_predictions_average_the_draws():
     logits = np.log(clf.class_prior_) + draws["b"].to_numpy()[0][:, None] + draws["T"].to_numpy()[0][:, None, None] * L
     expected = np.exp(log_softmax(logits, axis=2)).mean(axis=0)
     np.testing.assert_allclose(clf.predict_proba(X[200:], rule="tempered"), expected, rtol=1e-9)
-
-
-def test_other_base_rates_move_the_odds():
-    X, y = table()
-    clf = explicit().fit(X, y)
-    asked = clf.predict_log_proba(X[:1], rule="tempered", class_prior=[0.98, 0.01, 0.01])
-    assert asked[0, 0] > clf.predict_log_proba(X[:1], rule="tempered")[0, 0]
 
 
 def test_a_weight_is_so_many_rows():

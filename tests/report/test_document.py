@@ -17,7 +17,6 @@ from bayesclf.errors import InputError
 from bayesclf.report import classifier_page, page, table, write_comparison
 from bayesclf.report.facts import facts
 from bayesclf.report.names import HOW, MODELS
-from bayesclf.report.page import MOST_DISAGREEMENTS
 from bayesclf.report.table import MOST_COLUMNS, column_summaries
 from bayesclf.report.tree import html as written
 from bayesclf.report.verdict import excess_confidence, extremes, in_sentence, verdict
@@ -76,13 +75,6 @@ def test_the_page_is_sound(name, request):
     assert len([tag for tag, _ in found.elements if tag == "svg"]) >= 3
 
 
-@pytest.mark.parametrize("name", ["html", "hostile_html"])
-def test_style_loads_nothing(name, request):
-    text = request.getfixturevalue(name)
-    assert "@import" not in text
-    assert all(place.startswith("#") for place in re.findall(r"url\(([^)]*)\)", text))
-
-
 def test_names_are_text_and_nothing_else(hostile_html):
     found = Page(hostile_html)
     tags = [tag for tag, _ in found.elements]
@@ -115,11 +107,6 @@ def test_the_page_says_what_is_so(comparison, html):
     assert eval(call.partition("].")[0] + "]", {"comparison": comparison}) is comparison.fits[model]
 
 
-@pytest.mark.slow
-def test_the_same_comparison_gives_the_same_page(comparison, whole_html):
-    assert render(comparison, command="bayesclf compare iris --report <b>.html") == whole_html
-
-
 def test_every_line_of_the_table_is_shown(comparison):
     shown = table.scores(comparison, comparison.table)
     failed = {(model, rule) for (model, _), rules in table.failures(comparison).items() for rule in rules}
@@ -127,31 +114,6 @@ def test_every_line_of_the_table_is_shown(comparison):
     assert shown["difference"].tolist().count("–") == 1
     assert (shown["model"][0], shown["rule"][0]) == comparison.best
     assert set(shown) - {"model", "rule"} <= set(table.MEANINGS)
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-def test_infinite_log_loss_is_said():
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame({"word": rng.choice(["a", "b"], 60), "x": rng.choice(["p", "q"], 60)})
-    y = np.where(rng.random(60) < 0.5, "no", "yes")
-    # One "no" among the rows with this word: whenever it is tested, its class never had the word.
-    X.loc[:5, "word"] = "rare"
-    y[:6] = ["no", *["yes"] * 5]
-    comparison = compared({"nb": bc.CategoricalNB()}, X, y, rules=["mle", "map"])
-    assert np.isinf(comparison.table["log_loss"].iloc[0])
-    judged = verdict(comparison, comparison.table)
-    assert any("(mle), gave the true class of" in sentence for sentence in judged.cautions)
-    assert "∞ (" in render(comparison)
-
-
-@pytest.mark.usefixtures("unwritten_figures")
-def test_no_rule_answers():
-    data = load_iris(as_frame=True)
-    comparison = compared(
-        {"lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}, data.data, data.target, rules=["gibbs"]
-    )
-    text = "".join(Page(render(comparison)).text)
-    assert "No model could answer under any rule." in text
 
 
 @pytest.mark.usefixtures("unwritten_figures")
@@ -181,13 +143,6 @@ def test_over_confidence_is_named():
     assert not any("over-confident" in sentence for sentence in verdict(tempered, tempered.table).cautions)
 
 
-def test_nothing_is_recommended_where_the_columns_tell_nothing():
-    rng = np.random.default_rng(3)
-    found = compared({"nb": bc.NaiveBayes()}, rng.normal(size=(60, 3)), np.arange(60) % 2, rules=["map"])
-    judged = verdict(found, found.table)
-    assert judged.headline.startswith("No model is clearly better than always predicting the class shares")
-
-
 @pytest.mark.parametrize(("copies", "worse"), [(1, False), (30, True)])
 def test_a_model_that_is_worse_than_the_shares_of_the_classes_is_called_so(copies, worse):
     """Naive Bayes counts copies of a column as evidence of their own."""
@@ -200,33 +155,6 @@ def test_a_model_that_is_worse_than_the_shares_of_the_classes_is_called_so(copie
     said = " ".join(verdict(found, found.table).findings)
     assert "log loss is larger by" in said
     assert ("clearly above that of always predicting the class shares, 0.69" in said) == worse
-
-
-@pytest.mark.slow
-def test_a_model_that_is_as_good_as_the_shares_of_the_classes_is_not_called_worse():
-    """Naive Bayes of two columns of which only their combination tells the class: its loss is hardly above theirs."""
-    said = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        cells = rng.integers(2, size=(200, 2))
-        y = (cells.sum(axis=1) + (rng.random(200) < 0.05)) % 2
-        models = {"nb": bc.CategoricalNB(alpha=2.0), "joint": bc.JointBayes()}
-        found = compared(models, pd.DataFrame(cells.astype(str), columns=["a", "b"]), y, rules=["map"])
-        said.append(" ".join(verdict(found, found.table).findings))
-    assert sum("clearly behind" in text for text in said) == 20
-    assert sum("class shares" in text for text in said) <= 1
-
-
-@pytest.mark.slow
-def test_boosting_is_not_said_to_gain_where_the_model_is_true():
-    """Its log loss is larger by .17 on average, over new rows."""
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        X = pd.DataFrame(rng.normal(size=(300, 3)), columns=list("abc"))
-        y = (rng.random(300) < 1 / (1 + np.exp(-X["a"] - 0.7 * X["b"]))).astype(int)
-        found = compared({"lr": bc.LogisticRegression(inference="map")}, X, y, rules=["map"], boosting=True)
-        said = " ".join(verdict(found, found.table).findings)
-        assert re.search("Gradient boosting, for comparison, (clearly|probably) has a larger log loss", said)
 
 
 def test_boosting_that_takes_too_long_is_no_reason_for_distrust(monkeypatch):
@@ -262,16 +190,6 @@ def test_columns_are_summarised():
     assert len(column_summaries(wide)) == MOST_COLUMNS
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_disagreements_are_bounded():
-    rng = np.random.default_rng(0)
-    found = compared({"nb": bc.NaiveBayes()}, rng.normal(size=(300, 2)), rng.integers(0, 2, 300))
-    more = len(found.disagreements) - MOST_DISAGREEMENTS
-    assert more > 0
-    assert f"… and {more:,} more lines." in Page(render(found)).words
-
-
 def test_written_whole_with_ordinary_permissions(comparison, html, tmp_path, monkeypatch):
     monkeypatch.setattr("bayesclf.report.html", lambda _: html)
     path = tmp_path / "report.html"
@@ -282,28 +200,6 @@ def test_written_whole_with_ordinary_permissions(comparison, html, tmp_path, mon
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert os.listdir(tmp_path) == ["report.html"]
     assert path.stat().st_size < 1_000_000
-
-
-def test_a_failure_leaves_what_was_there(comparison, tmp_path, monkeypatch):
-    path = tmp_path / "report.html"
-    path.write_text("before")
-    monkeypatch.setattr("bayesclf.report.html", lambda _: "after")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(InputError, match="No space left on device"):
-        write_comparison(comparison, path)
-    assert path.read_text() == "before"
-    assert os.listdir(tmp_path) == ["report.html"]
-
-
-def test_places_that_cannot_be_written(comparison, tmp_path):
-    with pytest.raises(InputError, match="is a folder"):
-        write_comparison(comparison, tmp_path)
-    with pytest.raises(InputError, match="there is no folder"):
-        write_comparison(comparison, tmp_path / "missing" / "report.html")
 
 
 @pytest.mark.parametrize(
@@ -409,11 +305,6 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     assert "cheaper than always deciding for 'no': " in judged.cautions[0]
     assert "always deciding for 'no'" in str(dear)
     assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)
-
-
-def test_without_costs_there_is_neither(comparison, html):
-    assert "At the given costs" not in html
-    assert "Costs of decisions" not in html
 
 
 @pytest.mark.slow

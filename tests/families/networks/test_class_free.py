@@ -196,12 +196,6 @@ def test_an_observed_free_column_is_evidence_only_through_its_children():
     assert np.abs(clf.predict_proba(unknown_flipped) - clf.predict_proba(unknown)).max() > 0.01
 
 
-def test_parameters_of_all_classes_count_once():
-    X, y = rows()
-    (block,) = network().fit(X, y).model_.blocks
-    assert block.family.n_parameters == 1 + 2 + 2 + 3 * 2 * 2
-
-
 # Missing training cells
 
 
