@@ -15,9 +15,9 @@ from bayesclf.diagnostics.diagnosis import Answer, issue, passed, tip
 from bayesclf.diagnostics.held_out import HeldOut, NotApplicable
 from bayesclf.errors import Refused
 from bayesclf.evaluation import scores
-from bayesclf.evaluation.judgments import Z_GAIN, Step, confidence_gap
+from bayesclf.evaluation.judgments import Z_GAIN, Step
 from bayesclf.evaluation.score_table import BASELINE, gain, mean
-from bayesclf.evaluation.scores import RowScores
+from bayesclf.evaluation.scores import RowScores, confidence_gap
 from bayesclf.interpretation.dependence import JOIN, dependent_pairs
 from bayesclf.tables.columns import row_numbers
 

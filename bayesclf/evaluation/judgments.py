@@ -17,7 +17,7 @@ import pandas as pd
 from scipy.special import gammaln
 
 from bayesclf.arrays import Array, Integers
-from bayesclf.evaluation.scores import mean_of_rows, standard_error_of_rows
+from bayesclf.evaluation.scores import standard_error_of_rows
 from bayesclf.wording import NEGLIGIBLE, named
 
 Z_CONFIDENCE = 2.576
@@ -97,20 +97,6 @@ class Step:
 
     def __str__(self) -> str:
         return f"{round(self.mean, 3) + 0.0:+.3f} ± {self.error:.3f}".replace("-", "−")  # no "−0.000"
-
-
-def confidence_gap(log_proba: Array, y: Integers, rows: Integers | None = None) -> Array:
-    """Return the probability of the predicted class minus 1 where it is right, (row).
-
-    Parameters
-    ----------
-    log_proba, y
-        log P(k | x), (answer, outcome), and label codes (answer).
-    rows
-        Numbers of the rows (answer), where some were answered several times; the mean of each row is returned.
-    """
-    gap = np.exp(log_proba.max(axis=1)) - (log_proba.argmax(axis=1) == y)
-    return np.asarray(gap if rows is None else mean_of_rows(gap, rows))
 
 
 def class_shares(y: Integers, classes: int) -> Array:

@@ -13,9 +13,10 @@ from bayesclf.decisions import REJECTED
 from bayesclf.diagnostics.calibration import less_confident
 from bayesclf.display import Display
 from bayesclf.evaluation.comparison import Comparison
-from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Step, class_shares, confidence_gap
+from bayesclf.evaluation.judgments import CONFIDENCE, MOST_NATS, Step, class_shares
 from bayesclf.evaluation.peers import BOOSTING, NO_RULE
 from bayesclf.evaluation.score_table import BASELINE, Key, Standing, gain, mean, score_table, standings
+from bayesclf.evaluation.scores import confidence_gap
 from bayesclf.report.facts import compared, no_better
 from bayesclf.report.names import entry_name, entry_subject, full_name
 from bayesclf.report.table import failures, scores

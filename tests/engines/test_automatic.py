@@ -124,7 +124,7 @@ def test_draws_of_a_normal_where_chains_would_take_too_long(monkeypatch: pytest.
     with pytest.warns(ConvergenceWarning, match="effective draws"):
         inferred = inference.infer(model, Auto(), seed=1)
     assert isinstance(inferred.engine, bc.engines.Laplace)
-    assert re.search(r"as chains would take too long, and may be off: worth \d", inferred.notes[0])
+    assert re.search(r"as chains would take too long, and may be off: the proposals are worth \d", inferred.notes[0])
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
