@@ -93,7 +93,9 @@ ADVICE = {
     "rows without a label": (
         lambda: bc.NaiveBayes().fit(X, [None, *Y[1:]]),
         r"leave them out \(unlabeled='drop'\), or learn from them \(unlabeled='use'\)",
-        lambda: [bc.NaiveBayes().fit(X[["s"]], [None, *Y[1:]], unlabeled=how) for how in ("drop", "use")],
+        lambda: [
+            bc.NaiveBayes(inference="map").fit(X[["s"]], [None, *Y[1:]], unlabeled=how) for how in ("drop", "use")
+        ],
     ),
     "one class": (
         lambda: bc.NaiveBayes().fit(X, ["p"] * 30),

@@ -66,18 +66,6 @@ def test_an_estimate_is_near_what_is_taken(make, columns, rows, monkeypatch):
     assert max(estimates) / 3 < taken < 1.2 * max(estimates)
 
 
-def test_a_comparison_leaves_such_a_model_out():
-    X = np.random.default_rng(0).normal(size=(40, 400))
-    y = np.arange(40) % 2
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(arrays.SETTING, str(2**20))
-        models = {"gda": bc.GaussianDiscriminantAnalysis(), "nb": bc.GaussianNB()}
-        found = bc.compare(models, X, y, cv=2, rules=["map"], random_state=1).table
-    lines = found.reset_index()
-    assert "covariances of 400 columns would take about" in " ".join(map(str, lines.to_numpy().ravel()))
-    assert np.isfinite(lines.set_index("model").loc["nb", "log_loss"])
-
-
 def test_the_limit_is_raised_by_the_environment(monkeypatch):
     monkeypatch.setenv(arrays.SETTING, "16e9")
     assert arrays.most_bytes() == 16 * 10**9

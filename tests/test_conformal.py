@@ -117,6 +117,10 @@ class TestAdaptiveScores:
         found = conformal.adaptive_scores(np.log(proba), u)
         np.testing.assert_allclose(1 - np.exp(-found), expected, rtol=1e-12, atol=1e-14)
 
+    def test_classes_of_hardly_any_probability_still_differ(self):
+        found = conformal.adaptive_scores(np.array([[-700.0, 0.0, -800.0]]), np.array([0.5]))
+        assert found[0, 1] < found[0, 0] < found[0, 2] < math.inf
+
     def test_the_hashes_of_rows_are_uniform(self):
         log_proba = np.log(np.random.default_rng(6).dirichlet(np.ones(3), size=4000))
         u = conformal.uniforms(log_proba, 7)

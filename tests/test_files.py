@@ -81,12 +81,6 @@ def test_a_disk_that_proves_full_late_leaves_the_old_file(monkeypatch):
     assert os.listdir() == ["old.txt"]
 
 
-def test_pipes_that_look_abandoned_are_left_alone():
-    os.mkfifo(f"{PREFIX}0.txt")
-    write_text(Path("new.txt"), "new")
-    assert sorted(os.listdir()) == [f"{PREFIX}0.txt", "new.txt"]
-
-
 def test_what_is_half_written_can_be_removed():
     def stop(part):
         part.write_text("half")

@@ -106,17 +106,3 @@ print(bc.NaiveBayes().fit([[1.0], [2.0]], ["a", "b"]).predict([[2.0]]).shape)
 """
     said = subprocess.run([sys.executable, "-OO", "-c", program], capture_output=True, text=True, check=True).stdout
     assert said == "(1,)\n"
-
-
-@pytest.mark.slow
-def test_modules_are_there_without_an_import_of_their_own():
-    program = """
-import sys, bayesclf as bc
-names = ["experiments", "plots", "diagnostics", "rules", "datasets"]
-assert not [name for name in names if f"bayesclf.{name}" in sys.modules]
-assert set(names) <= set(dir(bc))
-assert len(dir(bc)) == len(set(dir(bc))) and not {"Any", "import_module", "methods"} & set(dir(bc))
-print(bc.experiments.find("gibbs-bound").__name__, bc.datasets.__name__)
-"""
-    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
-    assert said == "bayesclf.experiments.gibbs_bound bayesclf.tables.datasets\n"

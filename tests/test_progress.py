@@ -109,13 +109,6 @@ def test_the_default_can_be_set(default, terminal, capsys):
         bc.set_progress("yes")
 
 
-def test_workers_show_nothing(terminal):
-    thread = threading.Thread(target=work, kwargs={"begun": wait})
-    thread.start()
-    thread.join()
-    assert terminal.getvalue() == ""
-
-
 def test_work_inside_other_work_is_told_where_that_counts_nothing_itself():
     told = []
     with shown("outer", None, lambda *news: told.append(news)):

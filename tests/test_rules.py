@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 
 from bayesclf import rules
 from bayesclf.errors import InputError, PredictionWarning, Refused
-from bayesclf.posterior import answers, averaging
+from bayesclf.posterior import averaging
 from bayesclf.rules import Gibbs
 from bayesclf.tables.columns import Rows
 
@@ -20,7 +20,7 @@ EVERY_RULE = ("mle", "bayes-optimal", "predictive", "gibbs", Gibbs(given="data a
 
 def one_row_a_block(monkeypatch):
     for name in ("BLOCK_BYTES", "LEAST_ROWS"):
-        monkeypatch.setattr(answers, name, 1)
+        monkeypatch.setattr(averaging, name, 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,8 @@ import sys
 import joblib
 import pytest
 
-import bayesclf as bc
 from bayesclf import workers
 from bayesclf.errors import Stopped
-
-X = [[0.1], [0.4], [0.5], [0.9], [1.1], [1.6]]
-Y = [0, 0, 0, 1, 1, 1]
 
 PROGRAM = """
 import os, signal, sys
@@ -75,19 +71,6 @@ def test_never_more_than_tasks_or_a_multiple_of_the_cores(jobs, tasks):
     assert found <= workers.JOBS_PER_CORE * joblib.cpu_count()
     if jobs is None or jobs > 0:
         assert found <= (jobs or 1)
-
-
-def test_a_comparison_starts_as_many_as_it_has_fits(monkeypatch):
-    """Two folds and the fit on all rows are three units."""
-    started = []
-
-    def run_here(n_jobs, **_):
-        started.append(n_jobs)
-        return lambda tasks: (function(*own, **named) for function, own, named in tasks)
-
-    monkeypatch.setattr(joblib, "Parallel", run_here)
-    bc.compare({"nb": bc.GaussianNB(inference="map")}, X, Y, rules=["map"], cv=2, n_jobs=2000)
-    assert started == [min(3, workers.JOBS_PER_CORE * joblib.cpu_count())]
 
 
 def test_a_worker_that_is_killed_is_told_in_a_sentence():

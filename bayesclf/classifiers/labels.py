@@ -152,11 +152,6 @@ def possible_labels(y: NDArray[Any], classes: Any) -> NDArray[Any]:
     return possible
 
 
-def is_number(labels: NDArray[Any]) -> bool:
-    """Return whether labels are numbers: where some rows have 1 and others 1.0, all have 1.0, as in one table."""
-    return LABEL_TYPES.get(labels.dtype.kind) == "numbers"
-
-
 def require_labels_as(classes: NDArray[Any], y: Any) -> None:
     """Raise `InputError` for labels (row) of another type than the classes of a fit, as False where that is "False"."""
     labels = np.ravel(np.asarray(y))
@@ -169,10 +164,12 @@ def require_labels_as(classes: NDArray[Any], y: Any) -> None:
         )
 
 
-def require_same_labels(one: NDArray[Any], other: NDArray[Any]) -> None:
-    """Raise `InputError` for labels of different types: 0, False and "0" are the names of different classes."""
+def joined_labels(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Return all labels in order; raise `InputError` for two types: 0, False and "0" are names of different classes."""
     if LABEL_TYPES.get(one.dtype.kind) != LABEL_TYPES.get(other.dtype.kind):
         raise InputError(
             f"labels are of one type here and of another there, {one.tolist()} and {other.tolist()}; give labels of "
             "one type"
         )
+    kind = np.result_type(one, other)  # where some rows have 1 and others 1.0, all have 1.0, as in one table
+    return np.union1d(one.astype(kind), other.astype(kind))

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from bayesclf.arrays import require_bytes
 from bayesclf.classifiers.base import classifier
-from bayesclf.classifiers.counts import of_counts
 from bayesclf.classifiers.generative import GenerativeClassifier
+from bayesclf.classifiers.naive_bayes import of_counts
 from bayesclf.classifiers.training import LEARNED, NO_WORD, ColumnBlock, Learnt, Training, concentration
 from bayesclf.constraints import Choice, Instance, OrNone, require
 from bayesclf.errors import InputError, Refused

@@ -15,7 +15,6 @@ from bayesclf import rules
 from bayesclf.arrays import Integers
 from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.given import is_given
-from bayesclf.classifiers.training import split_seed
 from bayesclf.diagnostics import thresholds
 from bayesclf.engines import MAP
 from bayesclf.errors import InputError, Refused
@@ -150,7 +149,7 @@ def splits(training: Labelled, seed: int = 0) -> list[Split]:
         return [(np.sort(order[tested:][:fitted]), np.sort(order[:tested]))]
     if counts.max() < 2:
         raise Skipped("no class has two rows, so none can be held out; more rows are needed")
-    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=split_seed(seed))
+    folds = StratifiedKFold(min(thresholds.FOLDS, int(counts.max())), shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         # A class with fewer rows than folds is a finding of its own.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)

@@ -16,7 +16,7 @@ from bayesclf.engines.nuts import Sample
 from bayesclf.errors import Refused
 from bayesclf.models import Model
 from bayesclf.models.logistic.model import LogisticModel
-from bayesclf.posterior.answers import available
+from bayesclf.posterior.averaging import available
 
 if TYPE_CHECKING:
     from bayesclf.models.logistic.density import LogisticDensity

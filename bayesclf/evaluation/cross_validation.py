@@ -27,7 +27,6 @@ from bayesclf.classifiers.base import BayesClassifier
 from bayesclf.classifiers.labels import about_unlabeled_rows, labeled_rows, only_labeled, warn_of_order
 from bayesclf.classifiers.logistic import LogisticRegression
 from bayesclf.classifiers.text import NAME
-from bayesclf.classifiers.training import split_seed
 from bayesclf.constraints import Whole, require
 from bayesclf.decisions import Costs, DecisionCosts, decision_costs, gibbs_decision_costs
 from bayesclf.display import Sized
@@ -197,7 +196,7 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
     if counts.min() < cv:
         few = counted(int(counts.min()), "row")
         remarks = (f"a class has {few}, fewer than the {cv} folds: some folds test or train without it",)
-    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=split_seed(seed))
+    folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)

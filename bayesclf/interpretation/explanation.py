@@ -25,8 +25,7 @@ from bayesclf.models.generative import GenerativeModel
 from bayesclf.models.logistic.model import LogisticModel
 from bayesclf.models.logistic.prior import against_reference
 from bayesclf.models.tempered import of_features
-from bayesclf.posterior.answers import answers
-from bayesclf.posterior.averaging import blocks
+from bayesclf.posterior.averaging import answers, blocks
 from bayesclf.posterior.hypotheses import Hypotheses, HypothesisSet, SeededHypotheses, TemperedHypotheses
 from bayesclf.rules import Gibbs, resolve
 from bayesclf.tables.columns import Rows, SparseTable, kind_of, unseen_cells

@@ -97,6 +97,7 @@ def test_what_is_odd_in_a_column_is_told_once_and_on_the_page_by_the_rows_of_the
     compared = command("compare", *base, "--models", "nb", "--rules", "map", *FEW_FITS, "--report", "page.html").out
     assert " ".join(compared.split()).count(note) == 1
     words = " ".join("".join(Page(Path("page.html").read_text(encoding="utf-8")).text).split())
+    assert "bayesclf compare odd.csv --target y" in words
     assert words.index("What not to trust here") < words.index(f"{note[:1].upper()}{note[1:]}")
     fitted = command("fit", *base, "--model", "nb", "--output", "m.nc").out
     assert " ".join(fitted.split()).count(note) == 1

@@ -170,22 +170,12 @@ def test_that_numbers_are_categories_is_said_by_an_option(codes, refused):
     assert "--kind age=category" not in said
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("unwritten_figures")
-def test_a_report_knows_the_label_column_of_the_fit():
-    table("t.csv", GOOD)
-    command("fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
-    clf = bc.load("m.nc")
-    assert clf.target_name_ == "class"
-    command("report", "m.nc", "--table", "t.csv", "--output", "r.html")
-    assert "held-out" in Path("r.html").read_text(encoding="utf-8")
-
-
 @pytest.mark.usefixtures("unwritten_figures")
 def test_a_model_file_without_the_labels_name_asks_for_it(refused):
     table("t.csv", GOOD)
     command("fit", "t.csv", "--target", "class", "--model", "nb", "--output", "m.nc")
     clf = bc.load("m.nc")
+    assert clf.target_name_ == "class"
     clf.target_name_ = None  # as after a fit of labels without a name
     clf.save("old.nc")
     assert "name it with --target COL" in refused("report", "old.nc", "--table", "t.csv", "--output", "r.html")

@@ -154,15 +154,6 @@ def test_answers_in_parts_are_those_in_one_file(table, model):
     assert len(list(Path("answers").glob("part-*"))) > 3
 
 
-def test_a_finished_run_has_nothing_to_do(table, model, capsys):
-    assert run([*PREDICT, "answers/"]) == 0
-    before = {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()}
-    capsys.readouterr()
-    assert run([*PREDICT, "answers/"]) == 0
-    assert "150 rows predicted" in capsys.readouterr().out
-    assert {path: path.stat().st_mtime_ns for path in Path("answers").iterdir()} == before
-
-
 def test_a_part_that_is_not_whole_is_written_again(table, model):
     assert run([*PREDICT, "answers/"]) == 0
     expected = contents("answers")

@@ -81,7 +81,7 @@ def test_what_cannot_be_predicted_is_named(kind):
     [
         ({"class_prior": "fair"}, "class_prior must be"),
         ({"class_prior": [0.5, 0.6]}, "class_prior must be 2 probabilities"),
-        ({"class_prior": {"a": 1.0}}, "class_prior lacks a probability for class 'b'"),
+        ({"class_prior": {"a": 1.0}}, "class_prior must have one probability for each of the classes 'a', 'b'"),
         ({"class_prior": 0.0}, "class_prior must be"),
     ],
 )

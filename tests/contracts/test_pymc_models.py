@@ -1,7 +1,7 @@
 """The PyMC model of every classifier: a page whose density, names and answers are the classifier's own."""
 
 import warnings
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import arviz as az
@@ -39,28 +39,10 @@ README = Path(bc.__file__).parents[1] / "README.md"
 SAMPLING = {"chains": 2, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
 
 
-@cache
-def fitted(case, mixed):
-    X, y = case.table(mixed.table)
-    return case.make().fit(X, y), X, y
-
-
-class Held:
-    """The table of a session, hashable."""
-
-    def __init__(self, table):
-        self.table = table
-
-
-@pytest.fixture(scope="module")
-def mixed(mixed_table):
-    return Held(mixed_table)
-
-
 @every_model
-def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
+def test_the_density_of_rows_is_that_of_the_classifier(case, mixed_table, fitted):
     """Of two draws from the prior; the page has constants that the classifier leaves out, of words and histograms."""
-    clf, X, y = fitted(case, mixed)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     model, own = clf.to_pymc(X, y), clf.model_
     free = [variable.name for variable in model.free_RVs]
     points = [pm.draw([model[name] for name in free], random_seed=seed, mode=PYTHON) for seed in (1, 2)]
@@ -83,8 +65,8 @@ def test_the_density_of_rows_is_that_of_the_classifier(case, mixed):
 
 
 @every_model
-def test_the_free_variables_are_those_of_the_posterior(case, mixed):
-    clf, X, y = fitted(case, mixed)
+def test_the_free_variables_are_those_of_the_posterior(case, mixed_table, fitted):
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     model, posterior = clf.to_pymc(X, y), clf.posterior_["posterior"].to_dataset()
     for variable in model.free_RVs:
         name, dims = variable.name, model.named_vars_to_dims.get(variable.name, ())
@@ -105,9 +87,9 @@ HANDED = ("nb", "nb histogram", "multinomial", "tan", "network of numbers", "gda
 @pytest.mark.parametrize(
     "case", [pytest.param(case, id=case.name, marks=() if case.name in HANDED else NIGHTLY) for case in MODELS]
 )
-def test_every_model_in_a_users_hands(case, mixed):
+def test_every_model_in_a_users_hands(case, mixed_table, fitted):
     """Draw from the prior, and rows given the posterior; hand trees to ArviZ and draws back to the classifier."""
-    clf, X, y = fitted(case, mixed)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     model = clf.to_pymc(X, y)
     observed = {variable.name for variable in model.observed_RVs}
     prior = pm.sample_prior_predictive(5, model=model, random_seed=1)
@@ -137,9 +119,10 @@ def test_every_model_in_a_users_hands(case, mixed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", mainly(["nb", "tan", "gda shared", "lr scale"], "nb", "lr scale", others=NIGHTLY))
-def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
+def test_draws_of_pymc_give_the_classifiers_answers(name, mixed_table, fitted):
     """Within errors that parts of the chains tell; eight parts are few, hence eight errors."""
-    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+    case = next(case for case in CASES if case.name == name)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     engine = Laplace(draws=10_000) if name == "lr scale" else Exact(draws=10_000)
     clf = clone(clf).set_params(inference=engine).fit(X, y)
     with warnings.catch_warnings():
@@ -158,9 +141,10 @@ def test_draws_of_pymc_give_the_classifiers_answers(name, mixed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["lr scale", "gnb shared"])
-def test_other_rows_are_set_by_their_data(name, mixed):
+def test_other_rows_are_set_by_their_data(name, mixed_table, fitted):
     """The page of other rows has the likelihood that a model of them has; P of logistic regression is its own."""
-    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+    case = next(case for case in CASES if case.name == name)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     new = X.dropna().iloc[:7]
     model = clf.to_pymc(X.dropna(), y[X.notna().all(axis=1)])
     with model:
@@ -192,8 +176,9 @@ def test_what_is_refused(mixed_table):
 
 
 @pytest.mark.parametrize("name", IN_CLOSED_FORM)
-def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed):
-    clf, X, y = fitted(next(case for case in CASES if case.name == name), mixed)
+def test_sums_over_discrete_hypotheses_have_no_pymc_model(name, mixed_table, fitted):
+    case = next(case for case in CASES if case.name == name)
+    clf, (X, y) = fitted(case), case.table(mixed_table)
     for make in (clf.model_.pymc, lambda: clf.to_pymc(X, y)):
         with pytest.raises(Refused, match=r"averaged over in closed form and ha(s|ve) no PyMC model"):
             make()

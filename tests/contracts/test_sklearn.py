@@ -60,7 +60,6 @@ ESTIMATORS = [
     for kind in CLASSIFIERS.values()
     if kind not in NOT_OF_TABLES
 ]
-SAMPLED = LogisticRegression(inference=NUTS(draws=50, tune=50, chains=2), random_state=0)
 
 SEEDED = {"random_state": 0}
 STACKS = [
@@ -85,9 +84,6 @@ OF_REAL_NUMBERS = {(MultinomialNB, "check_decision_proba_consistency")}
 
 MAIN_SUITE = {NaiveBayes, LogisticRegression}
 """Classifiers that the main suite checks: a generative one of numbers and words, and one of sparse tables."""
-
-SHORT_RUN = {"check_classifiers_train", "check_dict_unchanged", "check_fit2d_predict1d", "check_pipeline_consistency"}
-"""Checks that logistic regression also takes under NUTS, each of which compiles and samples."""
 
 
 def checks(estimator):
@@ -144,13 +140,3 @@ def test_the_number_of_checks(estimator):
 )
 def test_scikit_learn_check(estimator, check):
     check(estimator)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")
-@pytest.mark.parametrize("name", sorted(SHORT_RUN))
-def test_scikit_learn_check_under_nuts(name):
-    chosen = [check for _, check in checks(SAMPLED) if name_of(check) == name]
-    assert chosen
-    for check in chosen:
-        check(SAMPLED)

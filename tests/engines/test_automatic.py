@@ -14,7 +14,7 @@ from bayesclf.engines import inference, laplace, slices
 from bayesclf.engines.inference import FINITE_VARIANCE, Auto, attempt
 from bayesclf.errors import ConvergenceWarning, Refused
 
-SHORT = bc.engines.Slice(draws=150, tune=50, chains=2)
+SHORT = bc.engines.Slice(draws=60, tune=20, chains=2)
 LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
 NOTE = (
     r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: the proposals are worth "

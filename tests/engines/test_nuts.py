@@ -17,7 +17,7 @@ from helpers.families import PYTHON
 from nutpie.compile_pymc import CompiledPyMCModel
 from scipy import stats
 
-from bayesclf.engines.compiled import compiled
+from bayesclf.engines.compiled import compiled, finite_or_nan
 from bayesclf.engines.convergence import convergence_problems
 from bayesclf.engines.nuts import (
     NUTS,
@@ -226,6 +226,16 @@ def test_a_density_that_is_not_finite_everywhere_diverges_and_goes_on():
     assert set(drawn.stats) == set(STATISTICS)
     posterior = xr.Dataset({"x": (("chain", "draw"), drawn.draws["x"])})
     assert any("diverged" in problem for problem in convergence_problems(posterior, drawn.stats, 10))
+
+
+@pytest.mark.parametrize("error", [FloatingPointError, ZeroDivisionError, np.linalg.LinAlgError])
+def test_a_density_that_fails_is_not_a_number(error):
+    def fails(x):
+        raise error
+
+    value, gradient = finite_or_nan(fails)(np.ones(3))
+    assert np.isnan(value)
+    np.testing.assert_array_equal(gradient, np.zeros(3))
 
 
 def test_what_cannot_be_sampled_is_refused():

@@ -9,7 +9,7 @@ import pytest
 from helpers.classifiers import OF_STATISTICS
 from helpers.suites import mainly
 from scipy import optimize
-from scipy.special import logsumexp, softmax, xlogy
+from scipy.special import comb, logsumexp, softmax, xlogy
 from sklearn.base import clone
 
 import bayesclf as bc
@@ -213,6 +213,22 @@ def test_the_predictive_is_that_of_the_mixture(case):
     np.testing.assert_allclose(clf.predict_proba(X, rule="predictive"), expected, atol=0.03)
 
 
+@pytest.mark.slow
+def test_a_row_of_weight_twenty_is_twenty_rows_whose_labels_may_differ():
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 20.0])
+    clf = categorical(inference=bc.engines.Augmentation(draws=500)).fit(
+        WORDS[:5], OF_WORDS[:5], sample_weight=weight, **USE
+    )
+    problem = partly(categorical, WORDS[:5], OF_WORDS[:5])
+    first = np.arange(21)  # of the twenty, those of the first class
+    models = [problem.completed(np.array([[number, 20.0 - number]])) for number in first]
+    evidence = np.array([model.log_evidence() for model in models]) + np.log(comb(20, first))
+    share = np.exp(evidence - logsumexp(evidence))
+    expected = sum(w * model.mean()["theta"][0] for w, model in zip(share, models, strict=True))
+    np.testing.assert_allclose(clf.draws_.parameters["theta"].mean(axis=0), expected, atol=0.03)
+    assert np.abs(expected - problem.model.mean()["theta"][0]).max() > 0.1  # which the row moves far
+
+
 @every_case
 @pytest.mark.parametrize("engine", mainly(["auto", "map", "mle"], "auto"))
 @pytest.mark.filterwarnings("ignore:the draws are too dependent:bayesclf.errors.ConvergenceWarning")
@@ -291,6 +307,15 @@ def test_a_column_that_varies_without_a_label_only_is_used_with_a_prior_by_all_r
     assert not any("one value" in note for note in given.notes_)
     nowhere = bc.GaussianNB(inference="map").fit(X.assign(z=0.5), OF_NUMBERS, **USE)
     assert nowhere.notes_[0] == "column 'z' has one value only, or none, and contributes nothing"
+
+
+@pytest.mark.parametrize("make", [bc.NaiveBayes, bc.GaussianDiscriminantAnalysis])
+def test_models_use_a_column_that_varies_without_a_label_only(make):
+    X = NUMBERS.assign(z=NUMBERS["z"].where(pd.isna(OF_NUMBERS), 0.5))
+    options = {"families": "auto"} if make is bc.NaiveBayes else {}
+    clf = make(inference="map", **options).fit(X, OF_NUMBERS, **USE)
+    assert {name for block in clf.model_.blocks for name in block.statistics.axes.features} == {"x", "z"}
+    assert np.ptp(clf.predict_proba(X.assign(x=1.0))[:, 0]) > 1e-3
 
 
 # Labels
@@ -430,6 +455,9 @@ def test_what_statistics_of_labeled_rows_cannot_tell(engine):
     refused("cannot be added", lambda: clf + other)
     refused("cannot be added", lambda: other + clf)
     refused("cannot be turned into a prior", clf.as_prior)
+    if engine != "map":
+        sentence = "does not keep these, to be fitted again without a row; take method='psis'"
+        refused(sentence, lambda: bc.loo(clf, WORDS[:4], OF_WORDS[:4], method="exact"))
     refused("8 training rows have no label", clf.model_.log_evidence)
     refused("8 training rows have no label", clf.model_.pymc)
     refused("8 training rows have no label", clf.model_.mean)

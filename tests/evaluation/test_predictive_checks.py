@@ -165,6 +165,16 @@ def test_logistic_regression_is_checked_given_x():
     assert "prior_predictive" in tree.children
 
 
+def test_a_flat_prior_has_no_data_of_its_own():
+    X, y = rows()
+    clf = bc.LogisticRegression(
+        prior_scale=2.5, intercept_scale=np.inf, inference=bc.engines.Laplace(draws=500), random_state=1
+    ).fit(X, y)
+    tree = clf.predictive_check(X, y, draws=20)
+    assert "prior_predictive" not in tree.children
+    assert "flat" in tree.attrs["no_prior"]
+
+
 def test_of_a_large_table_some_rows_are_replicated():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(5_000, 3)), rng.integers(2, size=5_000)

@@ -8,9 +8,10 @@ from scipy import sparse
 import bayesclf as bc
 from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
-from bayesclf.families import Categorical, Gaussian, LearntAlpha, Multinomial, MultivariateGaussian
+from bayesclf.families import LearntAlpha, Multinomial, MultivariateGaussian
 from bayesclf.families.terms import Pair
 from bayesclf.interpretation.explanation import log_odds as terms_of
+from bayesclf.posterior import averaging
 from bayesclf.posterior import hypotheses as hypothesis_set
 
 # how good the draws are does not matter here: each has its own log-odds
@@ -76,19 +77,6 @@ def differences(clf, X, pair):
     scores = clf.hypotheses("posterior").log_scores(clf.rows(X))
     rows = np.arange(scores.shape[1])
     return scores[:, rows, pair.outcome] - scores[:, rows, pair.against]
-
-
-@pytest.fixture(scope="module")
-def rows(mixed_table):
-    X, y = mixed_table
-    X = X[NUMBERS + WORDS].dropna()
-    return X, y[X.index]
-
-
-@pytest.fixture(scope="module")
-def fitted(rows):
-    nb = bc.NaiveBayes({tuple(NUMBERS): Gaussian("feature"), tuple(WORDS): Categorical()}, **EXACT).fit(*rows)
-    return nb, bc.LogisticRegression(**LAPLACE).fit(*rows)
 
 
 class TestTerms:
@@ -216,6 +204,15 @@ class TestExplain:
         assert set(terms["feature"]) == {"(class prior)", "visits, calls", "ward", "smoker"}
         first = terms[terms["feature"] == "visits, calls"].iloc[0]
         assert first["value"] == f"{X['visits'].iloc[0]:.4g}, {X['calls'].iloc[0]:.4g}"
+
+    def test_blocks_of_rows_change_nothing(self, fits, monkeypatch):
+        clf, X = fits("mixed")
+        whole = clf.explain(X)
+        monkeypatch.setattr(averaging, "BLOCK_BYTES", 8 * 60 * 4 * 7)
+        monkeypatch.setattr(averaging, "LEAST_ROWS", 1)
+        parts = clf.explain(X)
+        pd.testing.assert_frame_equal(whole.table, parts.table)
+        pd.testing.assert_frame_equal(whole.rows, parts.rows)
 
     def test_the_table_of_a_row_is_sorted_by_size_and_ends_with_the_sum(self, fits):
         clf, X = fits("mixed")

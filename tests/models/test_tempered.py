@@ -242,19 +242,3 @@ def test_intervals_follow_the_rule_of_the_classifier():
         clf = bc.NaiveBayes(rule=rule, random_state=1).fit(X, y)
         np.testing.assert_array_equal(clf.predict_interval(X[:3]), clf.predict_interval(X[:3], rule=expected))
         np.testing.assert_array_equal(clf.uncertainty(X[:3]).total, clf.uncertainty(X[:3], rule=expected).total)
-
-
-@pytest.mark.slow
-def test_where_the_model_holds_t_covers_one_and_costs_no_log_loss():
-    covered, lost = [], []
-    for seed in range(60):
-        rng = np.random.default_rng(seed)
-        theta, y = rng.beta(2, 2, size=(2, 6)), rng.integers(2, size=3000)
-        X = (rng.random((3000, 6)) < theta[y]).astype(float)
-        clf = bc.BernoulliNB(2.0, random_state=1).fit(X[:1000], y[:1000])
-        low, high = np.quantile(clf.temper_["T"], [0.055, 0.945])
-        covered.append(low < 1 < high)
-        log_proba = [clf.predict_log_proba(X[1000:], rule=rule) for rule in ("bayes-optimal", "tempered")]
-        lost.append(np.subtract(*log_proba)[np.arange(2000), y[1000:]].mean())
-    assert np.mean(covered) >= 0.85
-    assert np.mean(lost) <= 0.002

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from arviz_stats.helper_stats import _isotonic_fit
 from helpers.drawn import line, of_color, texts
+from matplotlib.figure import Figure
 from sklearn.datasets import load_iris
 from sklearn.isotonic import IsotonicRegression
 
@@ -34,19 +35,6 @@ def test_the_curve_is_the_isotonic_regression_of_being_right():
     other = IsotonicRegression().fit(confidence, log_proba.argmax(axis=1) == y)
     np.testing.assert_allclose(curve.accuracy, other.predict(curve.confidence))
     assert curve.count.sum() == 90
-
-
-@pytest.mark.slow
-def test_the_band_holds_calibrated_probabilities_as_often_as_it_says_and_no_flatter_ones():
-    inside, flat = [], []
-    for seed in range(80):
-        for found, temperature in ((inside, 1.0), (flat, 0.1)):
-            curve = calibration.reliability_curve(*answers(400, 2, seed, temperature), seed)
-            at = int(np.searchsorted(curve.places, 0.9))
-            share = np.interp(curve.places[at], curve.confidence, curve.accuracy)
-            found.append(curve.low[at] <= share <= curve.high[at])
-    assert np.mean(inside) == pytest.approx(CI_PROB, abs=3.5 * np.sqrt(CI_PROB * (1 - CI_PROB) / 80))
-    assert np.mean(flat) < 0.2
 
 
 @pytest.mark.parametrize("rows", [1, 12])
@@ -117,6 +105,16 @@ def test_the_reliability_of_one_classifier_is_the_curve_of_its_own_rule():
     np.testing.assert_allclose(drawn.get_ydata(), curve.accuracy)
     with pytest.raises(InputError):
         clf.plot_reliability(X[1::2], y[::3])
+
+
+def test_drawing_on_given_axes(comparison):
+    figure = Figure()
+    ax = figure.subplots()
+    for drawn in (
+        plots.reliability(comparison, "nb", rules=["map"], ax=ax),
+        plots.rule_scores(comparison, ax=ax),
+    ):
+        assert drawn is figure
 
 
 def test_lines_of_thresholds_are_the_curve(comparison):

@@ -1,8 +1,5 @@
 """Figures are shown once, by whoever shows them: pyplot, or a notebook."""
 
-import copy
-import pickle
-
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import pytest
@@ -24,13 +21,6 @@ def test_a_figure_is_open_until_an_inline_notebook_displays_it(monkeypatch, ax):
     data, _ = DisplayFormatter().format(figure)
     assert plt.get_fignums() == []
     assert data["text/plain"] == repr(figure)  # IPython goes on to the usual display
-
-
-def test_a_figure_can_be_pickled_and_copied():
-    figure, ax = style.axes(None, (3.0, 2.0))
-    ax.plot([1, 2], label="up")
-    for again in (pickle.loads(pickle.dumps(figure)), copy.deepcopy(figure)):
-        assert again.axes[0].lines[0].get_label() == "up"
 
 
 def test_a_figure_begun_before_an_error_is_closed():

@@ -7,7 +7,6 @@ import stat
 import numpy as np
 import pandas as pd
 import pytest
-from helpers.effort import calls
 from helpers.pages import IMAGE, SCRIPT, Page, leave_figures_unwritten, require_pleasant
 from helpers.suites import mainly
 from sklearn.datasets import load_iris
@@ -305,19 +304,3 @@ def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     assert "cheaper than always deciding for 'no': " in judged.cautions[0]
     assert "always deciding for 'no'" in str(dear)
     assert "always deciding for 'no' (0.100)" in " ".join(judged.findings)
-
-
-@pytest.mark.slow
-def test_the_report_of_fifty_thousand_rows_is_small_and_hardly_more_work(tmp_path):
-    rng = np.random.default_rng(0)
-    X = pd.DataFrame(rng.normal(size=(50_000, 12))).rename(columns="x{}".format)
-    X["town"] = rng.integers(30, size=50_000).astype(str)
-    y = np.where(X["x0"] + rng.logistic(size=50_000) > 0, "yes", "no")
-    models = {"nb": bc.NaiveBayes(), "lr": bc.LogisticRegression(prior_scale=2.5, inference="map")}
-    path = tmp_path / "report.html"
-    work = []
-    for rows in (5_000, 50_000):
-        found = compared(models, X[:rows], y[:rows])
-        work.append(calls(lambda found=found: found.report(path)))
-    assert work[1] < 2 * work[0]
-    assert path.stat().st_size < 5e6

@@ -14,7 +14,6 @@ from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf.classifiers.labels import checked_labels
-from bayesclf.classifiers.training import Training
 from bayesclf.errors import CellTypeError, InputError, PredictionWarning
 from bayesclf.tables import columns
 from bayesclf.tables.columns import to_sparse_table
@@ -101,17 +100,6 @@ def test_numbers_words_and_missing_cells_are_plain(cells):
 def test_what_is_not_a_table(X, match):
     with pytest.raises(InputError, match=match) as refusal:
         columns.to_frame(X)
-    assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    "weight",
-    [np.zeros(N), -np.ones(N), np.full(N, np.nan), np.full(N, np.inf), ["a"] * N, np.ones(3), np.ones((N, 2))],
-    ids=["zero", "negative", "nan", "infinite", "text", "short", "two"],
-)
-def test_weights_that_cannot_be(weight):
-    with pytest.raises(InputError, match="sample_weight must be a number of at least 0 per row") as refusal:
-        Training.of(NUMBERS, np.zeros(N, dtype=int), weight)
     assert "\n" not in str(refusal.value)
 
 

@@ -387,14 +387,6 @@ class TestDescribeColumns:
         assert "with dtypes={'age': 'category'}" in note
         assert describe_columns(read_table(path, {"age": "category"}))["note"][0] == ""
 
-    def test_so_are_words_among_decimal_commas(self, tmp_path):
-        words = ["2,5", "3,5", "k.A.", "4,25", "", "6,0"]
-        frame = read_table(write(tmp_path, "y;wet\na;" + "\nb;".join(words) + "\n"))
-        note = describe_columns(frame)["note"][1]
-        assert note.startswith("column 'wet' is read as categories because of 'k.A.' (row 3); leave that cell empty")
-        places = pd.DataFrame({"place": ["1st", "2nd", "3rd", "none", "4th"]})  # no numbers without 'none' either
-        assert describe_columns(places)["note"][0] == ""
-
     def test_levels_that_differ_in_case_alone_are_named(self):
         frame = pd.DataFrame({"unit": ["Sales", "sales", "HR", "Sales"], "y": list("aAbb")})
         notes = describe_columns(frame, "y")["note"].tolist()

@@ -12,10 +12,10 @@ mean and scatter: a step costs the same for a thousand rows and for a million.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import compress, pairwise
+from itertools import compress
 from typing import Self
 
 import numpy as np
@@ -224,33 +224,24 @@ def estimate(
 ) -> Parameters:
     """Return the estimate: directly from complete rows, otherwise by expectation and maximization.
 
+    That starts from means and variances of the observed cells. No step lowers the observed-data likelihood (times
+    prior).
+
     Raises `DoesNotExist` where it does not converge.
+
+    See Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
     """
     if not statistics.incomplete():
         return maximization(statistics)
-    for now, after in pairwise(steps(statistics, maximization, shared)):
+    mu, s2 = observed(statistics)
+    Sigma = np.diag(s2)
+    after: Parameters = {"mu": mu[None], "Sigma": Sigma[None] if shared else np.tile(Sigma, (1, len(mu), 1, 1))}
+    for _ in range(STEPS):
+        now, after = after, maximization(expectation(statistics, after))
         if _change(now, after) < TOLERANCE:
             return after
     reason = f"the estimate has not converged after {STEPS} steps: too few rows have the same cells"
     raise DoesNotExist(f"{reason}; use inference='augmentation', or drop columns")
-
-
-def steps(
-    statistics: GroupedMoments, maximization: Callable[[GroupedMoments], Parameters], shared: bool
-) -> Iterator[Parameters]:
-    """Yield means and variances of the observed cells, and the estimate after each step.
-
-    No step lowers the observed-data likelihood (times prior).
-
-    See Dempster, Laird and Rubin (1977); Little and Rubin, *Statistical Analysis with Missing Data*, §11.2.
-    """
-    mu, s2 = observed(statistics)
-    Sigma = np.diag(s2)
-    now: Parameters = {"mu": mu[None], "Sigma": Sigma[None] if shared else np.tile(Sigma, (1, len(mu), 1, 1))}
-    yield now
-    for _ in range(STEPS):
-        now = maximization(expectation(statistics, now))
-        yield now
 
 
 def expectation(statistics: GroupedMoments, parameters: Parameters) -> GroupedMoments:

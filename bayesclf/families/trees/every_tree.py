@@ -20,12 +20,9 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Family, Statistics, joined, require_each, require_positive
 from bayesclf.families.cells import by_pattern
 from bayesclf.families.prior_lines import Hyperparameter, PriorLine, listing
-from bayesclf.families.trees.pairs import PairCounts, PairTables, log_likelihood_gains
+from bayesclf.families.trees.pairs import EQUIVALENT_ROWS, PairCounts, PairTables, log_likelihood_gains
 from bayesclf.families.trees.spanning import MaximumTree
 from bayesclf.wording import counted
-
-GRID = tuple(2.0**power for power in range(-1, 6))
-"""Equivalent numbers of rows that are averaged over by default."""
 
 NEGLIGIBLE = 1e-13
 """Posterior probability below which an equivalent number of rows is left out of averages."""
@@ -297,7 +294,7 @@ class EveryTree(Family[PairCounts]):
     Meilă & Jaakkola (2006), *Tractable Bayesian learning of tree belief networks*, Statistics and Computing 16.
     """
 
-    equivalent_rows: float | tuple[float, ...] = GRID
+    equivalent_rows: float | tuple[float, ...] = EQUIVALENT_ROWS
     forests: bool = False
     axes: Axes = field(default=Axes((), ()), repr=False)
     counts: Array | None = field(default=None, repr=False)

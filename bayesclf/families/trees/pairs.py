@@ -30,6 +30,9 @@ from bayesclf.families import dirichlet
 from bayesclf.families.base import Axes, Statistics
 from bayesclf.families.template import stirling
 
+EQUIVALENT_ROWS = tuple(2.0**power for power in range(-1, 6))
+"""Rows of each class that the prior of tables is worth, averaged over with equal weights."""
+
 LARGEST_COUNTS = 2**25
 """Numbers (outcome × level × level) above which tables of pairs are refused."""
 

@@ -13,7 +13,6 @@ from bayesclf.errors import DoesNotExist, InputError, Refused
 from bayesclf.families import Axes, BayesianNetwork, JointTable, dirichlet
 from bayesclf.families.multivariate.groups import GroupedMoments
 from bayesclf.families.networks import tables
-from bayesclf.families.networks.tables import Factor, Layout
 
 SIZES = (2, 3, 2, 2)
 NAMES = ("a", "b", "c", "d")
@@ -62,14 +61,6 @@ def assert_same_probabilities(one, other, tolerance=1e-12):
 
 
 # Densities
-
-
-@every_family
-def test_probabilities_of_all_rows_add_up_to_one(family, rng):
-    prior, statistics = resolved(family, *rows(rng))
-    np.testing.assert_allclose(logsumexp(prior.log_density(every_row(), prior.draw(rng, 5)), axis=1), 0, atol=1e-12)
-    predictive = prior.posterior(statistics).log_predictive(every_row())
-    np.testing.assert_allclose(logsumexp(predictive, axis=0), 0, atol=1e-12)
 
 
 @every_family
@@ -188,13 +179,6 @@ def test_a_missing_cell_that_no_observed_one_depends_on_leaves_a_closed_form(rng
     assert [counts[:, start:stop].sum() for start, stop in ((0, 2), (2, 8), (8, 14), (14, 18))] == [60, 60, 60, 40]
 
 
-def test_sums_are_shared_by_rows_and_separated_by_what_is_observed(rng):
-    X, y = rows(rng, 400, 0.2)
-    family, statistics = resolved(FAMILIES["chain"], X, y)
-    _, sums = tables.split(family.layout(AXES), statistics)
-    assert len(sums) < (statistics.row_counts[0] < 0).any(axis=1).sum()
-
-
 def test_too_many_completions_are_refused(rng, monkeypatch):
     family, statistics = resolved(FAMILIES["joint"], *rows(rng, 60, 0.3))
     monkeypatch.setattr(tables, "LARGEST_SUMS", 10)
@@ -298,16 +282,6 @@ def test_row_counts_of_many_features_do_not_overflow(rng):
     counted = GroupedMoments.of(np.vstack([X, X[:10]]), np.zeros(60, dtype=int), axes)
     np.testing.assert_array_equal(counted.row_counts[0], np.unique(X, axis=0))
     assert counted.row_counts[1].sum() == 60
-
-
-def test_what_a_missing_cell_makes_hang_together():
-    layout = Layout(AXES, (Factor((0,)), Factor((1,), (0,)), Factor((2,), (0,)), Factor((3,), (1, 2))))
-    plan = layout.plan(np.array([True, False, False, True]))
-    assert [part.features for part in plan.hidden] == [(1, 2)]
-    assert [part.factors for part in plan.hidden] == [(1, 2, 3)]
-    plan = layout.plan(np.array([True, True, False, False]))
-    assert plan.hidden == ()
-    np.testing.assert_array_equal(plan.seen, [True, True, False, False])
 
 
 def test_a_configuration_is_possible_whatever_the_columns_outside_of_it():
