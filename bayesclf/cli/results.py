@@ -13,7 +13,7 @@ from rich.console import Console
 from bayesclf.cli.console import wrapped
 from bayesclf.engines.inference import ENGINES
 from bayesclf.report.tree import plain
-from bayesclf.report.verdict import DEFINED, overview, verdict
+from bayesclf.report.verdict import defined, overview, verdict
 from bayesclf.wording import duration, printable
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
         f"{issue.finding.code} {issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
         for issue in issues
     ]
-    for sentence in [*sentences, DEFINED, _time(comparison, seconds)]:
+    for sentence in [*sentences, defined(comparison), _time(comparison, seconds)]:
         console.print(wrapped(printable(sentence), console.width), soft_wrap=True)
 
 

@@ -68,8 +68,13 @@ def test_a_difference_that_does_not_matter_is_a_tie_however_certain():
     base = np.random.default_rng(2).exponential(0.4, size=400)
     assert kinds(np.column_stack([base, base + 0.11 * MATTERS]))["m1"] == "tied"
     assert kinds(np.column_stack([base, base + 2 * MATTERS]))["m1"] == "behind"
-    # where the best log loss is small itself, less matters
-    assert kinds(np.column_stack([base / 100, base / 100 + 0.11 * MATTERS]))["m1"] == "behind"
+    assert kinds(np.column_stack([base / 100, base / 100 + 0.9 * MATTERS]))["m1"] == "tied"
+    noise = np.random.default_rng(3).normal(size=400)
+    assert kinds(np.column_stack([base, base + 0.9 * MATTERS + 0.1 * (noise - noise.mean())]))["m1"] == "open"
+    # of a rare class the shares have a small log loss themselves, and less matters
+    rare = comparison_of(np.column_stack([base / 100, base / 100 + 0.9 * MATTERS]), np.arange(400) % 200 // 199)
+    assert rare.matters == pytest.approx(0.1 * row_losses(rare, BASELINE).mean())
+    assert standings(rare, list(rare.answers))[1].kind == "behind"
 
 
 def test_heavy_tails_do_not_hide_a_large_difference():

@@ -166,5 +166,5 @@ class TestRefusals:
     def test_rules_by_name_are_of_models_that_there_are(self, table):
         with pytest.raises(InputError, match="rule names 'nb', which is not one of the models, gnb and gda"):
             bc.StackedClassifier(MODELS, rule={"nb": "map"}).fit(*table)
-        with pytest.raises(InputError, match="rule has no rule for the model 'gda'"):
+        with pytest.raises(InputError, match="rule must be a rule such as 'map', or several of them, not"):
             bc.StackedClassifier(MODELS, rule={"gda": []}).fit(*table)
