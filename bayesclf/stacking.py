@@ -312,12 +312,10 @@ class StackedClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"model {name!r} is not a bayesclf classifier but {model!r}; others that have predict_proba can "
                     "be stacked where rows are left out in folds, such as cv=5"
                 )
-        for name, rule in self.rule.items() if isinstance(self.rule, Mapping) else ():
+        rules = self.rule if isinstance(self.rule, Mapping) else dict.fromkeys(self.models, self.rule)
+        for name, given in rules.items():
             if name not in self.models:
                 raise InputError(f"rule names {name!r}, which is not one of the models, {joined(self.models)}")
-            if rule is not None and not rule:
-                raise InputError(f"rule has no rule for the model {name!r}; give at least one, such as 'map'")
-        for given in self.rule.values() if isinstance(self.rule, Mapping) else (self.rule,):
             if not (given is None or isinstance(given, str) or (isinstance(given, Iterable) and list(given))):
                 raise InputError(f"rule must be a rule such as 'map', or several of them, not {given!r}")
         seed_of(self.random_state)

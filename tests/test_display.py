@@ -92,12 +92,16 @@ def test_a_comparison_marks_its_best_line_and_says_the_verdict(play_tennis):
 def test_a_comparison_without_answers_says_why(play_tennis):
     found = bc.compare({"nb": bc.NaiveBayes()}, play_tennis.X, play_tennis.y, ["map"], cv=2)
     object.__setattr__(found, "answers", {("nb", "map"): Answers((), "no variance")})
-    assert "n/a: nb under map: no variance" in repr(found)
+    assert "Naive Bayes (nb) has no answer under map: no variance." in repr(found)
     assert "No model could answer under any rule." in found._repr_html_()
     reasons = {(model, rule): Answers((), f"no {model}") for model in ("a", "b", "c") for rule in ("map", "mean")}
     object.__setattr__(found, "answers", {**reasons, ("c", "mean"): Answers((), "no mean")})
     lines = repr(found).split("\n")
-    assert lines[1:4] == ["n/a: a: no a", "n/a: b: no b", "n/a: 2 more reasons in the table"]
+    assert lines[1:4] == [
+        "A has no answer under map and mean: no a.",
+        "B has no answer under map and mean: no b.",
+        "2 more reasons in the table.",
+    ]
 
 
 def test_what_does_not_fit_is_counted():

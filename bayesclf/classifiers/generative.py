@@ -354,7 +354,8 @@ class GenerativeClassifier(BayesClassifier):
             return "rows that came in parts are gone; fit and fit_stream learn how far to believe the model"
         if not len(self.left_out_.y):
             return "no training row can be left out: each is alone in its class, or a family has no closed form"
-        few = f"{self.left_out_.weight.sum():g} rows, fewer than {LEAST_ROWS},"
+        rows = self.left_out_.weight.sum()
+        few = f"{rows:g} row{'' if rows == 1 else 's'}, fewer than {LEAST_ROWS},"
         return f"{few} say too little of how far to believe it"
 
     @property

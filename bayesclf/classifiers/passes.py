@@ -153,7 +153,7 @@ def _whole(y: pd.Series) -> pd.Series:
 def _coded_labels(y: pd.Series, classes: Any) -> tuple[NDArray[Any], Integers]:
     """Return the labels of a batch in order, or all that can occur, (outcome), and the codes of its rows (row)."""
     codes, occurring = pd.factorize(y)
-    labels = checked_labels(np.asarray(occurring), len(occurring))
+    labels = checked_labels(pd.Series(occurring), len(occurring))
     known = possible_labels(labels, classes)
     return known, np.searchsorted(known, labels)[codes]
 
@@ -626,7 +626,7 @@ def partial_fit[C](
             clf._require_continuable("updated")
         rows, remarks = clf._training(X, y, sample_weight, classes, unlabeled, in_parts=True)
         clf._require_words_in_parts("partial_fit")
-        added = clf._learn(rows, None if first else clf._gathered.blocks, every_row=False)
+        added = clf._learn(rows, None if first else clf._blocks_of_batch(clf._gathered), every_row=False)
         clf._infer(clf._model_of(added if first else clf._gathered + added))
         clf.notes_ += remarks
     return self

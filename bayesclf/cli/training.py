@@ -18,7 +18,7 @@ from bayesclf.cli.options import UNLABELED
 from bayesclf.engines.inference import ENGINES
 from bayesclf.errors import InputError
 from bayesclf.report.tree import plain
-from bayesclf.report.verdict import DEFINED, overview, verdict
+from bayesclf.report.verdict import defined, overview, verdict
 from bayesclf.tables import columns, datasets
 from bayesclf.tables.columns import ColumnKind, require_column
 from bayesclf.tables.datasets import Dataset
@@ -214,7 +214,7 @@ def show_comparison(console: Console, comparison: Comparison, issues: Sequence[I
         f"{issue.finding.code} {issue.finding.title}: {issue.finding.reason}; {issue.finding.next_step}."
         for issue in issues
     ]
-    for sentence in [*sentences, DEFINED, _time(comparison, seconds)]:
+    for sentence in [*sentences, defined(comparison), _time(comparison, seconds)]:
         console.print(wrapped(printable(sentence), console.width), soft_wrap=True)
 
 

@@ -41,7 +41,7 @@ from bayesclf.rules import RULES
 from bayesclf.tables import columns
 from bayesclf.tables.columns import Rows
 from bayesclf.tables.levels import has_order
-from bayesclf.wording import without_numbers
+from bayesclf.wording import counted, without_numbers
 
 type Split = tuple[Integers, Integers]
 """Numbers of the training rows and of the test rows."""
@@ -194,7 +194,8 @@ def split(y: Integers, cv: int, repeats: int, seed: int) -> tuple[tuple[Split, .
         raise InputError(f"cv={cv} needs a class with at least {cv} rows, but the largest has {counts.max()}")
     remarks: tuple[str, ...] = ()
     if counts.min() < cv:
-        remarks = (f"a class has {counts.min()} rows, fewer than the {cv} folds: some folds test or train without it",)
+        few = counted(int(counts.min()), "row")
+        remarks = (f"a class has {few}, fewer than the {cv} folds: some folds test or train without it",)
     folds = RepeatedStratifiedKFold(n_splits=cv, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():
         # The remark above says it once, in terms of the user's table.

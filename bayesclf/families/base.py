@@ -89,7 +89,7 @@ class Axes:
     def occurring(self, counts: Array) -> NDArray[np.bool_]:
         """Return whether any level of each feature has a count (level), (feature)."""
         # A column that is empty in all rows so far has no level, which reduceat cannot express.
-        total, ends = np.cumsum((0.0, *counts)), np.cumsum((0, *self.sizes))
+        total, ends = np.concatenate([[0.0], np.cumsum(counts)]), np.cumsum((0, *self.sizes))
         return np.asarray(total[ends[1:]] > total[ends[:-1]])
 
     def moved(self, values: Array, wider: Axes) -> Array:

@@ -43,9 +43,11 @@ def test_compare_shows_columns_scores_and_verdict():
 def test_the_last_line_is_a_command_that_fits_the_model_to_use():
     table("odd.csv", "x;z;my label\n" + "".join(f"{i % 7 - 3 * (i % 2)};{i};{i % 2}\n" for i in range(60)))
     options = ("--target", "my label", "--drop", "z", "--separator", ";", "--inference", "nb=map")
-    last = command("compare", "odd.csv", "--models", "nb", "--rules", "map", "--cv", "3", *options).out.splitlines()[-1]
+    asked = ("--models", "nb", "--rules", "map", "--cv", "3", "--report", "odd.json")
+    last = command("compare", "odd.csv", *asked, *options).out.splitlines()[-1]
     name, _, line = last.partition(": ")
     assert name == "To fit nb"
+    assert json.dumps(f"Next: {line}") in Path("odd.json").read_text()
     assert "nb fitted by map" in command(*shlex.split(line)[1:]).out
     assert [column.name for column in bc.load("nb.nc").columns_] == ["x"]
 

@@ -46,6 +46,14 @@ def test_a_level_that_one_class_lacks_separates(rows, lacking):
         assert ("the signs of 'ward=east' come from almost no rows (M05)" in finding.next_step) == few
 
 
+def test_no_weight_is_named_that_separates_two_rows_alone():
+    X, y = normal_rows(60)
+    X.iloc[:2, 0], y = 9.0, np.where(np.arange(60) < 2, "rare", y)
+    finding = found(logistic(X, y), "M01")
+    assert finding.reason.startswith("class 'rare' has almost no rows (M05)")
+    assert "trust the signs" not in finding.next_step
+
+
 def test_advice_on_the_prior_scale_is_not_repeated():
     rows = normal_rows(60, distance=8.0)
     assert "set_params(prior_scale=2.5)" in found(logistic(*rows, prior_scale="learned"), "M01").next_step

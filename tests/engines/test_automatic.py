@@ -16,7 +16,10 @@ from bayesclf.errors import ConvergenceWarning, Refused
 
 SHORT = bc.engines.Slice(draws=60, tune=20, chains=2)
 LAPLACE = bc.engines.Laplace(draws=500, limit=FINITE_VARIANCE)
-NOTE = r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: worth (\d,\d{3}) "
+NOTE = (
+    r"the posterior was drawn around its mode \(Laplace\), corrected by importance weights: the proposals are worth "
+    r"(\d,\d{3}) "
+)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +124,7 @@ def test_draws_of_a_normal_where_chains_would_take_too_long(monkeypatch: pytest.
     with pytest.warns(ConvergenceWarning, match="effective draws"):
         inferred = inference.infer(model, Auto(), seed=1)
     assert isinstance(inferred.engine, bc.engines.Laplace)
-    assert re.search(r"as chains would take too long, and may be off: worth \d", inferred.notes[0])
+    assert re.search(r"as chains would take too long, and may be off: the proposals are worth \d", inferred.notes[0])
 
 
 @pytest.mark.filterwarnings("ignore::bayesclf.errors.ConvergenceWarning")

@@ -9,13 +9,14 @@ import pytest
 from helpers.suites import mainly
 from scipy import sparse
 from sklearn.datasets import load_iris
-from sklearn.model_selection import RepeatedStratifiedKFold
+from sklearn.model_selection import GroupKFold, RepeatedStratifiedKFold
 
 import bayesclf as bc
 from bayesclf.engines import inference
 from bayesclf.errors import InputError
 from bayesclf.evaluation import comparison as of_models
 from bayesclf.evaluation import cross_validation
+from bayesclf.evaluation.judgments import label_copies
 from bayesclf.report.verdict import verdict
 from bayesclf.rules import RULES
 
@@ -218,6 +219,38 @@ def test_a_class_with_fewer_rows_than_folds_is_remarked_on(iris):
 def test_options_that_cannot_be(iris, models, arguments, message):
     with pytest.raises(InputError, match=message):
         bc.compare(models, *iris, **arguments)
+
+
+def test_repeated_rows_are_told_unless_folds_keep_them_together_or_rows_are_alike_by_nature(rng):
+    noise, drawn, person = pd.DataFrame(rng.normal(size=(60, 4))), rng.integers(2, size=60), np.tile(np.arange(60), 4)
+    X, y = pd.concat([noise] * 4, ignore_index=True), pd.Series(np.tile(drawn, 4))
+    told = {}
+    for way, cv in {"spread": 5, "grouped": list(GroupKFold(5).split(X, y, person))}.items():
+        told[way] = bc.compare({"nb": bc.GaussianNB()}, X, y, rules=["map"], cv=cv, repeats=1)
+    (reason, remedy) = told["spread"].too_good[0]
+    twins = sum(np.isin(person[test], person[train]).sum() for train, test in told["spread"].splits)
+    assert reason.startswith(f"{twins} of 240 held-out rows repeat a training row, label included")
+    assert "once = ~X.duplicated()" in remedy
+    assert f"{twins} of 240 held-out rows" in " ".join(str(told["spread"]).split())
+    assert told["grouped"].too_good == []
+    once = ~X.duplicated()
+    assert bc.compare({"nb": bc.GaussianNB()}, X[once], y[once], rules=["map"]).too_good == []
+    alike, answers = pd.DataFrame(rng.integers(3, size=(300, 4))).astype(str), rng.integers(2, size=300)
+    assert alike.assign(y=answers).duplicated().mean() > 0.2
+    assert bc.compare({"nb": bc.CategoricalNB()}, alike, answers, rules=["map"]).too_good == []
+
+
+def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not(rng):
+    y = rng.integers(3, size=90)
+    street = [f"{label}{number}" for label, number in zip(y, rng.integers(3, size=90), strict=True)]
+    numbers, words = rng.normal(size=90) + 9 * y, np.array(list("aab"))[y]
+    X = pd.DataFrame({"far": numbers, "code": np.array([7.0, 3.0, np.nan])[y], "street": street, "some": words})
+    assert label_copies(X, y) == ["code", "street"]
+    assert label_copies(X[:5], y[:5]) == []  # which may be by chance
+    found = bc.compare({"nb": bc.NaiveBayes(inference="map")}, X, y, cv=3, rules=["map"])
+    caution = verdict(found, found.table).cautions[0]
+    assert caution.startswith("Columns 'code' and 'street' each determine the label on every row")
+    assert "X.drop(columns=['code', 'street'])" in caution
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 import bayesclf as bc
 from bayesclf.errors import InputError
 from bayesclf.report import classifier_page, page, table, write_comparison
+from bayesclf.report.facts import facts
 from bayesclf.report.names import HOW, MODELS
 from bayesclf.report.table import MOST_COLUMNS, column_summaries
 from bayesclf.report.tree import html as written
@@ -92,7 +93,7 @@ def test_the_page_says_what_is_so(comparison, html):
     model, rule = comparison.best
     line = comparison.table.set_index(["model", "rule"]).loc[(model, rule)]
     assert f"Use {MODELS[type(comparison.fits[model]).__name__]} ({model}), {HOW[rule]} ({rule})." in text
-    (loss,) = [fact for fact in verdict(comparison, comparison.table).facts if fact.name == "Log loss"]
+    loss = facts(comparison, comparison.best, comparison.classes, comparison.order)[1]
     assert loss.meaning in text
     assert f"{line.log_loss:.3f} ± {line.log_loss_se:.3f}" in text
     shares = "3 classes: setosa 33.3%, versicolor 33.3%, virginica 33.3%"
@@ -100,6 +101,9 @@ def test_the_page_says_what_is_so(comparison, html):
     assert "bayesclf compare iris --report <b>.html" in text
     assert "Logistic regression (lr) has no answer under mle: the classes are separable" in text
     assert page.NOTHING not in text
+    call = verdict(comparison, comparison.table).next_step
+    assert f"Next: {call}" in text
+    assert eval(call.partition("].")[0] + "]", {"comparison": comparison}) is comparison.fits[model]
 
 
 def test_every_line_of_the_table_is_shown(comparison):
@@ -292,8 +296,7 @@ def test_labels_no_better_than_the_most_frequent_class_come_first(rare_rows):
 
 def test_decisions_no_cheaper_than_one_for_all_rows_are_named(rare_rows):
     found = compared({"nb": bc.GaussianNB()}, rare_rows, RARE, rules=["map"], cost=[[0, 1], [5, 0]])
-    judged = verdict(found, found.table)
-    (cost,) = [fact for fact in judged.facts if fact.name == "Cost per row"]
+    cost = facts(found, found.best, found.classes, found.order)[2]
     assert cost.baseline == "0.500"  # "no" for all: a tenth of the rows at 5 each
     dear = compared({"nb": bc.GaussianNB()}, rare_rows, RARE, rules=["map"], cost=[[0, 1], [1, 0]])
     judged = verdict(dear, dear.table)
