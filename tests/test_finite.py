@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from bayesclf import rules
-from bayesclf.errors import InputError
+from bayesclf.errors import InputError, Refused
 from bayesclf.experiments.sample_size import METHODS, examples_needed, interval
 from bayesclf.families import Axes, Categorical, KnownClassPrior
 from bayesclf.finite import FiniteSpace, extended_with_bayes_optimal
@@ -85,6 +85,13 @@ class TestSameRules:
         for rule in ("bayes-optimal", "gibbs", Gibbs(given="data and x")):
             expected = rules.log_proba(rule, _Exact(model, {"theta": theta}), rows, seed=5)
             np.testing.assert_allclose(np.log(space.proba(rule, np.arange(6), seed=5)), expected)
+        mixture = table.mean(axis=0)  # Σ_h P(h | D) P(x, k | h)
+        expected = mixture / mixture.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(space.proba("predictive", np.arange(6)), expected)
+        with pytest.raises(Refused, match="classifier"):
+            extended_with_bayes_optimal(space, 0.5)
+        with pytest.raises(Refused, match="no mean"):
+            space.answers("mean", 0)
 
     def test_label_draws_have_the_averages_frequencies(self, aberdeen):
         said = aberdeen.answers(Gibbs(draw="label"), np.zeros(4000, dtype=int))

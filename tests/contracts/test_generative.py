@@ -22,7 +22,7 @@ from helpers.classifiers import (
 from scipy.special import logsumexp, softmax
 
 import bayesclf as bc
-from bayesclf.errors import DoesNotExist
+from bayesclf.errors import DoesNotExist, InputError
 from bayesclf.families.gaussian import SHARED_OVER
 from bayesclf.families.multivariate.gaussian import COVARIANCE_DIMS
 from bayesclf.rules import RULES
@@ -57,6 +57,13 @@ def test_as_prior_continues_an_empirical_prior_too(case, mixed_table):
     prior = case.make().fit(X[:25], y[:25]).as_prior()
     in_two = prior.fit(X[25:40], y[25:40]).as_prior().fit(X[40:], y[40:])
     assert_same_answers(prior.fit(X[25:], y[25:]), in_two, X, [rule for rule in OF_STATISTICS if rule != "mle"])
+
+
+def test_a_prior_refuses_classes_that_it_does_not_know(mixed_table):
+    X, y = mixed_table
+    prior = bc.NaiveBayes().fit(X[y != "ill"], y[y != "ill"]).as_prior()
+    with pytest.raises(InputError, match=r"the prior knows the classes .*, but the rows have"):
+        prior.fit(X, y)
 
 
 # Missing cells and levels

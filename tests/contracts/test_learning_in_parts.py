@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from functools import reduce
 from operator import add
 
 import numpy as np
+import pandas as pd
 import pytest
 from helpers.classifiers import (
     NUMBERS,
@@ -98,6 +100,14 @@ def test_given_priors_count_once_and_default_ones_are_of_all_rows(mixed_table, o
     for name in ("m", "kappa", "a", "b"):
         found, expected = (getattr(clf.model_.blocks[0].family, name) for clf in (one + other, whole))
         np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_learned_concentration_is_kept_where_both_have_it():
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame({"x": rng.choice(list("abcdefghijkl"), 200)}), rng.integers(2, size=200)
+    one, other = (bc.CategoricalNB(random_state=1).fit(X[i::2], y[i::2]) for i in (0, 1))
+    assert "cannot be learned from rows that come in parts" in (one + other).notes_[0]
+    assert (one + copy.deepcopy(one)).notes_ == one.notes_
 
 
 def test_what_cannot_be_added_is_refused(mixed_table):

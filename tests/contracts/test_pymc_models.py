@@ -14,14 +14,12 @@ import pytest
 import xarray as xr
 from helpers.classifiers import CASES
 from helpers.families import PYTHON
-from helpers.suites import NIGHTLY, mainly
+from helpers.suites import NIGHTLY
 from pymc.distributions.transforms import log, logodds
 from pymc.model.transform.conditioning import remove_value_transforms
-from sklearn.base import clone
 
 import bayesclf as bc
 from bayesclf import pymc_models
-from bayesclf.engines import Exact, Laplace
 from bayesclf.errors import InputError, Refused
 
 QUICK = ("nb", "multinomial", "tan")
@@ -36,7 +34,6 @@ every_model = pytest.mark.parametrize(
     [pytest.param(case, id=case.name, marks=() if case.name in QUICK else pytest.mark.slow) for case in MODELS],
 )
 README = Path(bc.__file__).parents[1] / "README.md"
-SAMPLING = {"chains": 2, "cores": 1, "random_seed": 1, "progressbar": False, "quiet": True}
 
 
 @every_model
@@ -115,28 +112,6 @@ def test_every_model_in_a_users_hands(case, mixed_table, fitted):
     az.plot_ppc_dist(tree, num_samples=10, kind="ecdf", backend="matplotlib")
     az.plot_ppc_pava(tree, data_type="categorical", backend="matplotlib")
     plt.close("all")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", mainly(["nb", "tan", "gda shared", "lr scale"], "nb", "lr scale", others=NIGHTLY))
-def test_draws_of_pymc_give_the_classifiers_answers(name, mixed_table, fitted):
-    """Within errors that parts of the chains tell; eight parts are few, hence eight errors."""
-    case = next(case for case in CASES if case.name == name)
-    clf, (X, y) = fitted(case), case.table(mixed_table)
-    engine = Laplace(draws=10_000) if name == "lr scale" else Exact(draws=10_000)
-    clf = clone(clf).set_params(inference=engine).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # few draws
-        idata = pm.sample(draws=1000, tune=500, **SAMPLING, model=clf.to_pymc(X, y))
-        given = clf.with_posterior(idata)
-        blocks = [
-            clf.with_posterior(idata["posterior"].to_dataset().isel(chain=[chain], draw=slice(at, at + 250)))
-            for chain in range(2)
-            for at in range(0, 1000, 250)
-        ]
-    found = given.predict_proba(X, "bayes-optimal")
-    error = np.std([one.predict_proba(X, "bayes-optimal") for one in blocks], axis=0) / np.sqrt(len(blocks))
-    assert (np.abs(found - clf.predict_proba(X, "bayes-optimal")) < 8 * error + 2e-3).all()
 
 
 @pytest.mark.slow

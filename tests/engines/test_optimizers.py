@@ -6,7 +6,7 @@ from scipy import sparse
 
 import bayesclf as bc
 from bayesclf.engines.optimizers import OPTIMIZERS, in_own_units, largest_curvature
-from bayesclf.errors import ConvergenceWarning
+from bayesclf.errors import ConvergenceWarning, Refused
 
 DETERMINISTIC = {
     "gradient-ascent": bc.engines.GradientAscent(passes=100_000, tolerance=1e-8),
@@ -87,6 +87,11 @@ def test_stochastic_ascent_is_the_same_for_the_same_seed(rows):
             )
     np.testing.assert_array_equal(ways[0], ways[1])
     assert not np.array_equal(ways[0], ways[2])
+
+
+def test_closed_forms_have_no_optimizer():
+    with pytest.raises(Refused, match="closed forms"):
+        bc.GaussianNB(inference=bc.engines.MAP(bc.engines.Newton())).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
 
 
 STEP = 0.003

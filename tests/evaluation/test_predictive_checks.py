@@ -175,6 +175,13 @@ def test_a_flat_prior_has_no_data_of_its_own():
     assert "flat" in tree.attrs["no_prior"]
 
 
+def test_documents_are_checked_by_their_labels():
+    texts = ["win a prize now", "claim the prize", "see you at lunch", "lunch now?"] * 10
+    y = ["spam", "spam", "ham", "ham"] * 10
+    tree = bc.TextNB(random_state=1).fit(texts, y).predictive_check(texts, y, draws=20)
+    assert set(tree["observed_statistics"].data_vars) == {"class_count_given_x", "class_count"}
+
+
 def test_of_a_large_table_some_rows_are_replicated():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(5_000, 3)), rng.integers(2, size=5_000)

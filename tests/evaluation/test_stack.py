@@ -82,6 +82,15 @@ class TestClassifier:
         assert "StackedClassifier" in stack._repr_html_()
         assert not hasattr(clone(stack), "weights_")
 
+    def test_its_summary_has_the_largest_weights_first(self, stack):
+        table = stack.summary()
+        assert table["weight"].is_monotonic_decreasing
+        assert table["weight"].to_dict() == stack.weights_
+        line = table.loc["gda under map"]
+        place = list(stack.weights_).index("gda under map")
+        assert line["log_score"] == pytest.approx(stack.log_scores_[:, place].mean())
+        assert (line["model"], line["rule"]) == ("gda", "map")
+
     def test_fitting_it_anew_repeats_the_folds_and_gives_the_same_weights(self, table):
         found = bc.compare(MODELS, *table, ["map", "predictive"], cv=4, repeats=1, random_state=3).stack()
         again = clone(found).fit(*table)

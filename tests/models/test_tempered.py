@@ -125,6 +125,13 @@ def test_predictions_average_the_draws():
     np.testing.assert_allclose(clf.predict_proba(X[200:], rule="tempered"), expected, rtol=1e-9)
 
 
+def test_other_base_rates_move_the_odds():
+    X, y = table()
+    clf = explicit().fit(X, y)
+    asked = clf.predict_log_proba(X[:1], rule="tempered", class_prior=[0.98, 0.01, 0.01])
+    assert asked[0, 0] > clf.predict_log_proba(X[:1], rule="tempered")[0, 0]
+
+
 def test_a_weight_is_so_many_rows():
     X, y = table(60)
     weight = np.random.default_rng(2).integers(1, 4, size=60)

@@ -71,6 +71,8 @@ def test_every_check_has_its_place(pages, fits, table):
     assert headline(found) in words
     for finding in (*found.issues, *found.tips):
         assert finding.next_step[1:] in words
+    for effect in fits["nb"].effects(table[0], "日本/a_b^c")["effect"]:
+        assert f"{effect:.4g}".replace("-", "−") in words
 
 
 def test_held_out_scores_come_first(pages, fits, table):

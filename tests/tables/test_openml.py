@@ -70,7 +70,10 @@ def test_without_a_named_label(fetched):
     assert load("openml:x").target == "class"
 
 
-@pytest.mark.parametrize("error", [URLError("Name or service not known"), TimeoutError(), RemoteDisconnected("closed")])
+ERRORS = [URLError("Name or service not known"), TimeoutError(), RemoteDisconnected("closed"), ValueError("none found")]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_without_a_network_the_sentence_says_what_else_there_is(error, fetched):
     fetched(None, error)
     with pytest.raises(InputError, match=r"openml:credit-g cannot be fetched .* check its number and the network"):
