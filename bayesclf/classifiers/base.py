@@ -34,9 +34,9 @@ from bayesclf.classifiers.labels import (
     about_dropped_rows,
     about_unlabeled_rows,
     checked_labels,
-    labeled_rows,
     possible_labels,
     require_labels_as,
+    series_of,
     warn_of_order,
 )
 from bayesclf.classifiers.passes import StreamedTable, fit_stream
@@ -625,19 +625,16 @@ class BayesClassifier(ClassifierMixin, BaseEstimator, ClassifierMethods, metacla
         if not more:
             self.reading_ = columns.reading_of(X)
         codes_of = self._codes_of_more if more else self._label_codes
-        codes, remarks = np.full(len(frame), UNLABELED), tuple[str, ...]()
-        found = labeled_rows(y)
-        if found is None:
-            codes = codes_of(y, len(frame), classes)
+        labels, remarks = series_of(y), tuple[str, ...]()
+        there = labels.notna().to_numpy()
+        if there.all() or not there.any() or len(there) != len(frame):
+            codes = codes_of(labels, len(frame), classes)
         else:
-            there, labels = found
-            if len(there) != len(frame):
-                counts = f"X has {len(frame)} rows but y has inconsistent length {len(there)}"
-                raise InputError(f"{counts}; give one label per row")
             if unlabeled == "error":
                 use = ", or learn from them (unlabeled='use')" if self._learns_unlabeled and not in_parts else ""
                 raise InputError(f"{about_unlabeled_rows(there)}; label them or leave them out (unlabeled='drop'){use}")
-            codes[there] = codes_of(labels, int(there.sum()), classes)
+            codes = np.full(len(frame), UNLABELED)
+            codes[there] = codes_of(labels[there].infer_objects(), int(there.sum()), classes)
             remarks = (about_dropped_rows(there),) * (unlabeled == "drop")
         rows = Training.of(frame, codes, sample_weight)
         if not rows.labeled.any():

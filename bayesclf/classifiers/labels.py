@@ -56,12 +56,12 @@ def series_of(y: Any) -> pd.Series:
 def checked_labels(y: Any, rows: int) -> NDArray[Any]:
     """Return labels (row) as an array, or raise for missing, continuous or too few ones."""
     labels = series_of(y)
+    if len(labels) != rows:
+        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
     empty = np.flatnonzero(labels.isna())
     if empty.size:
         where = listed(empty + 1, LISTED_ROWS)
         raise InputError(f"y has {empty.size} missing labels (rows {where}); drop these rows or label them")
-    if len(labels) != rows:
-        raise InputError(f"X has {rows} rows but y has inconsistent length {len(labels)}; give one label per row")
     values = np.asarray(labels)
     if values.dtype == object and all(isinstance(label, str) for label in values):
         values = values.astype(str)
