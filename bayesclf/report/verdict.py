@@ -112,8 +112,9 @@ def verdict(comparison: Comparison, table: pd.DataFrame, diagnoses: Mapping[str,
         _key(one) for one in standings(comparison, [*leaders, BASELINE], against=BASELINE) if one.kind == "behind"
     ]
     against = (_against_best(comparison, one, baseline.loss if _key(one) in useless else None) for one in models[1:])
+    but = " But these scores are too good: see what not to trust." if comparison.too_good else ""
     return Verdict(
-        _headline(comparison, entries[best], baseline, models[1:]),
+        _headline(comparison, entries[best], baseline, models[1:]) + but,
         (*against, *_rules(comparison, best), *_boosting(comparison), *common),
         cautions,
         tuple(ranked),

@@ -248,7 +248,9 @@ def test_columns_that_give_the_label_away_are_named_and_informative_ones_are_not
     assert label_copies(X, y) == ["code", "street"]
     assert label_copies(X[:5], y[:5]) == []  # which may be by chance
     found = bc.compare({"nb": bc.NaiveBayes(inference="map")}, X, y, cv=3, rules=["map"])
-    caution = verdict(found, found.table).cautions[0]
+    judged = verdict(found, found.table)
+    caution = judged.cautions[0]
+    assert judged.headline.endswith("But these scores are too good: see what not to trust.")
     assert caution.startswith("Columns 'code' and 'street' each determine the label on every row")
     assert "X.drop(columns=['code', 'street'])" in caution
 
